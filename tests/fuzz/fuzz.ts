@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { attack, signatureOf } from './attack.ts'
+import { attackByResponses, type ForeignResponsesRun } from './attack-by-responses.ts'
 import { families } from './families/all-families.ts'
 import { type FuzzCase, KINDS, type Kind } from './fuzz-case.ts'
 import { readRegressions, saveRegression } from './regressions.ts'
@@ -12,6 +13,9 @@ const BATCH = 60
 const PER_WORLD = 4_000
 const MAX_SHRINKING = 120
 const ROUND_TRIP_SHARE = 0.03
+/** So many answers of foreign servers for each request. */
+const RESPONSES_SHARE = 0.01
+const MAX_RESPONSES = 300
 
 interface FuzzOptions {
   target: FuzzTarget
@@ -28,6 +32,8 @@ export interface FuzzRun {
   tally: Tally
   roundTrips: RoundTrips
   regressions: number
+  /** What models and MCP servers answered, and what others saw of it. */
+  responses: ForeignResponsesRun
   /** Whether nothing reached the workspace that nobody works in. */
   isWitnessUntouched: boolean
 }
@@ -59,7 +65,10 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzRun> {
     isWitnessUntouched &&= await world.isWitnessUntouched()
     say(`${tally.total()} of ${requests} sent, ${tally.findings.length} found`)
   }
-  return { tally, roundTrips, regressions: regressions.length, isWitnessUntouched }
+  const count = Math.min(MAX_RESPONSES, Math.ceil(requests * RESPONSES_SHARE))
+  const responses = await attackByResponses(options.target.url, { count, seed: options.seed })
+  say(`${responses.sent} answers of foreign servers`)
+  return { tally, roundTrips, regressions: regressions.length, responses, isWitnessUntouched }
 }
 
 /** Keeps so many batches under way, each of the family that is furthest behind its share. */

@@ -6,6 +6,8 @@ import { isInsideLimits, type ProcessUse } from './process-limits.ts'
 const LABEL = 40
 const FIGURE = 12
 const MAX_429 = 0.01
+/** Of the requests of a workspace beside one whose servers misbehave. */
+const MAX_P99_MS = 1_000
 
 export interface FuzzReport extends FuzzRun {
   /** Processes that ended or were started again. */
@@ -15,21 +17,17 @@ export interface FuzzReport extends FuzzRun {
   seed: number
 }
 
-export function hasPassed({
-  tally,
-  roundTrips,
-  isWitnessUntouched,
-  crashed,
-  processes,
-}: FuzzReport): boolean {
+export function hasPassed(report: FuzzReport): boolean {
+  const { tally, roundTrips, responses, isWitnessUntouched, crashed, processes } = report
   const failures = ORACLES.every((oracle) => tally.failures[oracle] === 0)
   const intact = roundTrips.changed.length === 0 && roundTrips.stored > 0
+  const isServed = responses.refused === 0 && responses.p99Ms < MAX_P99_MS
   const alive = crashed.length === 0 && processes.every(isInsideLimits)
-  return failures && intact && isWitnessUntouched && alive && tally.share(429) < MAX_429
+  return failures && intact && isServed && isWitnessUntouched && alive && tally.share(429) < MAX_429
 }
 
 export function fuzzTable(report: FuzzReport): string {
-  const { tally, roundTrips, regressions, crashed, processes, seconds, seed } = report
+  const { tally, roundTrips, regressions, responses, crashed, processes, seconds, seed } = report
   const statuses = [...tally.statuses].toSorted(([a], [b]) => a - b)
   return [
     '',
@@ -48,6 +46,9 @@ export function fuzzTable(report: FuzzReport): string {
     ...processes.map((use) =>
       row(`  ${use.name}${isInsideLimits(use) ? '' : ', too much'}`, count(use.growthMb), count(use.delayMs)),
     ),
+    `Beside ${count(responses.sent)} answers of models and MCP servers`,
+    row('  requests of others refused', count(responses.refused)),
+    row('  p99 of the others, ms', responses.p99Ms.toFixed(0)),
     'Else',
     row('  stored and read back', count(roundTrips.stored)),
     row('  seconds', seconds.toFixed(0)),

@@ -1,3 +1,4 @@
+import { CallError } from '../../channels/http/call-error.ts'
 import { presentable } from '../../channels/http/presentable.ts'
 import { withItsNumbers } from '../exact-responses.ts'
 import type { ModelChoice, ModelClient, ModelRequest, ModelResult } from '../model-client.ts'
@@ -5,6 +6,7 @@ import { uniqueCallId } from './call-id.ts'
 import { type Failure, failureOf, refused, retryable, StreamError } from './model-failure.ts'
 import { messagesOf } from './model-messages.ts'
 import { createLanguageModels, type LanguageModel, type ModelCall } from './provider-models.ts'
+import { ThoughtFilter, withoutThoughts } from './thoughts.ts'
 
 /** Of text and arguments together: turns are stored with their message. */
 const MAX_RESPONSE_CHARACTERS = 128 * 1024
@@ -15,7 +17,10 @@ type Generated = Awaited<ReturnType<LanguageModel['doGenerate']>>
 
 /** What a model said, before anything of it is checked. */
 interface Said {
+  /** Without what it thought. */
   text: string
+  /** Of its text with what it thought, as far as they were counted. */
+  characters: number
   calls: { id: string; tool: string; args: string }[]
   usage: Generated['usage']
   finishReason: string
@@ -27,7 +32,8 @@ interface Said {
  * somebody reads along.
  */
 export function createModelClient({ fetch }: { fetch: typeof globalThis.fetch }): ModelClient {
-  const languageModelOf = createLanguageModels(fetch)
+  const wholeModelOf = createLanguageModels(fetch, 'text')
+  const streamingModelOf = createLanguageModels(fetch, 'events')
   return {
     async ask(choice, request) {
       const started = performance.now()
@@ -36,12 +42,15 @@ export function createModelClient({ fetch }: { fetch: typeof globalThis.fetch })
       const signal = AbortSignal.any([request.signal, deadline])
       try {
         signal.throwIfAborted()
-        const model = await languageModelOf(choice)
         const call = callOf(choice, request, signal)
+        const { onDelta } = request
         const said =
-          request.onDelta === undefined
-            ? await whole(model, call)
-            : await streamed(model, call, request.onDelta)
+          onDelta === undefined
+            ? await whole(await wholeModelOf(choice), call)
+            : await streamed(await streamingModelOf(choice), call, {
+                thoughts: thoughtFilterFor(choice),
+                onDelta,
+              })
         return resultOf(said, { choice, request, ms: performance.now() - started })
       } catch (error) {
         return failureOf(error, {
@@ -76,29 +85,51 @@ function callOf(choice: ModelChoice, request: ModelRequest, abortSignal: AbortSi
 
 async function whole(model: LanguageModel, call: ModelCall): Promise<Said> {
   const { content, usage, finishReason } = await model.doGenerate(call)
-  const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+  const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
   const calls = content.flatMap((part) => (part.type === 'tool-call' ? [callSaid(part)] : []))
-  return { text: texts.join(''), calls, usage, finishReason: finishReason.unified }
+  return saidOf({ text, calls, usage, finishReason })
+}
+
+/** The providers' own addresses answer with thoughts apart; at any other there may be a model whose prompt begins one. */
+function thoughtFilterFor({ provider, baseUrl }: ModelChoice): ThoughtFilter {
+  return new ThoughtFilter({ mayBeginInPrompt: provider === 'openai-compatible' || baseUrl !== undefined })
 }
 
 async function streamed(
   model: LanguageModel,
   call: ModelCall,
-  onDelta: (text: string) => void,
+  { thoughts, onDelta }: { thoughts: ThoughtFilter; onDelta: (text: string) => void },
 ): Promise<Said> {
   const { stream } = await model.doStream(call)
-  const said: Pick<Said, 'text' | 'calls'> = { text: '', calls: [] }
+  const pass = (text: string) => {
+    if (text !== '') onDelta(text)
+  }
+  const calls: Said['calls'] = []
+  let text = ''
+  let begun = 0
   let end: Pick<Generated, 'usage' | 'finishReason'> | undefined
   for await (const part of stream) {
     if (part.type === 'error') throw new StreamError(part.error)
-    if (part.type === 'tool-call') said.calls.push(callSaid(part))
+    if (part.type === 'tool-input-start') begun++
+    if (part.type === 'tool-call') calls.push(callSaid(part))
+    // Nothing more of it is read: each further call costs the SDK as much as all before.
+    if (Math.max(begun, calls.length) > MAX_CALLS) throw new CallError('answer_too_large', undefined)
     if (part.type === 'finish') end = part
-    if (part.type !== 'text-delta') continue
-    said.text += part.delta
-    onDelta(part.delta)
+    // Of a text that is too large the end is read all the same, for the tokens that it has taken.
+    if (part.type !== 'text-delta' || text.length > MAX_RESPONSE_CHARACTERS) continue
+    text += part.delta
+    if (text.length <= MAX_RESPONSE_CHARACTERS) pass(thoughts.push(part.delta))
   }
   if (end === undefined) throw new StreamError(undefined)
-  return { ...said, usage: end.usage, finishReason: end.finishReason.unified }
+  if (text.length <= MAX_RESPONSE_CHARACTERS) thoughts.end().forEach(pass)
+  return saidOf({ text, calls, ...end })
+}
+
+/** What is too large is thrown away, so nobody looks for thoughts in it. */
+function saidOf(all: Pick<Said, 'text' | 'calls'> & Pick<Generated, 'usage' | 'finishReason'>): Said {
+  const { text: said, calls, usage, finishReason } = all
+  const text = said.length > MAX_RESPONSE_CHARACTERS ? said : withoutThoughts(said)
+  return { text, characters: said.length, calls, usage, finishReason: finishReason.unified }
 }
 
 function callSaid(part: { toolCallId: string; toolName: string; input: string }): Said['calls'][number] {
@@ -138,14 +169,14 @@ function resultOf(
 }
 
 /** Why an answer is thrown away; undefined for one that is kept. */
-function failureIn({ text, calls, finishReason }: Said): Failure | undefined {
+function failureIn({ text, characters, calls, finishReason }: Said): Failure | undefined {
   if (finishReason === 'content-filter')
     return refused('content_refused', 'The provider refuses the content.')
   // `interrupted` is an answer that ends before the provider says that it is complete.
   if (finishReason === 'error' || finishReason === 'interrupted')
     return retryable('broken_stream', 'The provider broke its answer off.')
-  const characters = calls.reduce((sum, { args }) => sum + args.length, text.length)
-  if (calls.length > MAX_CALLS || characters > MAX_RESPONSE_CHARACTERS)
+  const size = calls.reduce((sum, { args }) => sum + args.length, characters)
+  if (calls.length > MAX_CALLS || size > MAX_RESPONSE_CHARACTERS)
     return retryable('answer_too_large', "The model's answer is too large.")
   if (text === '' && calls.length === 0 && finishReason === 'other')
     return retryable('empty_answer', 'The model answered nothing.')

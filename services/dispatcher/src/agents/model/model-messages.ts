@@ -5,6 +5,7 @@ import type { ConversationItem } from '../conversation.ts'
 import type { ModelRequest } from '../model-client.ts'
 import { uniqueCallId } from './call-id.ts'
 import type { ModelCall } from './provider-models.ts'
+import { withoutThoughts } from './thoughts.ts'
 
 type Messages = ModelCall['prompt']
 type CompletedCall = ToolCall & { result: ToolResult }
@@ -74,7 +75,8 @@ function messagesOfAssistant(text: string, calls: CompletedCall[]): Messages {
     toolName: nameOf(tool),
     input: argumentsOf(args),
   }))
-  const texts = textParts(text)
+  // Earlier versions stored what a model thought, and callers repeat what they were shown.
+  const texts = textParts(withoutThoughts(text))
   if (texts.length + toolCalls.length === 0) return []
   const said: Messages = [{ role: 'assistant', content: [...texts, ...toolCalls] }]
   if (calls.length === 0) return said

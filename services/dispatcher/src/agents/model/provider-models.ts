@@ -1,6 +1,10 @@
 import type { OpenAICompatibleProvider } from '@ai-sdk/openai-compatible'
+import { jsonOrUndefined } from '@parley/shared/parse-json'
 import { BASE_URLS } from '@parley/shared/provider-addresses'
 import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
+import { type BodyForm, boundedResponse } from '../../channels/http/bounded-response.ts'
+import { type ResponseBounds, ResponseCount } from '../../channels/http/response-bounds.ts'
 import { retainingNumbers } from '../exact-responses.ts'
 import type { ModelChoice } from '../model-client.ts'
 
@@ -10,10 +14,54 @@ export type ModelCall = Parameters<LanguageModel['doGenerate']>[0]
 
 const MAX_MODELS = 200
 
+/** Of a stream: its text and its calls are counted while it is read, its thoughts are not. */
+const STREAM_BOUNDS: ResponseBounds = {
+  bytes: 5 * 1024 * 1024,
+  lines: 128 * 1024,
+  events: 32 * 1024,
+  eventBytes: 1024 * 1024,
+  nodes: 4_000,
+  outerNodes: 1_000,
+  repeatedNodes: 40_000,
+  depth: 64,
+}
+const TEXT_BOUNDS: ResponseBounds = { ...STREAM_BOUNDS, bytes: 2 * 1024 * 1024 }
+/** With when each segment of hours of audio was said, and by which tokens. */
+const TRANSCRIPT_BOUNDS: ResponseBounds = { ...TEXT_BOUNDS, nodes: 100_000, outerNodes: 20_000 }
+
+/** A fetch for one form of answers: the SDK reads all that are no errors as what it asked for, whatever their type is. */
+function boundedFetch(fetch: typeof globalThis.fetch, asked: BodyForm): typeof globalThis.fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init)
+    const form = response.ok ? asked : 'text'
+    const count = new ResponseCount(form === 'events' ? STREAM_BOUNDS : TEXT_BOUNDS)
+    return boundedResponse(response, { form, count })
+  }
+}
+
+/**
+ * A fetch for OpenAI's transcripts, of which the text alone is passed on: the SDK checks each segment and token of the
+ * rest, which nobody looks at.
+ */
+function transcriptFetch(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init)
+    const count = new ResponseCount(response.ok ? TRANSCRIPT_BOUNDS : TEXT_BOUNDS)
+    const bounded = boundedResponse(response, { form: 'text', count })
+    if (!response.ok) return bounded
+    const { data } = transcript.safeParse(jsonOrUndefined(await bounded.text()))
+    return Response.json(data ?? {}, { status: response.status })
+  }
+}
+
+const transcript = z.object({ text: z.string() })
+
 /** The model of a choice. What the SDK makes for one takes longer than a turn of it, so those last used are cached. */
 export function createLanguageModels(
-  fetch: typeof globalThis.fetch,
+  given: typeof globalThis.fetch,
+  form: BodyForm,
 ): (choice: ModelChoice) => Promise<LanguageModel> {
+  const fetch = boundedFetch(given, form)
   const models = new LRUCache<string, LanguageModel>({ max: MAX_MODELS })
   return async (choice) => {
     const { provider, model, baseUrl, apiKey } = choice
@@ -60,14 +108,18 @@ async function languageModelOf(choice: ModelChoice, fetch: typeof globalThis.fet
 }
 
 /** A transcription model of a choice; undefined where the provider has none. */
-export async function transcriptionModelOf(choice: ModelChoice, fetch: typeof globalThis.fetch) {
-  const settings = { baseURL: baseUrlOf(choice), apiKey: choice.apiKey ?? '', fetch }
+export async function transcriptionModelOf(choice: ModelChoice, given: typeof globalThis.fetch) {
+  const settings = { baseURL: baseUrlOf(choice), apiKey: choice.apiKey ?? '' }
   switch (choice.provider) {
     case 'openai':
-    case 'openai-compatible':
-      return (await import('@ai-sdk/openai')).createOpenAI(settings).transcription(choice.model)
-    case 'google':
-      return (await import('@ai-sdk/google')).createGoogle(settings).transcription(choice.model)
+    case 'openai-compatible': {
+      const { createOpenAI } = await import('@ai-sdk/openai')
+      return createOpenAI({ ...settings, fetch: transcriptFetch(given) }).transcription(choice.model)
+    }
+    case 'google': {
+      const { createGoogle } = await import('@ai-sdk/google')
+      return createGoogle({ ...settings, fetch: boundedFetch(given, 'text') }).transcription(choice.model)
+    }
     case 'anthropic':
       return undefined
   }

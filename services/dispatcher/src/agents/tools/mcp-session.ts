@@ -1,8 +1,19 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import type { JsonSchemaValidatorResult } from '@modelcontextprotocol/sdk/validation/types.js'
+import { type BodyForm, boundedResponse } from '../../channels/http/bounded-response.ts'
+import { type ResponseBounds, ResponseCount } from '../../channels/http/response-bounds.ts'
 import { retainingNumbers } from '../exact-responses.ts'
 
-const MAX_BYTES = 2 * 1024 * 1024
+/** Of all answers of a session together. */
+const BOUNDS: ResponseBounds = {
+  bytes: 2 * 1024 * 1024,
+  lines: 32 * 1024,
+  events: 2_000,
+  eventBytes: 2 * 1024 * 1024,
+  nodes: 60_000,
+  outerNodes: 1_000,
+  depth: 64,
+}
 const MAX_REQUESTS = 20
 const END_MS = 2_000
 
@@ -75,17 +86,7 @@ export class RedirectRefused extends Error {}
 /** The requests of one session: counted, without redirects, their responses bounded together. */
 function boundedFetch(fetch: typeof globalThis.fetch, end: AbortController): typeof globalThis.fetch {
   let requests = 0
-  let bytes = 0
-  const counted = () =>
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        bytes += chunk.length
-        if (bytes <= MAX_BYTES) return controller.enqueue(chunk)
-        const tooLarge = new Error(`more than ${MAX_BYTES} bytes`)
-        controller.error(tooLarge)
-        end.abort(tooLarge)
-      },
-    })
+  const count = new ResponseCount(BOUNDS)
   return async (input, init = {}) => {
     // A server without a stream of its own answers so.
     if (init.method === 'GET') return new Response(null, { status: 405 })
@@ -99,8 +100,14 @@ function boundedFetch(fetch: typeof globalThis.fetch, end: AbortController): typ
       await response.body?.cancel()
       throw new RedirectRefused('The server redirects, which is not followed.')
     }
-    if (response.body === null) return response
-    const { status, headers } = response
-    return new Response(response.body.pipeThrough(counted()), { status, headers })
+    // The SDK drops what goes wrong while it reads events.
+    const exceeded = (error: unknown) => end.abort(error)
+    return boundedResponse(response, { form: formOf(response), count, exceeded })
   }
+}
+
+/** As the SDK reads it: by the media type, without its parameters. */
+function formOf({ headers }: Response): BodyForm {
+  const [type = ''] = (headers.get('content-type') ?? '').split(';')
+  return type.trim().toLowerCase() === 'text/event-stream' ? 'events' : 'text'
 }

@@ -1,7 +1,7 @@
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { defined } from '@parley/shared/defined'
 import type { JsonObject } from '@parley/shared/json-object'
 import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
 import { DELIVERY_MS } from '../../channels/callback.ts'
 import { headersFor, reasonToWithholdCredentials, redacted } from '../../channels/functions/credentials.ts'
 import { saysIdempotent } from '../../channels/functions/idempotent-action.ts'
@@ -16,6 +16,7 @@ import { secretsInUrl } from '../../channels/http/secrets-in-url.ts'
 import { type AgentAction, credentialsIn } from '../agent.ts'
 import { withItsNumbers } from '../exact-responses.ts'
 import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
+import { callResult, serverTool, textOf, toolPage } from './mcp-results.ts'
 import { type McpTarget, RedirectRefused, withMcpSession } from './mcp-session.ts'
 import { type ActionTools, notesOf } from './operation-tools.ts'
 import { failed, resultOf, type Tool, uncertain } from './tool.ts'
@@ -103,23 +104,27 @@ export function createMcpTools(options: {
 
 const nameOf = ({ action }: Server): string => `the MCP server of action ${action}`
 
-type Listed = Awaited<ReturnType<Client['listTools']>>['tools']
+/** The first tools that a server lists, how many it lists, and whether its list goes on. */
+interface Listed {
+  tools: z.output<typeof serverTool>[]
+  count: number
+  more: boolean
+}
 
-async function listed(
-  fetch: typeof globalThis.fetch,
-  target: McpTarget,
-  timeoutMs: number,
-): Promise<{ tools: Listed; more: boolean }> {
+async function listed(fetch: typeof globalThis.fetch, target: McpTarget, timeoutMs: number): Promise<Listed> {
   return withMcpSession({ fetch, target, timeoutMs }, async (client, request) => {
-    const tools: Listed = []
+    const tools: Listed['tools'] = []
+    let count = 0
     let cursor: string | undefined
     for (let pages = 0; pages < MAX_PAGES; pages++) {
-      const page = await client.listTools(cursor === undefined ? {} : { cursor }, request)
-      tools.push(...page.tools)
+      const params = cursor === undefined ? {} : { cursor }
+      const page = await client.request({ method: 'tools/list', params }, toolPage, request)
+      count += page.tools.length
+      tools.push(...z.array(serverTool).parse(page.tools.slice(0, MAX_TOOLS - tools.length)))
       cursor = page.nextCursor
-      if (cursor === undefined || tools.length > MAX_TOOLS) break
+      if (cursor === undefined || count > MAX_TOOLS) break
     }
-    return { tools, more: cursor !== undefined }
+    return { tools, count, more: cursor !== undefined }
   })
 }
 
@@ -127,9 +132,9 @@ async function listed(
 async function listingOf(
   specs: Pick<SpecReader, 'ask'>,
   server: Server,
-  { tools, more }: { tools: Listed; more: boolean },
+  { tools, count, more }: Listed,
 ): Promise<Listing> {
-  const own = tools.slice(0, MAX_TOOLS).flatMap((tool) => {
+  const own = tools.flatMap((tool) => {
     const schema = schemaText(tool.inputSchema)
     return schema === undefined || tool.name.length > MAX_NAME ? [] : [{ tool, schema }]
   })
@@ -142,7 +147,7 @@ async function listingOf(
   const spec = withItsNumbers(JSON.stringify(plain))
   const answer = await specs.ask({ kind: 'server_tools', workspace, key, spec })
   if (answer.kind !== 'tools') return { tools: [], notes: [`The tools of ${nameOf(server)} can't be read.`] }
-  const left = tools.length - own.length + answer.left
+  const left = count - own.length + answer.left
   const byName = new Map(own.map((one) => [one.tool.name, one] as const))
   return {
     tools: answer.tools.flatMap((tool) => {
@@ -200,7 +205,8 @@ async function called({ fetch, server, tool }: Opening, args: JsonObject, id: st
   try {
     const result = await withMcpSession({ fetch, target, timeoutMs: DELIVERY_MS }, (client, request) => {
       isConnected = true
-      return client.callTool({ name: tool.name, arguments: args }, undefined, request)
+      const params = { name: tool.name, arguments: args }
+      return client.request({ method: 'tools/call', params }, callResult, request)
     })
     const text = redacted(textOf(result), secrets)
     return { kind: 'answered', result: resultOf(result.isError === true ? 'failed' : 'done', text) }
@@ -253,32 +259,6 @@ function causesOf(error: unknown): unknown[] {
 function reasonOf(error: unknown): string {
   const call = causesOf(error).find((one) => one instanceof CallError)
   if (call !== undefined) return outcomeOfFailure(call).reason
+  if (error instanceof z.core.$ZodError) return 'Its answer is not what the protocol says.'
   return error instanceof Error ? error.message : 'It failed.'
-}
-
-/** What a result says, as text; what is no text is named. */
-function textOf(result: Awaited<ReturnType<Client['callTool']>>): string {
-  const { structuredContent } = result
-  const content = Array.isArray(result.content) ? (result.content as ContentBlock[]) : []
-  const texts = content.map(blockText)
-  if (texts.length > 0) return texts.join('\n')
-  return structuredContent === undefined
-    ? 'It answered with nothing.'
-    : withItsNumbers(JSON.stringify(structuredContent))
-}
-
-interface ContentBlock {
-  type: string
-  text?: string
-  mimeType?: string
-  data?: string
-  uri?: string
-  resource?: { uri?: string; text?: string }
-}
-
-function blockText({ type, text, mimeType, uri, resource }: ContentBlock): string {
-  if (type === 'text') return text ?? ''
-  if (type === 'resource') return resource?.text ?? `[resource ${resource?.uri}]`
-  if (type === 'resource_link') return `[resource ${uri}]`
-  return `[${type} ${mimeType ?? ''}]`
 }

@@ -1,5 +1,6 @@
 import { jsonObject } from '@parley/shared/json-object'
 import { z } from 'zod'
+import { withoutThoughts } from '../model/thoughts.ts'
 import type { OpenedTool } from '../toolbox.ts'
 import type { Tool } from './tool.ts'
 
@@ -49,13 +50,17 @@ function callbackTool(args: ReturnType<typeof callbackArgs>): Tool {
 }
 
 function say({
-  message,
   template,
   language,
   variables,
+  ...given
 }: z.output<ReturnType<typeof callbackArgs>>): OpenedTool {
+  const message = withoutThoughts(given.message ?? '')
   if (template && language && !message)
-    return { kind: 'say', content: { kind: 'template', template, language, variables: variables ?? [] } }
+    return {
+      kind: 'say',
+      content: { kind: 'template', template, language, variables: (variables ?? []).map(withoutThoughts) },
+    }
   if (message && !template) return { kind: 'say', content: { kind: 'text', text: message } }
   return { kind: 'invalid', reason: 'Give either a message, or a template with its language.' }
 }

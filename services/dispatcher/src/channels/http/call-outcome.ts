@@ -38,6 +38,12 @@ export function outcomeOfFailure(error: unknown): Exclude<Outcome, { kind: 'acce
         reason: 'The other side could not be reached.',
       }
     case 'answer_too_large':
+      return {
+        kind: 'uncertain',
+        code: error.failure,
+        fault: 'provider',
+        reason: 'The answer is too large.',
+      }
     case 'no_answer':
       return {
         kind: 'uncertain',

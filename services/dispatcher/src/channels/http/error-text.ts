@@ -8,6 +8,9 @@ import { secretsInUrl } from './secrets-in-url.ts'
 /** Shorter values of headers and parameters are no secrets. */
 const SHORTEST_SECRET = 6
 
+/** A longer answer is shown as it is: what says an error is short. */
+const LONGEST_ERROR = 64 * 1024
+
 /** As Meta writes errors. */
 const metaError = z.object({
   error: z.object({
@@ -32,6 +35,7 @@ export function withErrorText<O extends Outcome>(
 }
 
 function textOf(body: string): string {
+  if (body.length > LONGEST_ERROR) return body
   const known = metaError.safeParse(jsonOrUndefined(body))
   if (!known.success) return body
   const { message, error_data } = known.data.error

@@ -1,3 +1,4 @@
+import { GrowingBuffer } from './growing-buffer.ts'
 import {
   createGuardedAgent,
   type GuardedAgent,
@@ -8,6 +9,9 @@ import {
 
 // Responses with these statuses have no body (Fetch standard); a body given with one of them is an error.
 const NULL_BODY_STATUSES = [204, 205, 304]
+
+/** So much of a response waits for its reader; then its connection is not read. */
+const MAX_UNREAD_BYTES = 64 * 1024
 
 /** A function like the global `fetch`, for libraries that take one. */
 export interface GuardedFetch {
@@ -51,6 +55,10 @@ function exchange(call: Call, agent: GuardedAgent): Promise<Response> {
     signal?.throwIfAborted()
     let fail: (error: unknown) => void = reject
     let body: undefined | ReadableStreamDefaultController<Uint8Array>
+    // What came while nobody asked for it, however small its pieces were.
+    const unread = new GrowingBuffer()
+    let isAskedFor = false
+    let hasEnded = false
     const forget = () => {
       fail = () => {}
       body = undefined
@@ -66,26 +74,39 @@ function exchange(call: Call, agent: GuardedAgent): Promise<Response> {
       started(status, headers) {
         const init = { status, headers: headersOf(headers) }
         if (NULL_BODY_STATUSES.includes(status)) return resolve(new Response(null, init))
-        const stream = new ReadableStream<Uint8Array>({
-          start(controller) {
-            body = controller
-            fail = (error) => controller.error(error)
+        const stream = new ReadableStream<Uint8Array>(
+          {
+            start(controller) {
+              body = controller
+              fail = (error) => controller.error(error)
+            },
+            pull(controller) {
+              if (unread.length > 0) controller.enqueue(unread.take())
+              else if (hasEnded) controller.close()
+              else isAskedFor = true
+              underway.resume()
+            },
+            cancel() {
+              forget()
+              underway.breakOff(new Error('nobody reads the response'))
+            },
           },
-          pull: () => underway.resume(),
-          cancel() {
-            forget()
-            underway.breakOff(new Error('nobody reads the response'))
-          },
-        })
+          { highWaterMark: 0 },
+        )
         resolve(new Response(stream, init))
       },
       received(chunk) {
-        body?.enqueue(chunk)
-        if ((body?.desiredSize ?? 1) <= 0) underway.pause()
+        if (isAskedFor) {
+          isAskedFor = false
+          return body?.enqueue(chunk)
+        }
+        unread.append(chunk)
+        if (unread.length >= MAX_UNREAD_BYTES) underway.pause()
       },
       ended() {
         over()
-        body?.close()
+        hasEnded = true
+        if (unread.length === 0) body?.close()
       },
       failed(error) {
         over()

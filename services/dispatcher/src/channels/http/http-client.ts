@@ -1,5 +1,6 @@
 import type { BlockList, LookupFunction } from 'node:net'
 import { CallError } from './call-error.ts'
+import { GrowingBuffer } from './growing-buffer.ts'
 import { createGuardedAgent, type GuardedAgent, type ResponseHeaders } from './guarded-agent.ts'
 
 export { CallError }
@@ -61,7 +62,7 @@ function exchange<B>(
   const { timeoutMs, signal } = call
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(new CallError('not_sent', signal.reason))
-    const chunks: Buffer[] = []
+    const body = new GrowingBuffer(call.maxBytes)
     let status = 0
     let headers: ResponseHeaders = {}
     const late = setTimeout(() => underway.breakOff(new Error('no whole answer in time')), timeoutMs)
@@ -75,10 +76,10 @@ function exchange<B>(
       started(...start) {
         ;[status, headers] = start
       },
-      received: (chunk) => chunks.push(chunk),
+      received: (chunk) => body.append(chunk),
       ended() {
         over()
-        resolve({ status, headers, body: read(Buffer.concat(chunks)) })
+        resolve({ status, headers, body: read(body.take()) })
       },
       failed(error) {
         over()

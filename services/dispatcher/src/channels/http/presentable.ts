@@ -41,25 +41,71 @@ function containsPart(word: string, key: string): boolean {
   return false
 }
 
-/** Looks each part of the text up in the prompt, which may be much longer: once over the prompt. */
+/** Looks for each part of the text in the prompt, which may be a thousand times as long: once over the prompt. */
 function withoutQuotations(text: string, prompt: string[]): string {
   const short = prompt.map((one) => one.trim()).filter((one) => one.length > 3 && one.length < QUOTATION)
   const rest = short.reduce((all, one) => all.replaceAll(one, REMOVED), text)
-  const parts = new Set<string>()
-  for (let at = 0; at + QUOTATION <= rest.length; at++) parts.add(rest.slice(at, at + QUOTATION))
-  const found = new Set<string>()
-  for (const one of prompt)
-    for (let at = 0; at + QUOTATION <= one.length; at++) {
-      const part = one.slice(at, at + QUOTATION)
-      if (parts.has(part)) found.add(part)
-    }
+  const parts = new TextParts(rest)
+  for (const one of prompt) parts.findIn(one)
   const quoted = new Set<number>()
   for (let at = 0; at + QUOTATION <= rest.length; at++)
-    if (found.has(rest.slice(at, at + QUOTATION)))
+    if (parts.isFound(rest.slice(at, at + QUOTATION)))
       for (let inside = 0; inside < QUOTATION; inside++) quoted.add(at + inside)
   const characters = Array.from({ length: rest.length }, (_, at) => (quoted.has(at) ? '\0' : rest.charAt(at)))
   return characters.join('').replaceAll(/\0+/g, REMOVED)
 }
+
+const HASH_FACTOR = 31
+const HASHES = 2 ** 16
+const FIRST_FACTOR = Array.from({ length: QUOTATION - 1 }).reduce<number>(
+  (product) => Math.imul(product, HASH_FACTOR),
+  1,
+)
+
+/**
+ * The parts of a text as long as a quotation, found in other texts by a rolling hash (Rabin and Karp): only where the
+ * hash is that of a part that is still looked for is the other text cut out and compared.
+ */
+class TextParts {
+  readonly #remaining = new Set<string>()
+  readonly #found = new Set<string>()
+  readonly #hashes = new Uint16Array(HASHES)
+
+  constructor(text: string) {
+    for (let at = 0; at + QUOTATION <= text.length; at++) this.#remaining.add(text.slice(at, at + QUOTATION))
+    for (const part of this.#remaining) this.#count(part, 1)
+  }
+
+  findIn(text: string): void {
+    let hash = 0
+    for (let at = 0; at < text.length; at++) {
+      if (at >= QUOTATION) hash -= Math.imul(text.charCodeAt(at - QUOTATION), FIRST_FACTOR)
+      hash = (Math.imul(hash, HASH_FACTOR) + text.charCodeAt(at)) | 0
+      if (at >= QUOTATION - 1 && this.#hashes[slotOf(hash)] !== 0)
+        this.#meet(text.slice(at + 1 - QUOTATION, at + 1))
+    }
+  }
+
+  isFound(part: string): boolean {
+    return this.#found.has(part)
+  }
+
+  #meet(part: string): void {
+    if (!this.#remaining.delete(part)) return
+    this.#count(part, -1)
+    this.#found.add(part)
+  }
+
+  #count(part: string, change: 1 | -1): void {
+    let hash = 0
+    for (let at = 0; at < part.length; at++) hash = (Math.imul(hash, HASH_FACTOR) + part.charCodeAt(at)) | 0
+    const slot = slotOf(hash)
+    this.#hashes[slot] = (this.#hashes[slot] ?? 0) + change
+  }
+}
+
+/** The lower half of a hash of few characters says little. */
+const slotOf = (hash: number): number => (hash ^ (hash >>> 16)) & (HASHES - 1)
 
 function cut(text: string): string {
   const bytes = Buffer.from(text)

@@ -1,0 +1,158 @@
+import { codeAt, type Unclosed } from './code-in-text.ts'
+import { CHANNEL, type Mark, markAt } from './thought-marks.ts'
+
+/** Who marks where a thought begins. */
+export interface ThoughtRules {
+  /** The prompt may have begun it, so that all before a closing mark is a thought; else the model alone does. */
+  mayBeginInPrompt: boolean
+}
+
+/**
+ * A model's text without what it thinks: without what stands between the marks that {@link markAt} knows, to the end
+ * where the closing one is missing, and without all that stands before a closing one that has no opening one. What is
+ * marked as code (in backquotes, or in a fenced block) stays as it is. The white space around a thought is left once.
+ */
+export function withoutThoughts(text: string): string {
+  if (next(MARK, text, 0) === text.length && !PLAIN_HARMONY.test(text)) return text
+  const filter = new ThoughtFilter({ mayBeginInPrompt: true })
+  filter.push(text)
+  return filter.end().join('')
+}
+
+/** The same for a text that comes in pieces: whatever they are, all that is returned is the same in the end. */
+export class ThoughtFilter {
+  readonly #rules: ThoughtRules
+  readonly #pieces: string[] = []
+  readonly #scan: Scan
+  /** What can't be decided yet is looked at again when there is twice as much of it. */
+  #rest = ''
+  #lookAgainAt = 0
+
+  constructor(rules: ThoughtRules) {
+    this.#rules = rules
+    this.#scan = new Scan(rules)
+  }
+
+  /** What may leave now: nothing before the end where a thought may have begun in the prompt. */
+  push(piece: string): string {
+    if (this.#rules.mayBeginInPrompt) {
+      this.#pieces.push(piece)
+      return ''
+    }
+    this.#rest += piece
+    if (this.#rest.length < this.#lookAgainAt) return ''
+    this.#rest = this.#scan.read(this.#rest, false)
+    this.#lookAgainAt = this.#rest.length * 2
+    return this.#scan.take()
+  }
+
+  /** What leaves in the end, in the pieces in which it came where all of it leaves. */
+  end(): string[] {
+    const left = this.#rules.mayBeginInPrompt ? afterPlainFinal(this.#pieces.join('')) : this.#rest
+    this.#scan.read(left, true)
+    const said = this.#scan.take()
+    const visible = this.#rules.mayBeginInPrompt && this.#scan.isAfterThought ? said.trimEnd() : said
+    if (this.#rules.mayBeginInPrompt && visible === this.#pieces.join('')) return this.#pieces
+    return visible === '' ? [] : [visible]
+  }
+}
+
+const PLAIN_HARMONY = /^\s*(?:analysis|commentary)/
+
+/** A harmony answer whose special tokens were taken out by its server: `analysis…assistantfinal…`. */
+function afterPlainFinal(text: string): string {
+  const final = 'assistantfinal'
+  const at = PLAIN_HARMONY.test(text) ? text.lastIndexOf(final) : -1
+  return at === -1 ? text : text.slice(at + final.length)
+}
+
+/** What begins a mark, with what may follow there. */
+const MARK = /<(?![^|/\s\w:.-])|\[(?![^/tr])|◁/gi
+const CODE_OR_MARK = /[`~]|<(?![^|/\s\w:.-])|\[(?![^/tr])|◁/gi
+
+/** Where the reading of a text is. */
+class Scan {
+  readonly #rules: ThoughtRules
+  readonly #unclosed: Unclosed = new Map()
+  #visible: string[] = []
+  /** The family of the thought that it is in. */
+  #inside: string | undefined
+  /** Whether nothing was said since the last thought. */
+  isAfterThought = false
+  #endsBlank = true
+  #isLineStart = true
+
+  constructor(rules: ThoughtRules) {
+    this.#rules = rules
+  }
+
+  take(): string {
+    const visible = this.#visible.join('')
+    this.#visible = []
+    return visible
+  }
+
+  /** Reads a text, and returns what of its end can't be decided without more. */
+  read(text: string, isWhole: boolean): string {
+    let unsaid = 0
+    let at = 0
+    for (;;) {
+      const isThought = this.#inside !== undefined
+      const found = next(isThought ? MARK : CODE_OR_MARK, text, at)
+      const isCode = text[found] === '`' || text[found] === '~'
+      const mark = isCode || found === text.length ? undefined : markAt(text, found, isWhole)
+      at = found + 1
+      if (mark === undefined && !isCode && found < text.length) continue
+      if (!isThought) this.#say(text.slice(unsaid, found))
+      if (found === text.length) return ''
+      const end = isCode ? this.#readCode(text, found, isWhole) : this.#readMark(mark)
+      if (end === 'undecided') return text.slice(found)
+      unsaid = end
+      at = end
+    }
+  }
+
+  #readCode(text: string, at: number, isWhole: boolean): number | 'undecided' {
+    const unclosed = this.#unclosed
+    const end = codeAt(text, { at, isLineStart: this.#isLineStart, isWhole, unclosed })
+    if (end !== 'undecided') this.#say(text.slice(at, end))
+    return end
+  }
+
+  #readMark(mark: Mark | 'undecided' | undefined): number | 'undecided' {
+    if (mark === undefined || mark === 'undecided') return 'undecided'
+    if (this.#inside === undefined) this.#meet(mark)
+    else if (this.#closes(mark)) this.#inside = undefined
+    this.isAfterThought = true
+    return mark.end
+  }
+
+  #closes({ kind, family }: Mark): boolean {
+    return family === this.#inside && (kind === 'closing' || kind === 'final')
+  }
+
+  #meet({ kind, family }: Mark): void {
+    if (kind === 'opening') this.#inside = family
+    // A part of a harmony answer ends as other models end their whole answer.
+    const endsThought = kind === 'final' || (kind === 'closing' && family !== CHANNEL)
+    if (!endsThought || !this.#rules.mayBeginInPrompt) return
+    this.#visible = []
+    this.#endsBlank = true
+    this.#isLineStart = true
+  }
+
+  #say(text: string): void {
+    const said = this.isAfterThought && this.#endsBlank ? text.trimStart() : text
+    if (said === '') return
+    this.isAfterThought = false
+    this.#visible.push(said)
+    this.#endsBlank = /\s/.test(said.slice(-1))
+    const lastLine = said.slice(said.lastIndexOf('\n') + 1)
+    this.#isLineStart = lastLine.trim() === '' && (this.#isLineStart || lastLine.length < said.length)
+  }
+}
+
+function next(pattern: RegExp, text: string, from: number): number {
+  pattern.lastIndex = from
+  return pattern.exec(text)?.index ?? text.length
+}

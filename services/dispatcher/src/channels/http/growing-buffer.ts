@@ -1,0 +1,54 @@
+const FIRST_BYTES = 1024
+/** So many bytes that are not used may stay allocated. */
+const MAX_SPARE_BYTES = 64 * 1024
+
+/**
+ * Bytes that come in pieces, as one: each is copied, so that a thousand pieces of one byte take a thousand bytes, and none
+ * keeps the larger buffer alive that it came in. `maxBytes` is what they are together at most.
+ */
+export class GrowingBuffer {
+  readonly #maxBytes: number
+  #bytes = Buffer.alloc(0)
+  #length = 0
+
+  constructor(maxBytes = Number.POSITIVE_INFINITY) {
+    this.#maxBytes = maxBytes
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  append(piece: Uint8Array): void {
+    const needed = this.#length + piece.length
+    if (needed > this.#bytes.length) this.#grow(needed)
+    this.#bytes.set(piece, this.#length)
+    this.#length = needed
+  }
+
+  /** All bytes so far, until something is appended or cleared. */
+  view(): Buffer {
+    return this.#bytes.subarray(0, this.#length)
+  }
+
+  /** All bytes so far, which are the caller's from now on. */
+  take(): Buffer {
+    const all = this.view()
+    const taken = this.#bytes.length - this.#length > MAX_SPARE_BYTES ? Buffer.from(all) : all
+    this.#bytes = Buffer.alloc(0)
+    this.#length = 0
+    return taken
+  }
+
+  clear(): void {
+    this.#length = 0
+    if (this.#bytes.length > MAX_SPARE_BYTES) this.#bytes = Buffer.alloc(0)
+  }
+
+  #grow(needed: number): void {
+    const doubled = Math.min(Math.max(FIRST_BYTES, this.#bytes.length * 2), this.#maxBytes)
+    const grown = Buffer.allocUnsafeSlow(Math.max(needed, doubled))
+    grown.set(this.view())
+    this.#bytes = grown
+  }
+}
