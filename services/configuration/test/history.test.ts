@@ -169,7 +169,7 @@ test('the history is paged, and visible only to callers who can read the documen
 
 test('who creates a deleted document anew sees nothing of what it was before, unless they may read all', async () => {
   const apiKey = 'that-stands-here-in-the-clear'
-  const config = (owner: number) => ({ ...bodies.configs, owner, value: { apiKey } })
+  const config = (owner: number) => ({ ...bodies.configs, owner, ownerType: 'team', value: { apiKey } })
   await server.call('PUT', '/rest/configs/3', { body: config(9) })
   await server.call('PATCH', '/rest/configs/3', { body: { name: 'of another' } })
   await server.call('DELETE', '/rest/configs/3')

@@ -43,7 +43,7 @@ export function createSpecReader(): SpecReader {
     if (end.kind === 'done') return { kind: 'read', facts: end.result }
     return { kind: end.kind === 'killed' ? 'too_slow' : 'not_checked' }
   }
-  const inTurn = <T>(workspace: number, work: () => Promise<T>): Promise<T> =>
+  const inSequence = <T>(workspace: number, work: () => Promise<T>): Promise<T> =>
     turns.run(String(workspace), () => turns.run('process', work))
   return {
     check(version, until) {
@@ -56,13 +56,13 @@ export function createSpecReader(): SpecReader {
           known.set(key, check, check.kind === 'too_slow' ? { ttl: SLOW_FOR_MS } : {})
         return check
       }
-      const queued = () => inTurn(workspace, async () => found() ?? (await checked()))
+      const queued = () => inSequence(workspace, async () => found() ?? (await checked()))
       return before(until, NOT_CHECKED, async () => found() ?? (await queued()))
     },
     originOf({ workspace, spec }) {
       const until = performance.now() + ORIGIN_MS
       return before<string | undefined>(until, undefined, () =>
-        inTurn(workspace, async () => {
+        inSequence(workspace, async () => {
           if (performance.now() > until) return undefined
           const reading = await read(spec)
           return reading.kind === 'read' ? reading.facts.origin : undefined

@@ -7,7 +7,7 @@ import type { ModelCallState } from '../agents/turns/model-calls.ts'
 import { nextChoice, retryOf } from '../agents/turns/model-retry.ts'
 import { turnSettingsOf } from '../agents/turns/settings.ts'
 import { personOf } from '../agents/usage/budgets-of.ts'
-import { BUDGET_HELD, BUDGET_SPENT } from '../agents/usage/usage.ts'
+import { BUDGET_PENDING, BUDGET_SPENT } from '../agents/usage/usage.ts'
 import type { Attempt, Ending, MessageRecord } from '../message/message-record.ts'
 import { attemptOf, modelTried, ranAgainAt, withAttempt } from '../message/progress.ts'
 import { endDecided } from '../message/turn-progress.ts'
@@ -99,7 +99,7 @@ function takeResult(
       return settleDead(run, { reason, attempt: attemptAt(run, ended, result) })
     }
     case 'retryable':
-      return result.code === BUDGET_HELD
+      return result.code === BUDGET_PENDING
         ? waitForBudget(run, result)
         : tryAgain(run, found, { ended, result })
   }
@@ -122,12 +122,12 @@ export async function stopForBudget(
   const { record, options, calling } = run
   const { _id: id, workspace, channel, thread } = record
   const person = personOf(found.message, thread)
-  const isTold =
+  const isReported =
     turnSettingsOf(found.channel.config).fallbackMessage !== '' &&
     (await calling(() => found.agents.usage.isFirstStopped({ workspace, channel, person, id })))
   const outcome = { kind: 'permanent' as const, code: BUDGET_SPENT, fault: 'channel' as const, reason }
   const attempt = attemptOf({ step: MODEL_STEP, outcome, at: options.now(), ms: 0 })
-  return giveUp(run, found, { reason, attempt, isSilent: !isTold })
+  return giveUp(run, found, { reason, attempt, isSilent: !isReported })
 }
 
 /** Another try, of this model or the next; where there is none in time, a bound is met. */

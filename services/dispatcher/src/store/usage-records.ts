@@ -40,13 +40,13 @@ export interface UsedTokens {
   _id: string
   /** Used, or reserved by calls under way. */
   tokens: number
-  /** The reserved part of it, until `heldUntil`; after that nobody gives it back. */
-  held?: number
-  heldUntil?: Date
+  /** The reserved part of it, until `pendingUntil`; after that nobody gives it back. */
+  pending?: number
+  pendingUntil?: Date
   /** What the last write to it gave each that asked. */
   granted?: number[]
   /** Of a person: the message whose answer told first that a budget stops them. */
-  toldBy?: string
+  reportedBy?: string
   expiresAt: Date
 }
 

@@ -63,7 +63,7 @@ class World {
   #error = 0
   /** Calls may be settled whose lease was over. */
   #isLate = false
-  #underWay: { instance: number; reservation: Reservation; tokens: number }[] = []
+  #inFlight: { instance: number; reservation: Reservation; tokens: number }[] = []
 
   async run(one: Command): Promise<void> {
     switch (one.kind) {
@@ -75,7 +75,7 @@ class World {
         break
       case 'crash':
         this.#instances[one.instance] = this.#open()
-        this.#underWay = this.#underWay.filter(({ instance }) => instance !== one.instance)
+        this.#inFlight = this.#inFlight.filter(({ instance }) => instance !== one.instance)
         break
       case 'expire':
         await this.#expire()
@@ -85,14 +85,14 @@ class World {
 
   /** Once nothing is under way any more, whoever is refused is told that the budget is spent, and not to wait. */
   async end(): Promise<void> {
-    this.#underWay = []
+    this.#inFlight = []
     await this.#expire()
     const reserved = await this.#open().reserve(this.#budgets(0), {
       least: 300,
       full: 300,
       leaseMs: LEASE_MS,
     })
-    expect(reserved.kind).not.toBe('held')
+    expect(reserved.kind).not.toBe('pending')
   }
 
   #open(): Budgets {
@@ -108,23 +108,23 @@ class World {
   }
 
   async #reserve({ instance, use, prompt, answer }: Ask): Promise<void> {
-    const wanted = { least: prompt + 1, full: prompt + answer, leaseMs: LEASE_MS }
+    const required = { least: prompt + 1, full: prompt + answer, leaseMs: LEASE_MS }
     const budgets = this.#budgets(use)
-    const reserved = await (this.#instances[instance] as Budgets).reserve(budgets, wanted)
+    const reserved = await (this.#instances[instance] as Budgets).reserve(budgets, required)
     if (reserved.kind !== 'reserved') {
-      if (reserved.kind === 'held') expect(reserved.waitMs).toBeGreaterThan(0)
+      if (reserved.kind === 'pending') expect(reserved.waitMs).toBeGreaterThan(0)
       return
     }
     const { reservation, tokens } = reserved
     expect(reservation.map(({ id }) => id)).toEqual(budgets.map(({ id }) => id))
-    expect(tokens).toBeGreaterThanOrEqual(wanted.least)
-    expect(tokens).toBeLessThanOrEqual(wanted.full)
+    expect(tokens).toBeGreaterThanOrEqual(required.least)
+    expect(tokens).toBeLessThanOrEqual(required.full)
     for (const part of reservation) this.#count(part.id, part.tokens)
-    this.#underWay.push({ instance, reservation, tokens })
+    this.#inFlight.push({ instance, reservation, tokens })
   }
 
   async #settle({ which, percent }: Extract<Command, { kind: 'settle' }>): Promise<void> {
-    const [call] = this.#underWay.splice(which % (this.#underWay.length || 1), 1)
+    const [call] = this.#inFlight.splice(which % (this.#inFlight.length || 1), 1)
     if (call === undefined) return
     const tokens = Math.round((call.tokens * percent) / 100)
     await (this.#instances[call.instance] as Budgets).settle([{ reservation: call.reservation, tokens }])
@@ -137,9 +137,9 @@ class World {
   }
 
   async #expire(): Promise<void> {
-    this.#isLate ||= this.#underWay.length > 0
+    this.#isLate ||= this.#inFlight.length > 0
     const ofHistory = { _id: { $regex: `^${this.#history} ` } }
-    await database.collections.usedTokens.updateMany(ofHistory, { $set: { heldUntil: new Date(0) } })
+    await database.collections.usedTokens.updateMany(ofHistory, { $set: { pendingUntil: new Date(0) } })
   }
 
   async #check(): Promise<void> {
@@ -150,7 +150,7 @@ class World {
       const count = counts.find(({ _id }) => _id === id)
       expect({ id, tokens: count?.tokens }).toEqual({ id, tokens: counted })
       expect(counted).toBeLessThanOrEqual(limit + this.#error)
-      const settled = counted - (count?.held ?? 0)
+      const settled = counted - (count?.pending ?? 0)
       const asSpent = this.#instances.filter((one) => one.spent([{ id, limit, setting: '' }]) !== undefined)
       if (asSpent.length > 0 && !this.#isLate) expect(settled + 64).toBeGreaterThan(limit)
     }

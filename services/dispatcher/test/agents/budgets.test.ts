@@ -88,23 +88,23 @@ describe('a reservation', () => {
     setting: 'x',
     ...more,
   })
-  const wanted = { least: 100, full: 400, leaseMs: 60_000 }
+  const required = { least: 100, full: 400, leaseMs: 60_000 }
 
   test('is all that a call may take, and what is left where nobody else is under way', async () => {
     const [one, store] = [budget(700), budgets()]
-    const first = await store.reserve([one], wanted)
+    const first = await store.reserve([one], required)
     expect(first).toMatchObject({ kind: 'reserved', tokens: 400 })
-    expect(await store.reserve([one], wanted)).toMatchObject({ kind: 'held' })
+    expect(await store.reserve([one], required)).toMatchObject({ kind: 'pending' })
     if (first.kind === 'reserved') await store.settle([{ reservation: first.reservation, tokens: 350 }])
-    expect(await store.reserve([one], wanted)).toMatchObject({ kind: 'reserved', tokens: 350 })
+    expect(await store.reserve([one], required)).toMatchObject({ kind: 'reserved', tokens: 350 })
   })
 
   test('is refused, of none of its budgets anything, where one is spent', async () => {
     const [wide, narrow, store] = [budget(1_000), budget(99), budgets()]
-    expect(await store.reserve([wide, narrow], wanted)).toEqual({ kind: 'spent', budget: narrow })
+    expect(await store.reserve([wide, narrow], required)).toEqual({ kind: 'spent', budget: narrow })
     expect(await database.collections.usedTokens.findOne({ _id: wide.id })).toMatchObject({
       tokens: 0,
-      held: 0,
+      pending: 0,
     })
   })
 
@@ -116,16 +116,16 @@ describe('a reservation', () => {
       { _id: including, tokens: 150, expiresAt },
       { _id: one.id, tokens: 200, expiresAt },
     ])
-    expect(await budgets().reserve([one], wanted)).toMatchObject({ kind: 'reserved', tokens: 150 })
+    expect(await budgets().reserve([one], required)).toMatchObject({ kind: 'reserved', tokens: 150 })
   })
 
   test('that nobody settles stays counted, and is waited for only until its lease is over', async () => {
     const one = budget(480)
-    await budgets().reserve([one], { ...wanted, leaseMs: 1 })
+    await budgets().reserve([one], { ...required, leaseMs: 1 })
     const { usedTokens } = database.collections
-    await usedTokens.updateOne({ _id: one.id }, { $set: { heldUntil: new Date(0) } })
+    await usedTokens.updateOne({ _id: one.id }, { $set: { pendingUntil: new Date(0) } })
     const store = budgets()
-    expect(await store.reserve([one], wanted)).toEqual({ kind: 'spent', budget: one })
+    expect(await store.reserve([one], required)).toEqual({ kind: 'spent', budget: one })
     expect(await usedTokens.findOne({ _id: one.id })).toMatchObject({ tokens: 400 })
     expect(store.spent([one])).toBeUndefined()
     expect(store.spent([{ ...one, limit: 420 }])).toMatchObject({ id: one.id })
@@ -133,8 +133,8 @@ describe('a reservation', () => {
 
   test('of many at once is of one write after the other, and waits further back the more wait', async () => {
     const [one, store] = [budget(4_000), budgets()]
-    const all = await Promise.all(Array.from({ length: 30 }, () => store.reserve([one], wanted)))
-    const waits = all.flatMap((reserved) => (reserved.kind === 'held' ? reserved.waitMs : []))
+    const all = await Promise.all(Array.from({ length: 30 }, () => store.reserve([one], required)))
+    const waits = all.flatMap((reserved) => (reserved.kind === 'pending' ? reserved.waitMs : []))
     expect(all.filter(({ kind }) => kind === 'reserved')).toHaveLength(10)
     expect(waits).toHaveLength(20)
     expect(Math.max(...waits) - Math.min(...waits)).toBeGreaterThan(300)

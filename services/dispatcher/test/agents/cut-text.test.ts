@@ -12,11 +12,11 @@ test('a text of up to 16,000 characters stays as it is; of a longer one the begi
         const text = `${'a'.repeat(before)}${end}`
         const cut = cutText(text)
         if (text.length <= MAX_CHARACTERS) return expect(cut).toBe(text)
-        const [, kept = '', more] = /^(.*)… \(cut: (\d+) more characters\)$/su.exec(cut) ?? []
-        expect(text.startsWith(kept)).toBe(true)
-        expect(kept.length).toBeLessThanOrEqual(MAX_CHARACTERS)
-        expect(kept.length + Number(more)).toBe(text.length)
-        expect(kept.isWellFormed()).toBe(true)
+        const [, remaining = '', more] = /^(.*)… \(cut: (\d+) more characters\)$/su.exec(cut) ?? []
+        expect(text.startsWith(remaining)).toBe(true)
+        expect(remaining.length).toBeLessThanOrEqual(MAX_CHARACTERS)
+        expect(remaining.length + Number(more)).toBe(text.length)
+        expect(remaining.isWellFormed()).toBe(true)
       },
     ),
   ))

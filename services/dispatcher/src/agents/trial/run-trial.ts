@@ -16,7 +16,7 @@ import { cutText } from '../turns/cut-text.ts'
 import { choiceOf, hasTriesLeft, nextChoice, retryOf } from '../turns/model-retry.ts'
 import { turnSettingsOf } from '../turns/settings.ts'
 import { estimatePrompt } from '../usage/estimate-tokens.ts'
-import { BUDGET_HELD, BUDGET_SPENT, type ModelUse } from '../usage/usage.ts'
+import { BUDGET_PENDING, BUDGET_SPENT, type ModelUse } from '../usage/usage.ts'
 import { assistantChannel } from './assistant-channel.ts'
 
 /** The calls of one turn that are looked at, as many as a message's turn may have. */
@@ -95,7 +95,7 @@ async function turnsOf(run: Run): Promise<TrialResult> {
     const { toolbox, request, choices } = await requestOf(run, { ...loaded, turns })
     const answer = await ask(run, request, { choices, turn: turns.length })
     if (answer.kind !== 'answered') {
-      const isSpent = turns.length === 0 && [BUDGET_SPENT, BUDGET_HELD].includes(answer.code)
+      const isSpent = turns.length === 0 && [BUDGET_SPENT, BUDGET_PENDING].includes(answer.code)
       return isSpent ? { ...dead(answer.reason), isSpent } : dead(answer.reason)
     }
     const calls = answer.turn.calls.slice(0, MAX_CALLS)
@@ -225,7 +225,7 @@ function nextTry(
   { code, retryAfterSeconds = 0 }: Extract<ModelResult, { kind: 'retryable' }>,
   { tries, choices }: { tries: number; choices: number },
 ): { tries: number; delay: number } | undefined {
-  if (code === BUDGET_HELD) return { tries, delay: retryAfterSeconds * 1_000 }
+  if (code === BUDGET_PENDING) return { tries, delay: retryAfterSeconds * 1_000 }
   if (code === 'timeout') {
     const next = nextChoice(tries, choices)
     return next === undefined ? undefined : { tries: next, delay: 0 }

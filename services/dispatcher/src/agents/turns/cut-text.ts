@@ -6,8 +6,8 @@ const HIGH_SURROGATE = /[\uD800-\uDBFF]$/
 /** The text, or its beginning and how much more there was. */
 export function cutText(text: string): string {
   if (text.length <= MAX_CHARACTERS) return text
-  const kept = text.slice(0, MAX_CHARACTERS).replace(HIGH_SURROGATE, '')
-  return `${kept}… (cut: ${text.length - kept.length} more characters)`
+  const remaining = text.slice(0, MAX_CHARACTERS).replace(HIGH_SURROGATE, '')
+  return `${remaining}… (cut: ${text.length - remaining.length} more characters)`
 }
 
 /** The value, or where its JSON text is too long that text, cut. */

@@ -15,11 +15,11 @@ const MAX_KNOWN = 50_000
 const KNOWN_MS = 10_000
 const RETENTION_MS = 3 * 24 * 60 * 60 * 1_000
 /** Who waits for calls under way tries again after that, and so long after the one before. */
-const HELD_MS = 200
+const PENDING_MS = 200
 const SPACING_MS = 20
 
 /** What a call may take: `least` with the shortest answer that is of any use, `full` with the longest. */
-export interface Wanted {
+export interface Required {
   least: number
   full: number
   /** How long its call may take at most, in milliseconds. */
@@ -33,7 +33,7 @@ export type Reserved =
   /** `tokens` is what it may take: `full`, or less where that is all that is left. */
   | { kind: 'reserved'; reservation: Reservation; tokens: number }
   /** There is enough left, but calls under way hold it; to be tried again after so long (milliseconds). */
-  | { kind: 'held'; waitMs: number }
+  | { kind: 'pending'; waitMs: number }
   | { kind: 'spent'; budget: Budget }
 
 /** Counts what is used of budgets, for all instances together. */
@@ -42,7 +42,7 @@ export interface Budgets {
    * Takes out of all of the budgets what a call may take, or out of none. No budget is ever exceeded by what is reserved.
    * Rejects when the database is unavailable; what may have been taken then stays counted.
    */
-  reserve(budgets: readonly Budget[], wanted: Wanted): Promise<Reserved>
+  reserve(budgets: readonly Budget[], required: Required): Promise<Reserved>
   /** The first budget that is known to be spent, without asking the database; one that is not known may be spent too. */
   spent(budgets: readonly Budget[]): Budget | undefined
   /** Gives back what was not used. */
@@ -55,7 +55,7 @@ export interface Settlement {
   tokens: number
 }
 
-interface Asked extends Wanted {
+interface Asked extends Required {
   id: string
   limit: number
 }
@@ -68,7 +68,7 @@ interface Granted {
 }
 
 /**
- * A count is one document: `tokens` is all that is used or reserved, `held` the reserved part of it, `heldUntil` when the
+ * A count is one document: `tokens` is all that is used or reserved, `pending` the reserved part of it, `pendingUntil` when the
  * last call under way has ended, be it with its instance. What nobody has settled by then stays counted as reserved,
  * since the provider may have been asked; so a crash needs no clearing up, and never lets a budget be exceeded.
  */
@@ -95,17 +95,17 @@ export function createBudgets(options: {
   /** One behind the other: who waits makes its prompt anew each time. */
   const waitFor = (id: string): number => {
     const at = now()
-    const until = Math.max(at + HELD_MS, (queues.get(id) ?? 0) + SPACING_MS)
+    const until = Math.max(at + PENDING_MS, (queues.get(id) ?? 0) + SPACING_MS)
     queues.set(id, until)
     return until - at
   }
   return {
-    async reserve(budgets, wanted) {
+    async reserve(budgets, required) {
       const reservation: Reservation = []
       for (const budget of budgets) {
         const { id } = budget
         const limit = budget.limit - (await usedOf(usedTokens, budget.including))
-        const granted = await grant({ id, limit, ...wanted })
+        const granted = await grant({ id, limit, ...required })
         const isGranted = !(granted instanceof Error) && granted.tokens > 0
         if (isGranted) {
           reservation.push({ id, tokens: granted.tokens })
@@ -114,10 +114,10 @@ export function createBudgets(options: {
         if (reservation.length > 0) await settle([{ reservation, tokens: 0 }])
         if (granted instanceof Error) throw granted
         known.set(id, granted.settled)
-        if (granted.settled + wanted.least > limit) return { kind: 'spent', budget }
-        return { kind: 'held', waitMs: waitFor(id) }
+        if (granted.settled + required.least > limit) return { kind: 'spent', budget }
+        return { kind: 'pending', waitMs: waitFor(id) }
       }
-      const tokens = Math.min(wanted.full, ...reservation.map((part) => part.tokens))
+      const tokens = Math.min(required.full, ...reservation.map((part) => part.tokens))
       return { kind: 'reserved', reservation, tokens }
     },
     spent: (budgets) => budgets.find(({ id, limit }) => (known.get(id) ?? 0) + SMALLEST_CALL > limit),
@@ -161,11 +161,11 @@ async function grantOf(
     if (!isDuplicate(error)) throw error
     return write()
   })
-  const { tokens = 0, held = 0, granted = [] } = count ?? {}
-  return asked.map((_, at) => ({ tokens: granted[at] ?? 0, settled: tokens - held }))
+  const { tokens = 0, pending = 0, granted = [] } = count ?? {}
+  return asked.map((_, at) => ({ tokens: granted[at] ?? 0, settled: tokens - pending }))
 }
 
-const LEASE_OVER = { $not: [{ $gt: ['$heldUntil', '$$NOW'] }] }
+const LEASE_OVER = { $not: [{ $gt: ['$pendingUntil', '$$NOW'] }] }
 
 /**
  * Each that asks gets all that it may take where there is room for it. Where there is not, and no other call is under way
@@ -173,12 +173,12 @@ const LEASE_OVER = { $not: [{ $gt: ['$heldUntil', '$$NOW'] }] }
  */
 function grantUpdate(asked: readonly Asked[], expiresAt: Date): mongo.Document[] {
   const leaseMs = Math.max(...asked.map((one) => one.leaseMs))
-  const wanted = asked.map(({ limit, least, full }) => ({ limit, least, full }))
+  const required = asked.map(({ limit, least, full }) => ({ limit, least, full }))
   return [
     {
       $set: {
         tokens: { $ifNull: ['$tokens', 0] },
-        held: { $cond: [LEASE_OVER, 0, { $ifNull: ['$held', 0] }] },
+        pending: { $cond: [LEASE_OVER, 0, { $ifNull: ['$pending', 0] }] },
         expiresAt: { $ifNull: ['$expiresAt', expiresAt] },
       },
     },
@@ -186,7 +186,7 @@ function grantUpdate(asked: readonly Asked[], expiresAt: Date): mongo.Document[]
       $set: {
         granted: {
           $reduce: {
-            input: { $literal: wanted },
+            input: { $literal: required },
             initialValue: [],
             in: { $concatArrays: ['$$value', [grantExpression({ before: { $sum: '$$value' } })]] },
           },
@@ -196,16 +196,16 @@ function grantUpdate(asked: readonly Asked[], expiresAt: Date): mongo.Document[]
     {
       $set: {
         tokens: { $add: ['$tokens', { $sum: '$granted' }] },
-        held: { $add: ['$held', { $sum: '$granted' }] },
+        pending: { $add: ['$pending', { $sum: '$granted' }] },
       },
     },
     {
       $set: {
-        heldUntil: {
+        pendingUntil: {
           $cond: [
             { $gt: [{ $sum: '$granted' }, 0] },
-            { $max: ['$heldUntil', { $add: ['$$NOW', leaseMs] }] },
-            '$heldUntil',
+            { $max: ['$pendingUntil', { $add: ['$$NOW', leaseMs] }] },
+            '$pendingUntil',
           ],
         },
       },
@@ -216,7 +216,7 @@ function grantUpdate(asked: readonly Asked[], expiresAt: Date): mongo.Document[]
 /** `before` is what those before it in the same write get. */
 function grantExpression({ before }: { before: mongo.Document }): mongo.Document {
   const room = { $subtract: ['$$this.limit', { $add: ['$tokens', before] }] }
-  const isAlone = { $lte: [{ $add: ['$held', before] }, 0] }
+  const isAlone = { $lte: [{ $add: ['$pending', before] }, 0] }
   const isRest = { $and: [isAlone, { $gte: [room, '$$this.least'] }] }
   return { $cond: [{ $gte: [room, '$$this.full'] }, '$$this.full', { $cond: [isRest, room, 0] }] }
 }
@@ -225,7 +225,7 @@ function settlementOf(
   { id, tokens: reserved }: Reservation[number],
   tokens: number,
 ): mongo.AnyBulkWriteOperation<UsedTokens> {
-  const held = { $max: [0, { $subtract: [{ $ifNull: ['$held', 0] }, reserved] }] }
+  const pending = { $max: [0, { $subtract: [{ $ifNull: ['$pending', 0] }, reserved] }] }
   const all = { $max: [0, { $add: ['$tokens', tokens - reserved] }] }
-  return { updateOne: { filter: { _id: id }, update: [{ $set: { tokens: all, held } }] } }
+  return { updateOne: { filter: { _id: id }, update: [{ $set: { tokens: all, pending } }] } }
 }

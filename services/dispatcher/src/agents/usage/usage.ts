@@ -15,19 +15,19 @@ import { type UsedByCall, writeUsage } from './write-usage.ts'
 const GATHER_MS = 20
 /** Whoever waits for an entry to be written goes on after that. */
 const PATIENCE_MS = 2_000
-const TOLD_RETENTION_MS = 3 * 24 * 60 * 60 * 1_000
+const REPORTED_RETENTION_MS = 3 * 24 * 60 * 60 * 1_000
 /** A call is settled so long after its time at the latest. */
 const SETTLED_MS = 30_000
 /** An answer that may be shorter is of no use to anybody. */
-const SHORTEST_ANSWER = 256
+const SHORTEST_RESPONSE = 256
 /** Where a budget bounds a model that has no `maxOutputTokens`: what all of them take. */
-const LONGEST_ANSWER = 4_096
+const LONGEST_RESPONSE = 4_096
 const UNAVAILABLE_SECONDS = 1
 
 /** What the attempts of a message say where the day's tokens were spent. */
 export const BUDGET_SPENT = 'budget_spent'
 /** Calls under way hold what is left of a budget, or nobody can say: it is no try, and to be asked again later. */
-export const BUDGET_HELD = 'budget_held'
+export const BUDGET_PENDING = 'budget_pending'
 
 /** A call of a model before it is made: under which ids it counts. */
 export interface ModelUse extends UsageDimensions, Spender {
@@ -57,7 +57,7 @@ export interface Usage {
   /**
    * Makes a call where its budgets allow it, and notes what it took: what the provider says, or what is estimated where
    * it says nothing. An answer is as long as the budgets allow. One that was aborted, whose message is run elsewhere,
-   * did not fail. Refused as `budget_spent`, or to be tried again as `budget_held`. Never rejects.
+   * did not fail. Refused as `budget_spent`, or to be tried again as `budget_pending`. Never rejects.
    */
   meter(use: ModelUse, call: MeteredCall): Promise<ModelResult>
   /** Why no call may be made, as far as that is known without asking the database. */
@@ -130,14 +130,14 @@ export function createUsage(options: {
       return budget && reasonOf(budget)
     },
     async isFirstStopped({ workspace, channel, person, id }) {
-      const first = { toldBy: { $ifNull: ['$toldBy', { $literal: id }] } }
-      const expiresAt = { $ifNull: ['$expiresAt', new Date(now() + TOLD_RETENTION_MS)] }
+      const first = { reportedBy: { $ifNull: ['$reportedBy', { $literal: id }] } }
+      const expiresAt = { $ifNull: ['$expiresAt', new Date(now() + REPORTED_RETENTION_MS)] }
       const count = await usedTokens.findOneAndUpdate(
         { _id: countId({ workspace, channel, person, day: today() }) },
         [{ $set: { ...first, expiresAt } }],
         { upsert: true, returnDocument: 'after' },
       )
-      return count?.toldBy === id
+      return count?.reportedBy === id
     },
   }
 }
@@ -173,29 +173,29 @@ async function reserve(
 ): Promise<ToCall> {
   const { bounds, estimated, timeoutMs } = of
   if (bounds.length === 0) return { kind: 'reserved', reservation: [] }
-  const { prompt, maxOutputTokens: longest = LONGEST_ANSWER } = estimated()
-  const wanted = {
-    least: prompt + Math.min(SHORTEST_ANSWER, longest),
+  const { prompt, maxOutputTokens: longest = LONGEST_RESPONSE } = estimated()
+  const required = {
+    least: prompt + Math.min(SHORTEST_RESPONSE, longest),
     full: prompt + longest,
     leaseMs: timeoutMs + SETTLED_MS,
   }
   try {
-    const reserved = await budgets.reserve(bounds, wanted)
+    const reserved = await budgets.reserve(bounds, required)
     if (reserved.kind === 'spent') {
       const reason = reasonOf(reserved.budget)
       return { kind: 'refused', result: { kind: 'refused', code: BUDGET_SPENT, reason } }
     }
-    if (reserved.kind === 'held') return held(reserved.waitMs / 1_000)
+    if (reserved.kind === 'pending') return pending(reserved.waitMs / 1_000)
     return { kind: 'reserved', reservation: reserved.reservation, maxOutputTokens: reserved.tokens - prompt }
   } catch (error) {
-    if (isUnavailable(error)) return held(UNAVAILABLE_SECONDS)
+    if (isUnavailable(error)) return pending(UNAVAILABLE_SECONDS)
     throw error
   }
 }
 
-function held(retryAfterSeconds: number): ToCall {
+function pending(retryAfterSeconds: number): ToCall {
   const reason = 'Calls that are under way hold what is left of the tokens of the day.'
-  return { kind: 'refused', result: { kind: 'retryable', code: BUDGET_HELD, reason, retryAfterSeconds } }
+  return { kind: 'refused', result: { kind: 'retryable', code: BUDGET_PENDING, reason, retryAfterSeconds } }
 }
 
 /** The ids that a call for a message's turn counts under. A message that is run again is the same message. */
