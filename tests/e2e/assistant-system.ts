@@ -40,4 +40,5 @@ export const modelEnvironment = ({ url }: Pick<Listening, 'url'>) => ({
   MODEL_NAME: 'simulator',
   MODEL_BASE_URL: `${url}/v1`,
   MODEL_API_KEY: 'the-key-of-the-deployment',
+  MODEL_REASONING: 'false',
 })

@@ -75,6 +75,12 @@ export const config = {
     .min(1)
     .optional()
     .describe('Its API key; it goes to this provider and base URL only, never to what a workspace names'),
+  MODEL_REASONING: z
+    .enum(['true', 'false'])
+    .default('true')
+    .describe(
+      'false for a model whose text has no thoughts: behind a MODEL_BASE_URL only such a one is streamed token by token',
+    ),
   MODEL_TOKENS_PER_DAY: integer({ min: 1_000, max: 1_000_000_000_000 })
     .default(500_000)
     .describe(

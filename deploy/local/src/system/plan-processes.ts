@@ -188,6 +188,7 @@ function ownEnvironment(name: ServiceName, settings: SystemSettings): Record<str
       MODEL_NAME: 'simulator',
       MODEL_BASE_URL: `${urlOf('model-simulator', ports)}/v1`,
       MODEL_API_KEY: 'simulator',
+      MODEL_REASONING: 'false',
       // The simulator's tokens cost nothing.
       MODEL_TOKENS_PER_DAY: process.env.MODEL_TOKENS_PER_DAY || SIMULATED_TOKENS_PER_DAY,
     },

@@ -22,6 +22,8 @@ export interface ModelChoice {
   maxOutputTokens?: number
   /** It reads images. */
   vision?: boolean
+  /** False where it is known that its text has no thoughts, so that all of it may be streamed. */
+  reasoning?: boolean
   /** The deployment pays for it. */
   isDeployments?: boolean
 }

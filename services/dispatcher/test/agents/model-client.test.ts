@@ -177,13 +177,22 @@ describe.each(manners)('an answer that comes %s', (_name, manner) => {
 })
 
 describe('a stream', () => {
-  test('is handed on as it comes, and is the text in the end', async () => {
+  test('is the text in the end', async () => {
     await world.script({ text: 'one two three four five six' })
     const deltas: string[] = []
     const result = await world.ask({ onDelta: (text) => deltas.push(text) })
-    expect(deltas.length).toBeGreaterThan(1)
     expect(deltas.join('')).toBe('one two three four five six')
     expect(result).toMatchObject({ turn: { text: 'one two three four five six' } })
+  })
+
+  test.each([
+    [true, 0],
+    [false, 1],
+  ])('of a model elsewhere is handed on at once unless it may reason (%s)', async (reasoning, begun) => {
+    await world.script({ text: 'one two three', chunkDelayMs: 5_000 })
+    const deltas: string[] = []
+    await world.ask({ timeoutMs: 1_000, onDelta: (text) => deltas.push(text) }, { reasoning })
+    expect(Math.min(deltas.length, 1)).toBe(begun)
   })
 
   test('that stands still is given up in time', async () => {

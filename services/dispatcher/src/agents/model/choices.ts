@@ -29,6 +29,7 @@ const modelSettings = z.object({
   temperature: z.number().min(0).max(2).nullish(),
   maxOutputTokens: z.int().min(1).max(1_000_000).nullish(),
   vision: z.boolean().nullish(),
+  reasoning: z.boolean().nullish(),
 })
 type ModelSettings = z.output<typeof modelSettings>
 
@@ -85,6 +86,7 @@ export function deploymentChoice(environment: {
   MODEL_NAME?: string | undefined
   MODEL_BASE_URL?: string | undefined
   MODEL_API_KEY?: string | undefined
+  MODEL_REASONING?: 'true' | 'false' | undefined
 }): ModelChoice | undefined {
   const { MODEL_PROVIDER, MODEL_NAME, MODEL_BASE_URL, MODEL_API_KEY } = environment
   if (MODEL_PROVIDER === undefined && MODEL_NAME === undefined) return undefined
@@ -101,6 +103,7 @@ export function deploymentChoice(environment: {
     ...(MODEL_BASE_URL !== undefined && { baseUrl: MODEL_BASE_URL }),
     ...(MODEL_API_KEY !== undefined && { apiKey: MODEL_API_KEY }),
     ...(readsImages(MODEL_PROVIDER) && { vision: true }),
+    ...(environment.MODEL_REASONING === 'false' && { reasoning: false }),
     isDeployments: true,
   }
 }
@@ -137,6 +140,7 @@ function choiceOf(
       ...(temperature != null && { temperature }),
       ...(maxOutputTokens != null && { maxOutputTokens }),
       ...((settings.vision ?? readsImages(provider)) && { vision: true }),
+      ...(settings.reasoning != null && { reasoning: settings.reasoning }),
     },
   }
 }

@@ -90,9 +90,13 @@ async function whole(model: LanguageModel, call: ModelCall): Promise<Said> {
   return saidOf({ text, calls, usage, finishReason })
 }
 
-/** The providers' own addresses answer with thoughts apart; at any other there may be a model whose prompt begins one. */
-function thoughtFilterFor({ provider, baseUrl }: ModelChoice): ThoughtFilter {
-  return new ThoughtFilter({ mayBeginInPrompt: provider === 'openai-compatible' || baseUrl !== undefined })
+/**
+ * The providers' own addresses answer with thoughts apart; at any other there may be a model whose prompt begins one, unless
+ * its settings say that it does not reason.
+ */
+function thoughtFilterFor({ provider, baseUrl, reasoning = true }: ModelChoice): ThoughtFilter {
+  const isElsewhere = provider === 'openai-compatible' || baseUrl !== undefined
+  return new ThoughtFilter({ mayBeginInPrompt: reasoning && isElsewhere })
 }
 
 async function streamed(
