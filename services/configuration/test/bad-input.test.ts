@@ -64,7 +64,7 @@ describe('large input', () => {
   })
 })
 
-test('numbers: integers must be safe, free-form ones fit a double', async () => {
+test('numbers: integers must be safe, free-form ones what a double holds', async () => {
   for (const job of [2 ** 53, -(2 ** 53), 1.5, '1', 1e300]) {
     expect([job, (await put('/rest/steps/3', { ...bodies.steps, job })).status]).toEqual([job, 422])
   }
@@ -72,12 +72,10 @@ test('numbers: integers must be safe, free-form ones fit a double', async () => 
     expect((await put('/rest/steps/3', { ...bodies.steps, job })).json.job).toBe(job)
   }
   const raw = JSON.stringify({ ...bodies.tasks, context: { big: 0 } })
-  const stored = await server.call('PUT', '/rest/tasks/3', {
-    raw: raw.replace('"big":0', '"big":12345678901234567890'),
-  })
-  expect(stored.json.context.big).toBe(Number('12345678901234567890'))
-  const infinite = await server.call('PUT', '/rest/tasks/3', { raw: raw.replace('"big":0', '"big":1e999') })
-  expect([infinite.status, infinite.json.errors[0].path]).toEqual([422, '/context/big'])
+  for (const big of ['12345678901234567890', '1e999']) {
+    const refused = await server.call('PUT', '/rest/tasks/3', { raw: raw.replace('"big":0', `"big":${big}`) })
+    expect([big, refused.status, refused.json.errors[0].path]).toEqual([big, 422, '/context/big'])
+  }
 })
 
 test("a value that can't be stored as it is is refused with its path", async () => {

@@ -194,7 +194,7 @@ describe('an operation of an agent on the task of its thread', () => {
       await apply(workspace, { kind: 'setState', key: 'b', value: long }),
       await apply(workspace, { kind: 'submit', submit: { long, longer: long } }),
       await apply(workspace, { kind: 'setState', key: 'token', value: '••••' }),
-      await apply(workspace, { kind: 'setState', key: 'secret', value: Array(201).fill('s') }),
+      await apply(workspace, { kind: 'setState', key: 'secret', value: Array(1_001).fill('s') }),
     ]
     expect(results.map(({ state }) => state)).toEqual(['failed', 'failed', 'failed', 'failed'])
     expect(await task(workspace)).toMatchObject({ currentStep: 1 })

@@ -1,6 +1,7 @@
 import { every } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
 import type { SecretBox } from '@parley/shared/sealed-value'
+import { allResources } from '../resources/all-resources.ts'
 import type { DocumentSecrets } from '../secrets/seal-fields.ts'
 import type { Database } from '../store/database.ts'
 import { createSealingState, type SealingState } from '../store/sealing-state.ts'
@@ -22,7 +23,7 @@ export interface Sealing {
 /**
  * Sees to it that every secret is sealed. `isReadByEarlier` says whether a service of the release before is there, which
  * can't open all of what this one seals: as long as it is, secrets that it can't open are stored as they were sent. Once
- * it has been false twice, what is stored in the clear is sealed: by one instance at a time, at each start, and again
+ * it has been false twice (once, where nothing is stored yet), what is stored in the clear is sealed: by one instance at a time, at each start, and again
  * until nothing is found.
  */
 export function startSealing(options: {
@@ -40,7 +41,7 @@ export function startSealing(options: {
   const mayAll = async (): Promise<boolean> => {
     if ((await state.read()).all === true) return true
     absences = (await options.isReadByEarlier()) ? 0 : absences + 1
-    if (absences < 2) return false
+    if (absences === 0 || (absences < 2 && !(await isEmpty(database)))) return false
     await state.sealAll()
     return true
   }
@@ -62,6 +63,13 @@ export function startSealing(options: {
       log.warn({ reason }, 'secrets not sealed that may be stored in the clear'),
   })
   return { secrets: { ...secrets, sealsAll: () => isAll }, stop: looking.stop }
+}
+
+/** A new system has no release before. */
+async function isEmpty(database: Database): Promise<boolean> {
+  for (const { name } of allResources)
+    if ((await database.documents(name).findOne({}, { projection: { _id: 1 } })) !== null) return false
+  return true
 }
 
 class BrokenOff extends Error {}
