@@ -91,7 +91,7 @@ describe('the agent of type transcriber', () => {
 
   test('waits for a slot where its workspace has as many as it may have, unless there is nothing to hear', async () => {
     const mediaSlots = createMediaSlots()
-    const [release] = [1, 2, 3, 4].map(() => mediaSlots.audio.take(1))
+    const [release] = Array.from({ length: 8 }, () => mediaSlots.audio.take(1))
     const busy = await handled(audio, mediaSlots)
     expect([busy.kind, await handled({ input: 'text' }, mediaSlots)]).toEqual([
       'busy',

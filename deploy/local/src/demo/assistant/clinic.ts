@@ -102,6 +102,8 @@ paths:
     post:
       operationId: bookAppointment
       description: Books an appointment
+      parameters:
+        - { name: Idempotency-Key, in: header, schema: { type: string } }
       requestBody:
         required: true
         content:
