@@ -7,6 +7,8 @@ import { ask, prepareWorkspace } from './workspaces.ts'
 /** Answers that an assistant is tried with at a time. */
 const AT_ONCE = 4
 const LOOK_MS = 50
+const TRIAL_MS = 3_000
+const EACH_MS = 3_000
 
 /** What other workspaces saw meanwhile. */
 export interface ForeignResponsesRun {
@@ -18,7 +20,7 @@ export interface ForeignResponsesRun {
 }
 
 /**
- * Tries an assistant whose model, and whose MCP server, response as one of the families says, while another workspace
+ * Tries an assistant whose model, and whose MCP server, answers as one of the families says, while another workspace
  * reads its messages.
  */
 export async function attackByResponses(
@@ -48,14 +50,19 @@ export async function attackByResponses(
       value,
     })
     await attacker.call('PUT', '/rest/channels/3', channel)
+    const until = performance.now() + count * EACH_MS
+    const isOver = () => hostile.left() <= 0 || performance.now() > until
+    let message = 0
     const worker = async () => {
-      while (hostile.left() > 0) {
-        await attacker.request('POST', '/api/hooks/whatsapp', messageOf(hostile.left()))
-        // It may take longer than a request does.
-        await attacker.request('POST', '/rest/assistant/2/try', trial).catch(() => undefined)
+      while (!isOver()) {
+        await attacker.call('POST', '/api/hooks/whatsapp', messageOf(++message))
+        // It is made again after an answer that breaks off, for longer than anybody waits here.
+        const signal = AbortSignal.timeout(TRIAL_MS)
+        await attacker.request('POST', '/rest/assistant/2/try', trial, signal).catch(() => undefined)
       }
     }
     await Promise.all(Array.from({ length: AT_ONCE }, worker))
+    if (hostile.left() > 0) throw new Error(`${hostile.left()} of ${count} answers were never asked for`)
   } finally {
     hostile.close()
   }
@@ -70,14 +77,14 @@ const channel = {
   hook: 'rpc',
   callback: 'rpc',
   handlerUrl: 'native:agents/functionCall',
-  config: { assistantId: 2, streamResponseBy: 'token' },
+  config: { assistantId: 2, streamResponseBy: 'token', turnTimeoutSeconds: 3, messageTimeoutSeconds: 5 },
 }
 const trial = { type: 'functionCall', messages: [{ role: 'person', text: 'Hello' }] }
 const messageOf = (nth: number) => ({
   extId: 'hostile',
   user: { phone: '5511988887777' },
   thread: { extId: `thread-${nth}` },
-  response: {},
+  answer: {},
   input: 'Hello',
 })
 

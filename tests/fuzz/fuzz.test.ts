@@ -19,7 +19,8 @@ let server: Server
 let url: string
 let world: FuzzWorld
 beforeAll(async () => {
-  system = await startParley()
+  // Where the servers that misbehave are.
+  system = await startParley({ environment: { dispatcher: { ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8' } } })
   server = createHttpServer(system.services.gateway.app)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -24,16 +24,22 @@ export interface FuzzWorkspace {
   slug: string
   /** By collection (`channels`, `users`, …), the id of something that may be changed and deleted. */
   victims: Record<string, string>
-  request(method: string, path: string, body?: unknown): Promise<Reply>
+  request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Reply>
   /** As `request`, for what must succeed: returns the body. */
   call(method: string, path: string, body?: unknown): Promise<Parsed>
 }
 
 export async function ask(
   url: string,
-  options: { method: string; path: string; token?: string | undefined; body?: unknown },
+  options: {
+    method: string
+    path: string
+    token?: string | undefined
+    body?: unknown
+    signal?: AbortSignal | undefined
+  },
 ): Promise<Reply> {
-  const { method, path, token, body } = options
+  const { method, path, token, body, signal = AbortSignal.timeout(REQUEST_MS) } = options
   const response = await fetch(url + path, {
     method,
     headers: {
@@ -41,7 +47,7 @@ export async function ask(
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(REQUEST_MS),
+    signal,
   })
   const text = await responseText(response)
   const json = response.headers.get('content-type')?.includes('json')
@@ -70,7 +76,7 @@ export async function prepareWorkspace(url: string): Promise<FuzzWorkspace> {
     role: registered.role,
     victims: {},
     slug: registered.workspace.host.split('.', 1)[0],
-    request: (method, path, body) => ask(url, { method, path, token, body }),
+    request: (method, path, body, signal) => ask(url, { method, path, token, body, signal }),
     call: (method, path, body) => succeed(url, { method, path, token, body }),
   }
   await plant(workspace, registered.workspace._id)

@@ -10,7 +10,9 @@ type Named = Pick<PermissionOperation, 'method' | 'path'>
 let lastId = 1_000
 const configured = (path: string) => {
   const name = path.split('/')[2] ?? ''
-  return bodies[(RESOURCE_ALIASES[name] ?? name) as keyof typeof bodies]
+  const body = bodies[(RESOURCE_ALIASES[name] ?? name) as keyof typeof bodies]
+  // An address that is refused at once, and that no name server is asked for.
+  return body !== undefined && 'url' in body ? { ...body, url: 'https://192.0.2.1/parley' } : body
 }
 
 /** In every document that is made to be reached, and so in no answer to who may not see it. */

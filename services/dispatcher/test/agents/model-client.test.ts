@@ -189,7 +189,7 @@ describe('a stream', () => {
     [true, 0],
     [false, 1],
   ])('of a model elsewhere is handed on at once unless it may reason (%s)', async (reasoning, begun) => {
-    await world.script({ text: 'one two three', chunkDelayMs: 5_000 })
+    await world.script({ text: 'one two three four five', chunkDelayMs: 300 })
     const deltas: string[] = []
     await world.ask({ timeoutMs: 1_000, onDelta: (text) => deltas.push(text) }, { reasoning })
     expect(Math.min(deltas.length, 1)).toBe(begun)

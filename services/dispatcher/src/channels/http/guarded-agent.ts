@@ -64,7 +64,7 @@ export function createGuardedAgent(options: GuardedAgentOptions): GuardedAgent {
     allowH2: false,
     pipelining: 1,
     connections: maxSockets,
-    connect: { lookup: filtering(options.lookup ?? systemLookup, allowed), timeout: CONNECT_MS },
+    connect: { lookup: filtering(sharing(options.lookup ?? systemLookup), allowed), timeout: CONNECT_MS },
     // Closes them before the other side does in the moment of their next use.
     keepAliveTimeout: IDLE_SOCKET_MS,
     keepAliveMaxTimeout: IDLE_SOCKET_MS,
@@ -186,6 +186,22 @@ function isRefused(host: string, allowed: BlockList): boolean {
   const address = host.replace(/^\[|\]$/g, '')
   const isAllowed = () => allowed.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
   return isIP(address) !== 0 && !isPublicAddress(address) && !isAllowed()
+}
+
+/** Those who look for the same name at the same time share an answer: a process has four threads that ask for them. */
+function sharing(lookup: LookupFunction): LookupFunction {
+  const pending = new Map<string, Parameters<LookupFunction>[2][]>()
+  return (hostname, options, done) => {
+    const key = JSON.stringify([hostname, options])
+    const sharers = pending.get(key)
+    if (sharers !== undefined) return void sharers.push(done)
+    const all = [done]
+    pending.set(key, all)
+    lookup(hostname, options, (...answer) => {
+      pending.delete(key)
+      for (const one of all) one(...answer)
+    })
+  }
 }
 
 /** Looks a name up and refuses it when one of its addresses is; so it is on every connection. */
