@@ -67,22 +67,22 @@ describe('a target that a workspace named', () => {
   })
 
   test('is looked up once for all calls that need its address at the same time', async () => {
-    const answers: (() => void)[] = []
+    const lookups: (() => void)[] = []
     const allowed = new BlockList()
     allowed.addAddress('127.0.0.2')
     const slow: LookupFunction = (_name, options, done) => {
-      answers.push(() =>
+      lookups.push(() =>
         options.all ? done(null, [{ address: '127.0.0.2', family: 4 }]) : done(null, '127.0.0.2', 4),
       )
     }
     const http = createHttpClient({ allowed, lookup: slow })
     open.push(http)
     const calls = Array.from({ length: 8 }, () => call(at('shared.example'), http))
-    await eventually(async () => (answers.length > 0 ? true : undefined))
-    expect(answers).toHaveLength(1)
-    answers[0]?.()
+    await eventually(async () => (lookups.length > 0 ? true : undefined))
+    expect(lookups).toHaveLength(1)
+    lookups[0]?.()
     expect((await Promise.all(calls)).map(({ body }) => body)).toEqual(Array(8).fill('POST 2'))
-    expect(answers).toHaveLength(1)
+    expect(lookups).toHaveLength(1)
   })
 
   test('gets nothing of a call that may not leave any more once it is connected', async () => {
