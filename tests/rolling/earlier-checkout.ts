@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readlinkSync, renameSync, symlinkSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  symlinkSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
 import { runCommand } from '@parley/local/processes/run-command'
@@ -55,15 +63,28 @@ function commitOf(name: string): string {
 
 /** Those of others by links to this checkout's; those of the project by the same relative links, so to the earlier ones. */
 function linkPackages(folder: string, earlier: string): void {
-  const present = join(CHECKOUT, folder, 'node_modules')
-  if (!existsSync(present) || !existsSync(join(earlier, folder))) return
+  if (!existsSync(join(earlier, folder))) return
   const packages = join(earlier, folder, 'node_modules')
-  mkdirSync(packages)
-  for (const name of readdirSync(present)) {
-    if (name !== OWN) symlinkSync(join(present, name), join(packages, name))
+  mkdirSync(packages, { recursive: true })
+  const present = join(CHECKOUT, folder, 'node_modules')
+  const names = existsSync(present) ? readdirSync(present).filter((name) => name !== OWN) : []
+  for (const name of names) symlinkSync(join(present, name), join(packages, name))
+  for (const name of dependenciesOf(join(earlier, folder)).filter((one) => !names.includes(one))) {
+    const moved = WITH_PACKAGES.filter((other) => other !== '')
+      .map((other) => join(CHECKOUT, other, 'node_modules', name))
+      .find((path) => existsSync(path))
+    if (moved !== undefined && !existsSync(join(packages, name))) symlinkSync(moved, join(packages, name))
   }
   const own = join(present, OWN)
   if (!existsSync(own)) return
   mkdirSync(join(packages, OWN))
   for (const name of readdirSync(own)) symlinkSync(readlinkSync(join(own, name)), join(packages, OWN, name))
+}
+
+/** Another workspace may have had them, and have them in a version of its own. Those with a scope have not moved. */
+function dependenciesOf(folder: string): string[] {
+  const { dependencies = {} } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    dependencies?: object
+  }
+  return Object.keys(dependencies).filter((name) => !name.startsWith('@'))
 }
