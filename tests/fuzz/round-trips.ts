@@ -20,9 +20,15 @@ interface Trip {
 
 /** What a service writes itself, whatever was sent. */
 const IGNORED = ['_id', 'key', 'createdAt', 'updatedAt', 'password', 'role']
-/** What configuration writes into a subscription itself, or makes where it is null. */
-const IGNORED_IN_SUBSCRIPTIONS = ['failing', 'full', 'disabled', 'account', 'activeSince', 'token']
-const MADE_IN_SUBSCRIPTIONS = ['active', 'signingSecret']
+/** What configuration writes into documents of a resource itself. */
+const OWN: Record<string, string[]> = {
+  subscriptions: ['failing', 'full', 'disabled', 'account', 'activeSince', 'token'],
+  channels: ['origins'],
+  configs: ['origins'],
+  tasks: ['channel'],
+}
+/** What it makes where it is null. */
+const MADE: Record<string, string[]> = { subscriptions: ['active', 'signingSecret'] }
 const schemaOf = (name: string): object => ({ $ref: `#/components/schemas/${name}` })
 const label = storableString.map((text) => [...text].slice(0, 100).join(''))
 
@@ -130,14 +136,14 @@ export async function countRoundTrips(
   return trips
 }
 
-const isOwn = (key: string, value: unknown): boolean =>
-  IGNORED_IN_SUBSCRIPTIONS.includes(key) || (value === null && MADE_IN_SUBSCRIPTIONS.includes(key))
+const isOwn = (name: string, key: string, value: unknown): boolean =>
+  OWN[name]?.includes(key) === true || (value === null && MADE[name]?.includes(key) === true)
 
 /** The fields that do not have the same bytes as what was sent. */
 function differences(name: string, sent: object, seen: object): string[] {
   const shown = new Map(Object.entries(seen ?? {}))
   return Object.entries(sent)
-    .filter(([key, value]) => !IGNORED.includes(key) && !(name === 'subscriptions' && isOwn(key, value)))
+    .filter(([key, value]) => !IGNORED.includes(key) && !isOwn(name, key, value))
     .filter(([key, value]) => JSON.stringify(shown.get(key)) !== JSON.stringify(value))
     .map(([key, value]) =>
       `${key}: ${JSON.stringify(value)} became ${JSON.stringify(shown.get(key))}`.slice(0, 400),
