@@ -79,6 +79,15 @@ describe('the functions of conversations', () => {
       { calls: both, ledger: effects(1, 1), results: [result(0, { state: 'failed' }), result(1)] },
       { missing: 1 },
     ],
+    [
+      'with an effect that is not, of what may be made again',
+      {
+        calls: both,
+        ledger: effects(1, 1),
+        results: [{ ...result(0, { state: 'failed' }), tool: 'check' }, result(1)],
+      },
+      {},
+    ],
     ['and not reported', { calls: both, ledger: effects(1, 1), results: [result(0)] }, { missing: 1 }],
     [
       'twice at the same time',
