@@ -1,3 +1,4 @@
+import type { JsonObject } from '../json-object.ts'
 import type { WebhookMessage } from '../message.ts'
 import type { MessageStatus } from '../message-status.ts'
 import type { Address } from './address.ts'
@@ -62,7 +63,7 @@ export type UpdateFate =
   | { kind: 'message' | 'status' | 'unknown'; fate: 'malformed' }
 
 /** What a person wrote, in any form, as it is stored. */
-export type PersonMessage = Omit<WebhookMessage, 'extId'>
+export type PersonMessage = Pick<WebhookMessage, 'user' | 'thread' | 'answer' | 'input'> & JsonObject
 
 /** What the provider reports of one send; undefined is not there. */
 export type ReportedStatus = Partial<Omit<MessageStatus, 'workspace' | 'channel'>>
@@ -90,6 +91,8 @@ export type ReceivedMedia =
 export interface InboundDocumentation {
   /** What its operations and schemas are named by. */
   name: string
+  /** The field of a message with all that the provider sent. */
+  original: { field: string; description: string }
   handshake?: {
     id: string
     summary: string
@@ -102,7 +105,8 @@ export interface InboundDocumentation {
     description: string
     /** Of the proof. */
     header: DocumentedParameter
-    payload: string
+    /** JSON Schema: what the body is, and the members of it that are known. */
+    payload: { description: string; properties: Readonly<Record<string, unknown>> }
     example: Readonly<Record<string, unknown>>
   }
 }

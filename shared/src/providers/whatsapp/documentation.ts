@@ -1,7 +1,16 @@
 import type { InboundDocumentation } from '../inbound.ts'
 
+const objectWith = (properties: object, required?: string[]) => ({
+  type: 'object',
+  properties,
+  ...(required && { required }),
+  additionalProperties: {},
+})
+const CHANGES = { type: 'array', items: objectWith({ value: {} }, ['value']) }
+
 export const documentation: InboundDocumentation = {
   name: 'Meta',
+  original: { field: 'meta', description: 'The message as Meta sent it, where it came from there' },
   handshake: {
     id: 'verifyWebhook',
     summary: 'Meta’s handshake',
@@ -26,7 +35,13 @@ export const documentation: InboundDocumentation = {
       description: '`sha256=` and the HMAC of the body with the channel’s `config.appSecret`, in hex',
       example: `sha256=${'0'.repeat(64)}`,
     },
-    payload: 'What Meta sends: messages and statuses, up to 1,000',
+    payload: {
+      description: 'What Meta sends: messages and statuses, up to 1,000',
+      properties: {
+        object: { type: 'string' },
+        entry: { type: 'array', items: objectWith({ changes: CHANGES }) },
+      },
+    },
     example: {
       object: 'whatsapp_business_account',
       entry: [
