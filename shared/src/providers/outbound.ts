@@ -84,8 +84,9 @@ export interface MediaRequests {
 
 export type MediaLocation =
   | { kind: 'found'; request: ProviderRequest; contentType?: string }
-  /** It is not said where, or it is a host that the channel's secrets are not for. */
-  | { kind: 'unknown' | 'foreign_host' }
+  /** It is not said where, or it is at a host that the channel's secrets are not for. */
+  | { kind: 'unknown' }
+  | { kind: 'foreign_host' }
 
 export interface AccountCheck {
   name: string

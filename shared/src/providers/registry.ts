@@ -22,6 +22,10 @@ export function providerOfSource(source: string): Provider | undefined {
   return allProviders().find(({ inbound }) => inbound?.source === source)
 }
 
+/** What a channel is meant to be of where nothing says so: the first provider that messages come from. */
+export const usualProvider = (): Provider =>
+  allProviders().find(({ inbound }) => inbound !== undefined) ?? rpc
+
 /** Every provider, in the order of registration. */
 export const allProviders = (): Provider[] => [...registered.values()]
 

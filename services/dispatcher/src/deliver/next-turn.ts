@@ -11,6 +11,7 @@ import { personOf } from '../agents/usage/budgets-of.ts'
 import { estimatePrompt } from '../agents/usage/estimate-tokens.ts'
 import { type MeteredCall, useForTurn } from '../agents/usage/usage.ts'
 import { hasTurns } from '../message/progress.ts'
+import { isFromProvider } from '../message/received-content.ts'
 import { turnStored } from '../message/turn-progress.ts'
 import { forgetFailedHearing, hear, isHearing } from './hear.ts'
 import type { MessageRun } from './message-run.ts'
@@ -160,9 +161,9 @@ async function storeTurn(
   turn: NewTurn,
 ): Promise<StepResult> {
   const { options, record } = run
-  const { rateKeys, maxText } = options.callbacks[channel.callback]
+  const { rateKeys, maxText } = options.callbackOf(channel.callback)
   const keys = rateKeys?.(channel, message)
-  const isFirst = !hasTurns(record) && record.source === 'meta'
+  const isFirst = !hasTurns(record) && isFromProvider(record)
   if (isFirst && keys !== undefined) await options.sendRateLimit.count(keys)
   const at = options.now()
   await run.message.commitMerged((current) => turnStored(current, { turn, at, maxText }))

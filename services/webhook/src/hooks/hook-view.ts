@@ -1,7 +1,7 @@
 import { canBeSegment } from '@parley/shared/path-segment'
 import type { Inbound } from '@parley/shared/providers/inbound'
 import type { Provider, SetupStep } from '@parley/shared/providers/provider'
-import { allProviders, providerNamed } from '@parley/shared/providers/registry'
+import { allProviders, providerNamed, usualProvider } from '@parley/shared/providers/registry'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { derivedSecret, ownSecrets } from '@parley/shared/signing-secret'
 import { type Channel, receiveSettings } from '../channels.ts'
@@ -40,7 +40,7 @@ export function hookView(options: HookViewOptions): object {
 /** The address has the provider's name; that of a channel which no provider sends to, for what is yet to be set up. */
 function urlOf({ channel, origin, slug }: HookViewOptions): string | null {
   if (!canBeSegment(channel.extId)) return null
-  const name = senderOf(channel)?.name ?? allProviders().find(({ inbound }) => inbound !== undefined)?.name
+  const { name } = senderOf(channel) ?? usualProvider()
   return `${origin}/api/hooks/${name}/${slug}/${encodeURIComponent(channel.extId)}`
 }
 
