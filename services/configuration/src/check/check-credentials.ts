@@ -1,3 +1,4 @@
+import { boundSecretOf } from '@parley/shared/providers/bound-secret'
 import { originsOfCredentials } from '../credentials/credential-origins.ts'
 import { isCredentials } from '../credentials/model-origins.ts'
 import type { ResourceDocument } from '../store/stored-document.ts'
@@ -5,11 +6,14 @@ import type { Batch, Finding } from './finding.ts'
 
 const MAX_NAMED = 5
 
-/** Channels whose access token stays behind, because `apiUrl` leads elsewhere than it did when the token was stored. */
+/** Channels whose secret stays behind, because its address leads elsewhere than it did when the secret was stored. */
 export function checkTokens({ documents }: Pick<Batch, 'documents'>): Finding[] {
-  return documents.flatMap((channel) =>
-    withheldFinding(channel, 'channels', '/config/accessToken', undefined),
-  )
+  return documents.flatMap((channel) => {
+    const secret = boundSecretOf(channel)
+    return secret === undefined
+      ? []
+      : withheldFinding(channel, 'channels', `/config/${secret.key}`, undefined)
+  })
 }
 
 /** Credentials that stay behind, because an address that uses them leads elsewhere than it did when they were stored. */
