@@ -19,7 +19,10 @@ const write: fc.Arbitrary<ThreadWrite> = fc
     lastMessage: text,
     name: fc.option(text, { nil: undefined }),
     email: fc.option(text, { nil: undefined }),
-    addresses: fc.option(fc.constantFrom(['phone:351'], ['phone:352']), { nil: undefined }),
+    addresses: fc.option(
+      fc.constantFrom('351', '352').map((digits) => [`phone:${digits}`]),
+      { nil: undefined },
+    ),
     lastInboundAt: fc.option(at, { nil: undefined }),
     expiresAt: at,
   })
