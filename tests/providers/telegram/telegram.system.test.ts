@@ -117,7 +117,8 @@ describe('a provider that is one folder', () => {
     const template = { template: 'welcome', language: 'en' }
     const { _id } = (await workspace.call('POST', path, template)) as Parsed
     const refused = await eventually(async () => {
-      const message = (await workspace.call('GET', `/rest/messages/${_id}`)) as Parsed
+      const response = await workspace.request('GET', `/rest/messages/${_id}`)
+      const message = (await response.json()) as Parsed
       return message.state === 'dead' ? message : undefined
     })
     expect(refused.attempts[0]).toMatchObject({ outcome: 'permanent', code: 'no_templates' })
