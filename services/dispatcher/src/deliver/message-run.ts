@@ -129,6 +129,8 @@ export interface DeliveryRoute {
   reports: boolean
   /** Whether it may be made again when it may have happened and nobody reports; it may unless said otherwise. */
   isRepeatable?: boolean | undefined
+  /** Whether that is so only under the same idempotency key. */
+  isKeyed?: boolean | undefined
   /** What it counts against, where the other side allows only so many. */
   keys?: RateKeys | undefined
   /** What it calls; undefined where that can't be said. */

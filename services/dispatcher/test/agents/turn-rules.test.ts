@@ -9,7 +9,7 @@ import { givenAfter, hasBegun, triedFor, triedSince } from '../../src/message/ca
 import type { Send } from '../../src/message/message-record.ts'
 import { settle } from '../../src/message/settle.ts'
 import type { Turn } from '../../src/message/turn.ts'
-import { cutTo, turnStored } from '../../src/message/turn-progress.ts'
+import { callSettled, cutTo, turnStored } from '../../src/message/turn-progress.ts'
 import { newRecord } from '../new-record.ts'
 
 const turnAt = (at: number, calls: Turn['calls'] = []): Turn => ({
@@ -104,6 +104,27 @@ describe('a call that does not come through', () => {
     outcome: 'retryable' as const,
     ms: 100,
     ...(code === undefined ? {} : { code }),
+  })
+
+  test.each([
+    ['after one that got no answer', [attempt('m:1', 1, 'no_answer')], 'failed', true],
+    [
+      'after an interrupted one, which had no effect twice',
+      [attempt('m:1', 1, 'interrupted')],
+      'failed',
+      undefined,
+    ],
+    ['after another call that got no answer', [attempt('m:0', 1, 'no_answer')], 'failed', undefined],
+    ['after one that got no answer, and was done then', [attempt('m:1', 1, 'no_answer')], 'done', undefined],
+  ] as const)('that fails %s may have been done: %#', (_, attempts, state, uncertain) => {
+    const call = { id: 'c', tool: 'x', args: '{}' }
+    const record = newRecord({
+      sends: [{ ...send, id: 'm:0' }, send],
+      turns: [turnAt(1, [call])],
+      attempts: [...attempts],
+    })
+    const { turns } = callSettled(record, { index: 1, state: 'failed', result: { state, text: 'nobody' } })
+    expect(turns?.[0]?.calls[0]?.result?.uncertain).toBe(uncertain)
   })
 
   test('has been tried for as long as its attempts and the pauses between took, however long it waited for us', () => {
