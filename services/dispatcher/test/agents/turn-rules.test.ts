@@ -259,7 +259,7 @@ describe('calls of models', () => {
     const next = new AbortController()
     await eventually(async () => {
       const { kind } = calls.start(call({ key: 'next', ended: next.signal, media: 'audio' }))
-      return kind === 'started' ? true : undefined
+      return kind === 'started'
     })
     next.abort()
   })
@@ -354,7 +354,7 @@ describe('calls of models', () => {
       }
       calls.start(call({ key, ended: partition.signal, ask }))
     }
-    await eventually(async () => (calls.find('c')?.kind === 'ended' ? true : undefined))
+    await eventually(async () => calls.find('c')?.kind === 'ended')
     partition.abort()
     expect([signals.map(({ aborted }) => aborted).slice(0, 2), calls.find('a'), calls.size()]).toEqual([
       [true, true],

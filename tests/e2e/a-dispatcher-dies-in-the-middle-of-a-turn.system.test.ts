@@ -54,7 +54,7 @@ const freeTimes = { calls: [{ name: 'freeTimes', arguments: { day: 'Friday' } }]
 test('killed while the model is asked, the turns before are not repeated, and the answer comes once', async () => {
   await clinic.script(freeTimes, { text: 'At nine.', delayMs: LONG_MS, times: 2 })
   await clinic.write('When?')
-  await eventually(async () => ((await clinic.requests()).length === 2 ? true : undefined))
+  await eventually(async () => (await clinic.requests()).length === 2)
   killDispatchers()
   const message = await responseAfterAll(0)
   expect(message.turns.map(({ text }: { text: string }) => text)).toEqual(['', 'At nine.'])
@@ -67,7 +67,7 @@ test('killed while a function runs, it is called again under the same id, and th
   stalls = true
   await clinic.script(freeTimes, { text: 'At ten.' })
   await clinic.write('And on Friday?')
-  await eventually(() => (keys.length === 1 ? true : undefined))
+  await eventually(() => keys.length === 1)
   killDispatchers()
   const message = await responseAfterAll(1)
   expect(keys).toEqual([keys[0], keys[0]])

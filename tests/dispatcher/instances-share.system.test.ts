@@ -39,12 +39,12 @@ describe('instances of the dispatcher', () => {
     await world.publish(
       THREADS.flatMap((thread) => [0, 1].map((n) => ({ messageId: `${thread}/${n}`, thread }))),
     )
-    await eventually(() => (world.calls.length === THREADS.length ? true : undefined))
+    await eventually(() => world.calls.length === THREADS.length)
     const [first] = await world.owners()
     instances.push(await world.startHere())
     await untilShared(2)
     world.responding.ms = 10
-    await eventually(() => (world.calls.length === 2 * THREADS.length ? true : undefined))
+    await eventually(() => world.calls.length === 2 * THREADS.length)
     const stayed = new Set((await world.owners()).get(first?.[0] ?? ''))
     for (const [partition, calls] of Map.groupBy(world.calls, ({ thread }) => partitionOfThread(thread))) {
       if (stayed.has(partition)) continue
@@ -76,9 +76,7 @@ describe('instances of the dispatcher', () => {
       expect(await untilShared(count - 1)).toEqual(evenShares(count - 1))
     }
     clearInterval(flow)
-    await eventually(() =>
-      new Set(world.calls.map(({ messageId }) => messageId)).size >= next ? true : undefined,
-    )
+    await eventually(() => new Set(world.calls.map(({ messageId }) => messageId)).size >= next)
     expect(world.calls.length).toBe(next)
     expect(overlaps(world.calls)).toEqual([])
   })

@@ -119,7 +119,7 @@ describe('POST /rest/assistant/{id}/try', () => {
     const slow = Array.from({ length: 20 }, () => tried(body))
     // What is beyond the 8 that run and the 8 that wait.
     expect((await Promise.race(slow)).json).toMatchObject({ code: 'rate_limited' })
-    await eventually(async () => ((await clinic.requests()).length === 8 ? true : undefined))
+    await eventually(async () => (await clinic.requests()).length === 8)
     const began = performance.now()
     const { status, json } = await post('/rest/assistant/1/try', body, other)
     expect([status, json.state]).toEqual([200, 'done'])

@@ -46,9 +46,7 @@ describe('a document that somebody else changed after the page had read it', () 
       expect(await read(path)).toMatchObject({ name: changed.json.name, description: 'Theirs' })
 
       await page.getByRole('button', { name: 'Load it again' }).click()
-      await eventually(async () =>
-        (await page.getByLabel('Description').inputValue()) === 'Theirs' ? true : undefined,
-      )
+      await eventually(async () => (await page.getByLabel('Description').inputValue()) === 'Theirs')
       await page.getByLabel('Name', { exact: true }).fill('Mine')
       await save(page)
       await page.getByText('Saved.').waitFor()
@@ -73,7 +71,7 @@ describe('a document that somebody else changed after the page had read it', () 
       await eventually(async () => {
         const answer = page.waitForResponse((response) => response.request().method() === 'PATCH')
         await rotate.click()
-        return (await answer).status() === 200 ? true : undefined
+        return (await answer).status() === 200
       })
       expect((await secretsOf())[1]).toBe(theirs[0])
     })
@@ -138,7 +136,7 @@ test('a reply whose response was lost can be edited and sent, and the same one i
     const goes = async () => {
       await reply.press('Enter')
       await failure.waitFor({ state: 'detached' })
-      await eventually(async () => ((await reply.inputValue()) === '' ? true : undefined))
+      await eventually(async () => (await reply.inputValue()) === '')
     }
     await losingResponses('Is it you?')
     await goes()
@@ -211,7 +209,7 @@ describe('a list', () => {
       other.on('response', (response) => void (/\/rest\/messages(\?|$)/.test(response.url()) && loads++))
       await say('meanwhile', 'Meanwhile')
       // After the first of its events, and a second later after the others.
-      await eventually(async () => (loads >= 2 ? true : undefined))
+      await eventually(async () => loads >= 2)
       await row(other, 'meanwhile').getByText('sent', { exact: true }).waitFor()
       await setHidden(false)
       await row(page, 'meanwhile').waitFor({ timeout: 10_000 })
@@ -254,9 +252,7 @@ describe('a list', () => {
 
   test('has more with each click also where its pages are shorter than what is asked for', async () => {
     for (const extId of ['short-0', 'short-1', 'short-2']) await say(extId, `Short ${extId}`)
-    await eventually(async () =>
-      ((await read('/rest/threads?q=Short')).data as unknown[]).length === 3 ? true : undefined,
-    )
+    await eventually(async () => ((await read('/rest/threads?q=Short')).data as unknown[]).length === 3)
     await onPage({}, async (page) => {
       await signIn(page, system.url, system.garden)
       await page.route('**/rest/threads?*', (route) => {
@@ -268,9 +264,7 @@ describe('a list', () => {
       await open(page, '/conversations', '.threads a')
       for (const rows of [2, 3]) {
         await page.getByRole('button', { name: 'Load more' }).click()
-        await eventually(async () =>
-          (await page.locator('.threads li').count()) === rows ? true : undefined,
-        )
+        await eventually(async () => (await page.locator('.threads li').count()) === rows)
       }
       await page.getByRole('button', { name: 'Load more' }).waitFor({ state: 'detached' })
     })

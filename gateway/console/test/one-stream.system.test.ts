@@ -82,7 +82,7 @@ function watchStreams(context: BrowserContext) {
     /** Waits for the tab that reads the one stream. */
     reader: () =>
       eventually(() => (open.size === 1 ? [...open.values()][0] : undefined), { timeoutMs: LIVE_MS }),
-    none: () => eventually(() => (open.size === 0 ? true : undefined), { timeoutMs: LIVE_MS }),
+    none: () => eventually(() => open.size === 0, { timeoutMs: LIVE_MS }),
     /** What the stream that is open was asked to go on after. */
     lastEventId: async () => (await [...open.keys()][0]?.allHeaders())?.['last-event-id'],
   }
@@ -190,7 +190,7 @@ test('a tab that is frozen leaves the stream to another, and shows what it misse
       page.evaluate((type) => void document.dispatchEvent(new Event(type)), name)
     await announce('freeze')
     await lifecycle.send('Page.setWebLifecycleState', { state: 'frozen' })
-    await eventually(async () => ((await streams.reader()) === other ? true : undefined))
+    await eventually(async () => (await streams.reader()) === other)
     await post()
     await shows(other, 1)
     await lifecycle.send('Page.setWebLifecycleState', { state: 'active' })

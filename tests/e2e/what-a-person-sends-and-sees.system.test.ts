@@ -57,7 +57,7 @@ describe('a person who writes in WhatsApp', () => {
     await eventually(async () => {
       const had = (await receipts()).length
       await clinic.ask('Hello again')
-      return (await receipts()).length === had ? true : undefined
+      return (await receipts()).length === had
     })
     expect(before).toBeGreaterThan(0)
     await clinic.call('PATCH', '/rest/channels/1', { config: { typing: null } })

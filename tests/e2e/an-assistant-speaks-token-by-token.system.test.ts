@@ -41,7 +41,7 @@ const of = (id: string) =>
 async function responded(): Promise<string> {
   await clinic.script({ text: RESPONSE })
   const { _id } = await clinic.ask('Hello')
-  await eventually(() => (of(_id).some(({ data }) => JSON.parse(data).state === 'sent') ? true : undefined))
+  await eventually(() => of(_id).some(({ data }) => JSON.parse(data).state === 'sent'))
   return _id
 }
 

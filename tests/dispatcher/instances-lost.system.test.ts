@@ -39,7 +39,7 @@ const untilOwners = (count: number) =>
 const untilDelivered = (ids: string[]) =>
   eventually(() => {
     const delivered = new Set(world.calls.map(({ messageId }) => messageId))
-    return ids.every((id) => delivered.has(id)) ? true : undefined
+    return ids.every((id) => delivered.has(id))
   }, SHARED_AGAIN)
 
 const hasBegun = (id: string, { before }: { before: number }) =>

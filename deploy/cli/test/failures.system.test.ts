@@ -213,7 +213,7 @@ test('parley listen goes on where the receiver does not respond', async () => {
     stdout += text
   })
   const ended = once(child, 'close')
-  const isSaid = () => (stdout.includes('"outcome"') || child.exitCode !== null ? true : undefined)
+  const isSaid = () => stdout.includes('"outcome"') || child.exitCode !== null
   await eventually(isSaid, { timeoutMs: 40_000 })
   child.kill('SIGINT')
   await ended

@@ -166,13 +166,13 @@ describe('with the users that Compose gives them', () => {
     await putChannel('1002')
     await eventually(async () => {
       const { data = [] } = (await parley.GET('/rest/channels/{id}/history', { params: at(1) })).data ?? {}
-      return data.length === 2 ? true : undefined
+      return data.length === 2
     })
     // The dispatcher may not have heard of it yet.
     let posted = 1
     while (!sent.at(-1)?.includes('/1002/')) {
       await post({ message: 'two' }, `after-${posted++}`)
-      await eventually(() => (sent.length === posted ? true : undefined))
+      await eventually(() => sent.length === posted)
     }
   })
 
@@ -188,7 +188,7 @@ describe('with the users that Compose gives them', () => {
     await post({ submit: { name: 'João' } }, 'third')
     await eventually(async () => {
       const { data } = await succeeded(parley.GET('/rest/tasks', { params: { query: { extId: 'thread' } } }))
-      return data.some(({ status }) => status === 'completed') ? true : undefined
+      return data.some(({ status }) => status === 'completed')
     })
   })
 
@@ -197,19 +197,17 @@ describe('with the users that Compose gives them', () => {
       channel.publish('messages', slotKey(0), Buffer.from('?'), { messageId: 'unusable', type: 'unknown.v9' })
       channel.publish('submissions', '', Buffer.from('?'), { messageId: 'unusable', type: 'unknown.v9' })
       await channel.waitForConfirms()
-      await eventually(async () =>
-        (await channel.checkQueue('messages.rejected')).messageCount === 2 ? true : undefined,
-      )
+      await eventually(async () => (await channel.checkQueue('messages.rejected')).messageCount === 2)
     })
     await eventually(async () => {
       const { data } = await parley.GET('/rest/messages/conservation')
-      return data?.accepted === accepted && data.difference === 0 ? true : undefined
+      return data?.accepted === accepted && data.difference === 0
     })
   })
 
   test('the webhook recognises a repeat of Meta’s', async () => {
     const client = connectRedis(urlOf('webhook', 'REDIS_URL'), log)
-    await eventually(() => (client.status === 'ready' ? true : undefined))
+    await eventually(() => client.status === 'ready')
     const confirmed = createConfirmedIds(client, log)
     await confirmed.add(['a'])
     expect(await confirmed.among(['a', 'b'])).toEqual(new Set(['a']))
@@ -230,7 +228,7 @@ describe('with the users that Compose gives them', () => {
     const response = await fetch(`${system.url}/rest/threads/thread/events`, { headers })
     const reader = response.body?.pipeThrough(new TextDecoderStream() as never).getReader()
     const client = connectRedis(urlOf('dispatcher', 'REDIS_URL'), log)
-    await eventually(() => (client.status === 'ready' ? true : undefined))
+    await eventually(() => client.status === 'ready')
     const said = createDeltas({ redis: client, database: 'dispatcher' }).begin({
       ...{ workspace: registered.workspace._id, message: 'm', channel: 'line', thread: 'thread', turn: 1 },
     })

@@ -43,14 +43,14 @@ const untilLeased = (partitions: number) =>
     const leased = [...(await world.owners()).values()].flat()
     if (leased.length !== partitions) return undefined
     const { change, previous } = await world.layout()
-    return change === undefined && previous === undefined ? true : undefined
+    return change === undefined && previous === undefined
   }, CHANGED)
 
 const untilOwners = (instances: number) =>
-  eventually(async () => ((await world.owners()).size === instances ? true : undefined), CHANGED)
+  eventually(async () => (await world.owners()).size === instances, CHANGED)
 
 const untilPhase = (phase: string) =>
-  eventually(async () => ((await world.layout()).change?.phase === phase ? true : undefined), CHANGED)
+  eventually(async () => (await world.layout()).change?.phase === phase, CHANGED)
 
 /** Waits until all that was published so far was called. */
 const untilCalled = async () => {
@@ -60,8 +60,6 @@ const untilCalled = async () => {
   await eventually(() => {
     for (; seen < world.calls.length; seen++) called.add(world.calls[seen]?.messageId ?? '')
     return Array.from({ length: last }, (_, number) => `${number}`).every((id) => called.has(id))
-      ? true
-      : undefined
   }, CHANGED)
 }
 
@@ -129,7 +127,7 @@ describe('while messages arrive all the time, a change of the number of partitio
     world.startProcess({ PARTITIONS: '5' })
     await untilOwners(3)
     await world.publish([{ messageId: 'last', thread: 'thread-0' }])
-    await eventually(() => (world.calls.some(({ messageId }) => messageId === 'last') ? true : undefined))
+    await eventually(() => world.calls.some(({ messageId }) => messageId === 'last'))
     expect(await world.layout()).toMatchObject({ generation: 3, partitions: 3 })
   })
 })

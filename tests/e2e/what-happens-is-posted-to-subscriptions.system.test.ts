@@ -39,7 +39,7 @@ async function post(extId: string, thread: string, message: string): Promise<str
 const typesOf = ({ events }: EventReceiver, id: string | number) =>
   events.filter(({ data }) => data._id === id).map(({ type }) => type)
 const got = (receiver: EventReceiver, id: string | number, type: string) =>
-  eventually(() => (typesOf(receiver, id).includes(type) ? true : undefined))
+  eventually(() => typesOf(receiver, id).includes(type))
 
 test('every state that a message passes is posted, signed, in order, and to nobody else', async () => {
   const rival = await parley.register('rival')
@@ -91,7 +91,7 @@ test('a receiver that fails gets the event again under the same id, and one can 
   receiver.answer = () => (failures-- > 0 ? 500 : 200)
   const step = { name: 'One', description: '', instructions: '', submitWhen: '' }
   expect((await parley.call('PUT', '/rest/steps/1', { body: step })).status).toBe(200)
-  await eventually(() => (receiver.events.length >= 3 ? true : undefined))
+  await eventually(() => receiver.events.length >= 3)
   const [event] = receiver.events
   expect(new Set(receiver.events.map(({ id }) => id)).size).toBe(1)
   expect(event).toMatchObject({
@@ -100,22 +100,22 @@ test('a receiver that fails gets the event again under the same id, and one can 
   })
   await eventually(async () => {
     const { json } = await parley.call('GET', `${path}/deliveries/${event?.id}`)
-    return json.state === 'delivered' ? true : undefined
+    return json.state === 'delivered'
   })
   expect((await parley.call('POST', `${path}/deliveries/${event?.id}/replay`)).json).toMatchObject({
     replayed: true,
   })
-  await eventually(() => (receiver.events.length >= 4 ? true : undefined))
+  await eventually(() => receiver.events.length >= 4)
   await eventually(async () => {
     const { json } = await parley.call('GET', `${path}/deliveries/${event?.id}`)
-    return json.state === 'delivered' ? true : undefined
+    return json.state === 'delivered'
   })
   const since = new Date(Date.now() - 60_000).toISOString()
   expect((await parley.call('POST', `${path}/replay`, { body: { since } })).json).toEqual({
     replayed: 1,
     next: null,
   })
-  await eventually(() => (receiver.events.length >= 5 ? true : undefined))
+  await eventually(() => receiver.events.length >= 5)
   expect(new Set(receiver.events.map(({ id }) => id)).size).toBe(1)
 })
 
@@ -123,7 +123,7 @@ test('a test event arrives whatever the subscription names, unless it is turned 
   const { receiver, path, id } = await subscribe(['message.dead'])
   const { json } = await parley.call('POST', `${path}/test`)
   expect(json).toMatchObject({ event: 'subscription.test', state: 'pending' })
-  await eventually(() => (receiver.events.length > 0 ? true : undefined))
+  await eventually(() => receiver.events.length > 0)
   expect(receiver.events).toMatchObject([
     { id: json._id, type: 'subscription.test', data: { subscription: { _id: id, name: 'test' } } },
   ])

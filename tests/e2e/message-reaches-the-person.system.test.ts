@@ -88,7 +88,7 @@ describe('with processes killed', () => {
         const body = message('killed', { message: text })
         const answer = await parley.call('POST', '/api/hooks/whatsapp', { body })
         if (answer.status !== 200) expect([503, 502]).toContain(answer.status)
-        return answer.status === 200 ? true : undefined
+        return answer.status === 200
       })
     }
     await parley.ready()

@@ -73,7 +73,7 @@ function follow(user: { username: string; password: string }, urls: () => string
   void read().catch(() => undefined)
   return {
     events,
-    opened: () => eventually(() => (opened > 0 ? true : undefined)),
+    opened: () => eventually(() => opened > 0),
     openedCount: () => opened,
   }
 }
@@ -95,11 +95,11 @@ async function losesNothing(kill: () => Promise<void>, urls: () => string): Prom
     for (let n = 0; n < count; n++) ids.push((await post(client, `thread ${ids.length % 5}`)).id)
   }
   await postSome(10)
-  await eventually(() => (stream.events.length > 0 ? true : undefined))
+  await eventually(() => stream.events.length > 0)
   const before = stream.openedCount()
   await Promise.all([postSome(30), kill()])
   await postSome(10)
-  await eventually(() => (endedIn(stream.events).length >= ids.length ? true : undefined), {
+  await eventually(() => endedIn(stream.events).length >= ids.length, {
     timeoutMs: 60_000,
   })
   expect(stream.openedCount()).toBeGreaterThan(before)
@@ -146,8 +146,8 @@ test('a stream has what its reader’s role may read, and nothing else', async (
   await Promise.all([whole.opened(), some.opened()])
   const hidden = await post(client, 'a', 'hidden')
   const shown = await post(client, 'a')
-  await eventually(() => (endedIn(whole.events).includes(hidden.id) ? true : undefined))
-  await eventually(() => (endedIn(some.events).includes(shown.id) ? true : undefined))
+  await eventually(() => endedIn(whole.events).includes(hidden.id))
+  await eventually(() => endedIn(some.events).includes(shown.id))
   expect(JSON.stringify(some.events)).not.toContain(hidden.id)
   const allowed = statesOf(whole.events).filter(({ _id }) => _id === shown.id)
   expect(statesOf(some.events)).toEqual(allowed)

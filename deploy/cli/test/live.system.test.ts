@@ -30,7 +30,7 @@ function running(args: string[]) {
   const ended = new Promise((resolve) => child.once('exit', resolve))
   return {
     output: () => output,
-    until: (text: string) => eventually(() => (output.includes(text) ? true : undefined)),
+    until: (text: string) => eventually(() => output.includes(text)),
     stop: () => {
       child.kill('SIGINT')
       return ended
@@ -157,7 +157,7 @@ describe('parley tail', () => {
     })
     const { id } = await send('tailed live')
     await program.until(`"${id}"`)
-    await eventually(() => (linesOf(program, id).includes('sent') ? true : undefined))
+    await eventually(() => linesOf(program, id).includes('sent'))
     await program.stop()
     expect(linesOf(program, id)).toEqual(expect.arrayContaining(['received', 'sending', 'sent']))
   })

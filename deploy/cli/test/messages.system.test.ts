@@ -173,7 +173,7 @@ describe('parley why', () => {
     // Between two waits it is tried.
     await eventually(async () => {
       const { stdout } = await ana.run(['why', id])
-      return /Waits {2}It waits for its next try, after one that failed/.test(stdout) ? true : undefined
+      return /Waits {2}It waits for its next try, after one that failed/.test(stdout)
     })
     const next = await send('--phone', '+5511900000005', '--thread', 'why-waits', '--text', 'y')
     await eventually(() => world.client.messages.get(next).catch(() => undefined))
@@ -234,7 +234,7 @@ describe('parley replay', () => {
       { picked: 1, replayed: 0 },
     ])
     expect((await ana.run(['replay', one])).stdout).toContain('run again')
-    await eventually(async () => ((await world.client.messages.get(one)).state === 'sent' ? true : undefined))
+    await eventually(async () => (await world.client.messages.get(one)).state === 'sent')
     const refused = await ana.run(['replay', one])
     expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('not_replayable')])
     const asked = await ana.run(['replay', '--thread', 'r-2', ...picked])
@@ -262,7 +262,7 @@ describe('parley tail', () => {
     })
     const second = await send('--phone', '+5511900000006', '--thread', 'tailed', '--text', 'y')
     await send('--phone', '+5511900000006', '--thread', 'not tailed', '--text', 'y')
-    await eventually(async () => (output.includes(second) ? true : undefined))
+    await eventually(async () => output.includes(second))
     child.kill('SIGINT')
     expect(await ended).toBe(130)
     const shown = output

@@ -135,7 +135,7 @@ test('when the shop answers after the time limit', async () => {
 
 test('when every dispatcher is killed while the shop works', async () => {
   await buy('killed')
-  await eventually(() => (ledger.length === 2 ? true : undefined))
+  await eventually(() => ledger.length === 2)
   const running = readRunFile(own.runFile)
   for (const name of dispatchersOf(running ?? { processes: {} })) {
     const pid = running?.processes[name]?.pid

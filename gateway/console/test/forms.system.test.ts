@@ -165,7 +165,7 @@ describe('what is typed stays', () => {
       await eventually(async () => {
         const response = page.waitForResponse((one) => one.request().method() === 'PATCH')
         await replace.click()
-        return (await response).status() === 200 ? true : undefined
+        return (await response).status() === 200
       })
       await save(page)
       await page.getByText('This was changed since it was loaded here').waitFor()
@@ -191,7 +191,7 @@ describe('what is typed stays', () => {
       await page.getByRole('heading', { name: 'Saved' }).waitFor()
       expect(await description.inputValue()).toBe('Typed meanwhile')
       await save(page)
-      await eventually(async () => ((await channel()).description === 'Typed meanwhile' ? true : undefined))
+      await eventually(async () => (await channel()).description === 'Typed meanwhile')
     })
   })
 
@@ -210,7 +210,7 @@ describe('what is typed stays', () => {
       const replies = await delayPosts(page, `**/rest/threads/${thread}/messages`)
       await reply.fill('first')
       await reply.press('Enter')
-      await eventually(async () => (replies.bodies.length > 0 ? true : undefined))
+      await eventually(async () => replies.bodies.length > 0)
       await reply.fill('second')
       await reply.press('Enter')
       replies.release()

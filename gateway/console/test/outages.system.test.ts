@@ -34,7 +34,7 @@ const post = (thread: string) =>
       const { status } = await system.parley
         .call('POST', '/rest/messages', options)
         .catch(() => ({ status: 0 }))
-      return status === 200 ? true : undefined
+      return status === 200
     },
     { timeoutMs: BACK_MS },
   )
@@ -109,7 +109,7 @@ test.each([
       await eventually(
         async () => {
           kill(victims)
-          return (await banner.count()) > 0 ? true : undefined
+          return (await banner.count()) > 0
         },
         { timeoutMs: KILLED_MS },
       )
