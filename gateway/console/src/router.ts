@@ -52,3 +52,10 @@ export function setQuery(change: Record<string, string | undefined>): void {
   }
   navigate(query.size === 0 ? path : `${path}?${query}`, { replace: true })
 }
+
+/** What a page is given of the path and query. */
+export interface PageProps {
+  /** The segments of the path below the page's own. */
+  rest: string[]
+  query: URLSearchParams
+}

@@ -4,10 +4,9 @@ import {
   type FoldedEntry,
   type FoldedPart,
   foldEntries,
-  type PermissionEntry,
   type Question,
 } from './decide.ts'
-import { parsePart } from './entry.ts'
+import { type PermissionEntry, parsePart } from './entry.ts'
 import { evaluate } from './evaluate.ts'
 import { workspaceOf } from './values.ts'
 import { fits, operandLimits } from './work.ts'

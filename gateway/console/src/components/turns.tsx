@@ -1,4 +1,4 @@
-import type { Turn } from '../turns.ts'
+import type { Turn } from '../messages.ts'
 import { State } from './basics.tsx'
 import { ScrollRegion } from './scroll-region.tsx'
 

@@ -5,6 +5,9 @@ import type { Place, RemovedHour } from '../store/audit-records.ts'
 import { type Collections, STATE_INDEX } from '../store/collections.ts'
 import { GRACE_MS, lostBefore } from './trace-missing.ts'
 
+const LOST_QUERY_MS = 2_000
+const MAX_MISSING = 10_000
+const MAX_LOST = 1_000
 const QUERY_MS = 10_000
 const MAX_KEYS = 5_000
 
@@ -164,4 +167,28 @@ export function total(balances: Balance[]): Balance {
   const fields = Object.keys(zero) as (keyof Balance)[]
   const sum = (field: keyof Balance) => balances.reduce((before, one) => before + one[field], 0)
   return Object.fromEntries(fields.map((field) => [field, sum(field)])) as unknown as Balance
+}
+
+/**
+ * How many accepted messages of a workspace are nowhere, 1,000 at most, among the 10,000 that have been looked for
+ * longest.
+ */
+export async function countLostMessages(
+  audited: Collections['audited'],
+  { workspace, now }: { workspace: number; now: number },
+): Promise<number> {
+  const [found] = await audited
+    .aggregate<{ lost: number }>(
+      [
+        { $match: { workspace, place: 'missing' } },
+        { $sort: { hour: 1 } },
+        { $limit: MAX_MISSING },
+        { $match: lostBefore(now) },
+        { $limit: MAX_LOST },
+        { $count: 'lost' },
+      ],
+      { maxTimeMS: LOST_QUERY_MS },
+    )
+    .toArray()
+  return found?.lost ?? 0
 }

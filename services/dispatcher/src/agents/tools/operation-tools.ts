@@ -6,14 +6,13 @@ import {
   reasonToWithholdCredentials,
   redacted,
 } from '../../channels/functions/credentials.ts'
-import { saysIdempotent } from '../../channels/functions/idempotent-action.ts'
 import {
   channelFailure,
   type FailedOutcome,
   type ReadOperationCall,
   type ReadyOperation,
 } from '../../channels/functions/operation-call.ts'
-import { leavesOpen } from '../../channels/functions/repeatable.ts'
+import { leavesOpen, saysIdempotent } from '../../channels/functions/repeatable.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import type { ToolList } from '../../channels/functions/tool-list.ts'
 import { CallError } from '../../channels/http/call-error.ts'

@@ -2,8 +2,7 @@ import { type Schema, Validator } from '@cfworker/json-schema'
 import type { JsonObject } from '@parley/shared/json-object'
 import { LRUCache } from 'lru-cache'
 import { RE2JS } from 're2js'
-import { approximate, exactly } from './exact-schema.ts'
-import { LISTS, MAPS, SCHEMAS } from './schema-keywords.ts'
+import { approximate, exactly, LISTS, MAPS, SCHEMAS } from './exact-schema.ts'
 import { ArgsError, isObject, memberOf, pointedAt, type SpecDocument, SpecError } from './spec-document.ts'
 
 const MAX_SCHEMAS = 20_000
