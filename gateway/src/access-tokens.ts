@@ -11,7 +11,7 @@ const DETAILS: Record<TokenRefusal, string> = {
 }
 
 /** Whom an access token names, and until when, in milliseconds since 1970. */
-export interface VerifiedToken {
+interface VerifiedToken {
   account: number
   session: string
   expiresAt: number

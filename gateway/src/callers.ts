@@ -35,7 +35,7 @@ interface ConfirmingDependencies {
 }
 
 /** The internal tokens of one caller, by the service that they are for. */
-export type InternalTokens = Partial<Record<Upstream, { token: string; renewAt: number; clock: number }>>
+type InternalTokens = Partial<Record<Upstream, { token: string; renewAt: number; clock: number }>>
 
 /** A change that identity reports. It concerns all callers of a session, account, role, workspace or API token. */
 export interface Forgettable {

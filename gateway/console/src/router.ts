@@ -1,7 +1,7 @@
 import { createStore, useStore } from './store.ts'
 
 /** Where the console is: the path below `/console`, and the query. */
-export interface Place {
+interface Place {
   path: string
   query: URLSearchParams
 }

@@ -131,7 +131,7 @@ export async function startAuditWorld() {
 export type AuditWorld = Awaited<ReturnType<typeof startAuditWorld>>
 
 /** Asks until it gets something; throws after 40 s. */
-export async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
+async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
   const deadline = performance.now() + CONDITION_MS
   for (;;) {
     const answer = await ask()

@@ -30,7 +30,7 @@ type EntryExplanation = {
   readonly write: AccessExplanation
 }
 
-export type Explanation = { readonly result: string; readonly entries: EntryExplanation[] }
+type Explanation = { readonly result: string; readonly entries: EntryExplanation[] }
 
 const MAX_SHOWN = 80
 

@@ -275,7 +275,7 @@ const LABELS: Record<string, string> = {
 }
 
 /** The name of a field in words. */
-export function labelOf(name: string): string {
+function labelOf(name: string): string {
   if (LABELS[name]) return LABELS[name]
   const words = name.replaceAll(/([A-Z])/g, ' $1').toLowerCase()
   return words.charAt(0).toUpperCase() + words.slice(1)

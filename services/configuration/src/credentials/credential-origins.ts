@@ -46,7 +46,7 @@ export async function originsOfWrite(
   return (current.origins as string[] | undefined) ?? find(current)
 }
 
-export const credentialsIn = ({ _id, name, owner, ownerType }: ResourceDocument): Credentials => ({
+const credentialsIn = ({ _id, name, owner, ownerType }: ResourceDocument): Credentials => ({
   _id,
   name: String(name),
   owner,

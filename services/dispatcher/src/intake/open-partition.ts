@@ -139,7 +139,7 @@ const MOST = 10_000
  * bounded count over the index. Costs the same with any backlog. Without an answer of the database it is only the
  * first ones.
  */
-export async function countWaiting(options: {
+async function countWaiting(options: {
   messages: Collections['messages']
   partition: number
   threads: Pick<Threads, 'waiting' | 'count'>

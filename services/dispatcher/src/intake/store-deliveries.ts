@@ -101,7 +101,7 @@ async function recordUnreadable(
 const MAX_ROUNDS = 10
 
 /** The request to run a message again, and its place among what arrives. */
-export interface Replay {
+interface Replay {
   workspace: number
   messageId: string
   partition: number

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const position = z.tuple([z.string(), z.string()])
 /** Who answers what comes in on a thread. */
-export type ThreadHandler = 'assistant' | 'person'
+type ThreadHandler = 'assistant' | 'person'
 
 /** How a person came to have a thread. */
 export interface HandedOff {

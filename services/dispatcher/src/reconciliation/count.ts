@@ -12,7 +12,7 @@ const QUERY_MS = 10_000
 const MAX_KEYS = 5_000
 
 /** A number of messages of one channel or one hour that have one thing in common. */
-export interface Count {
+interface Count {
   /** A channel's external id, or the beginning of an hour (milliseconds since the epoch). */
   key: string | number
   /** Where the audit found them, or what state the store has them in. Lost ones are missing beyond their time. */
@@ -21,14 +21,14 @@ export interface Count {
 }
 
 /** What is counted: one workspace, and of that a channel or the hours from `from` to before `to`. */
-export interface CountScope {
+interface CountScope {
   workspace: number
   channel?: string | undefined
   from?: Date | undefined
   to?: Date | undefined
 }
 
-export type By = 'channel' | 'hour'
+type By = 'channel' | 'hour'
 
 /**
  * Counts a workspace's messages by channel or by hour, all at one moment: what the audit has found, what the store

@@ -51,7 +51,7 @@ interface Server extends McpTarget {
 }
 
 /** The tools of an action's MCP server. Never rejects for what the server does; rejects with `unavailable`. */
-export type McpTools = (action: AgentAction, workspace: number) => Promise<ActionTools>
+type McpTools = (action: AgentAction, workspace: number) => Promise<ActionTools>
 
 /**
  * Lists the tools of each version of an action once and works with that for a minute; a server that could not be asked

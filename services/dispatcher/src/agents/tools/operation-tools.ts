@@ -39,7 +39,7 @@ export interface ActionTools {
 }
 
 /** The operations of an action's spec as tools. Rejects with `unavailable`. */
-export type OperationTools = (action: AgentAction, context: ToolContext) => Promise<ActionTools>
+type OperationTools = (action: AgentAction, context: ToolContext) => Promise<ActionTools>
 
 /** Reads each version of a spec once, as long as there is room. */
 export function createOperationTools(options: {

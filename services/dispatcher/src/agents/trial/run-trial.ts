@@ -26,7 +26,7 @@ const NOT_CALLED =
 const SHOWN = 'Sent.'
 
 /** A conversation that an assistant is tried with. */
-export interface Trial {
+interface Trial {
   workspace: number
   assistantId: number
   type: AgentType
@@ -41,7 +41,7 @@ export interface Trial {
 }
 
 /** How a trial ended, as a message would have, with its turns. */
-export interface TrialResult {
+interface TrialResult {
   state: 'done' | 'dead'
   reason?: string
   turns: Turn[]

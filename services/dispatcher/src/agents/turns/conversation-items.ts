@@ -17,7 +17,7 @@ const AUDIO = '[The person sent audio, which you can not hear.]'
 const CHARACTERS_PER_TOKEN = 4
 
 /** A message of the conversation, as far as it is needed to tell it. */
-export type SpokenMessage = Pick<MessageRecord, 'turns' | 'sends' | 'transcript' | 'source' | 'takenOver'> & {
+type SpokenMessage = Pick<MessageRecord, 'turns' | 'sends' | 'transcript' | 'source' | 'takenOver'> & {
   /** Undefined where it is too large to be read. */
   message: WebhookMessage | undefined
 }

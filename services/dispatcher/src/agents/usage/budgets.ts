@@ -19,7 +19,7 @@ const PENDING_MS = 200
 const SPACING_MS = 20
 
 /** What a call may take: `least` with the shortest answer that is of any use, `full` with the longest. */
-export interface Required {
+interface Required {
   least: number
   full: number
   /** How long its call may take at most, in milliseconds. */
@@ -29,7 +29,7 @@ export interface Required {
 /** What a call has of each of its budgets until it is settled. */
 export type Reservation = { id: string; tokens: number }[]
 
-export type Reserved =
+type Reserved =
   /** `tokens` is what it may take: `full`, or less where that is all that is left. */
   | { kind: 'reserved'; reservation: Reservation; tokens: number }
   /** There is enough left, but calls under way hold it; to be tried again after so long (milliseconds). */

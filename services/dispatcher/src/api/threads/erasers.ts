@@ -15,7 +15,7 @@ const BATCH = 1_000
 const QUERY_MS = 5_000
 
 /** What is erased: a thread, and some of its messages or none. */
-export interface Erased extends ThreadName {
+interface Erased extends ThreadName {
   messageIds: string[]
   /** Those of the thread's tasks that go with it. */
   tasks: ErasableTasks
@@ -72,7 +72,7 @@ export async function erasableTasks(
   return { scope, ids, left: found.filter(({ _id, task }) => task !== null && !chosen.has(_id)).length }
 }
 
-export interface TaskStore {
+interface TaskStore {
   authorizer: Authorizer
   configuration: Pick<InternalClient, 'get'>
   isFirstOfName: IsFirstOfName

@@ -25,7 +25,7 @@ export const threadQuery = z.object({
   limit: pageLimit,
   after: cursorOf(position).optional(),
 })
-export type ThreadQuery = z.output<typeof threadQuery>
+type ThreadQuery = z.output<typeof threadQuery>
 
 /** Of a thread whose `extId` several channels have. */
 export const channelQuery = z.object({ channel })

@@ -34,7 +34,7 @@ const MARK_MS = 60 * 60 * 1_000
 const SNAPSHOT = { readConcern: { level: 'snapshot' } } as const
 const MAX_BODY_BYTES = 512 * 1024
 
-export interface ThreadRoutes extends ThreadStore, Erasing {
+interface ThreadRoutes extends ThreadStore, Erasing {
   channels: Pick<Channels, 'find'>
   configuration: Pick<InternalClient, 'get'>
   isFirstOfName: IsFirstOfName

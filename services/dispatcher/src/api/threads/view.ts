@@ -9,7 +9,7 @@ import { SERVICE_WINDOW_MS } from '../../thread-log/service-window.ts'
 import { readableTask } from '../assistant/require-assistant.ts'
 
 /** A thread as the API shows it. Free text goes out until `serviceWindowEndsAt`, where that is known. */
-export function threadView(thread: ThreadRecord, channel: Pick<Channel, 'callback'> | undefined): object {
+function threadView(thread: ThreadRecord, channel: Pick<Channel, 'callback'> | undefined): object {
   return { ...threadSummary(thread), serviceWindowEndsAt: windowEnd(thread, channel) }
 }
 
