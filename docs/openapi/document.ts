@@ -14,7 +14,7 @@ import { commonHeaders, DESCRIPTION, TAGS } from './texts.ts'
 import { webhooks } from './webhooks.ts'
 
 /** Every public operation as its service describes it. */
-export const described: readonly DescribedOperation[] = [
+const described: readonly DescribedOperation[] = [
   ...ofIdentity,
   ...ofConfiguration,
   ...ofWebhook,

@@ -1,7 +1,7 @@
 import { isSecretKey } from './secret-keys.ts'
 
 /** What of a value is secret by the name it stands under: all of it, its texts and numbers, or its texts alone. */
-export type NamedSecret = 'all' | 'scalars' | 'texts'
+type NamedSecret = 'all' | 'scalars' | 'texts'
 
 const MAX_CHARACTERS = 200
 

@@ -72,10 +72,3 @@ const isKeyName = (name: string): boolean =>
 /** Letters and digits without a word's gaps. */
 const isRandom = (value: string): boolean =>
   value.length >= LEAST_RANDOM && /^[\w\-.~+/=%]+$/.test(value) && /\d/.test(value) && /[a-z]/i.test(value)
-
-/** Whether it has user information and is called over HTTP or a web socket: what a write may not bring. */
-export function hasUserInformation(text: string): boolean {
-  if (!text.includes('@') || !URL.canParse(text)) return false
-  const { protocol, username, password } = new URL(text)
-  return /^(?:https?|wss?):$/.test(protocol) && username + password !== ''
-}

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 
-export interface Host {
+interface Host {
   hostname: string
   port: number
 }

@@ -23,7 +23,7 @@ export interface FunctionCall extends Place {
 }
 
 /** The functions of the assistant, which fail for 5% of the calls. */
-export interface FunctionEndpoint {
+interface FunctionEndpoint {
   url: string
   readonly calls: readonly FunctionCall[]
   /** How often each step had its effect, by its place. */
@@ -31,7 +31,7 @@ export interface FunctionEndpoint {
   close(): Promise<void>
 }
 
-export type Ledger = ReadonlyMap<string, number>
+type Ledger = ReadonlyMap<string, number>
 
 /**
  * Starts an endpoint that writes down every call and every effect. It knows no `Idempotency-Key`, but for the last step,

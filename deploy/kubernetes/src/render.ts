@@ -21,7 +21,7 @@ const EXAMPLES: Record<string, string[]> = {
 }
 
 /** A Kubernetes object, as far as a rendering is sorted by it. */
-export const resource = z.looseObject({
+const resource = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
   metadata: z.looseObject({

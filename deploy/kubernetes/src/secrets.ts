@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { readComposeFile } from '../../docker/compose-file.ts'
 
 /** Where the servers are, without users: those are added for each service. */
-export interface ServerAddresses {
+interface ServerAddresses {
   mongo: string
   amqp: string
   redis: string
@@ -12,7 +12,7 @@ export interface ServerAddresses {
   management: string
 }
 
-export interface Secret {
+interface Secret {
   apiVersion: 'v1'
   kind: 'Secret'
   metadata: { name: string; labels: Record<string, string> }

@@ -2,8 +2,7 @@ import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { call, logOut, unreachable } from './api.ts'
 import { Button, Dialog, Notices, notify } from './components/actions.tsx'
-import { Failure, Loading, NotFound } from './components/basics.tsx'
-import { Icon, type IconName } from './components/icon.tsx'
+import { Failure, Icon, type IconName, Loading, NotFound } from './components/basics.tsx'
 import { useKeys } from './components/keyboard.ts'
 import { followLive } from './live.ts'
 import { useLoad } from './load.ts'
@@ -16,16 +15,10 @@ import { MessagesPage } from './pages/messages.tsx'
 import { OverviewPage } from './pages/overview.tsx'
 import { PeoplePage } from './pages/people.tsx'
 import { type Me, may, me } from './rights.ts'
-import { hrefOf, navigate, usePlace } from './router.ts'
+import { hrefOf, navigate, type PageProps, usePlace } from './router.ts'
 import { account, session } from './session.ts'
 import { useStore } from './store.ts'
 import { nextTheme, theme } from './theme.ts'
-
-export interface PageProps {
-  /** The segments of the path below the page's own. */
-  rest: string[]
-  query: URLSearchParams
-}
 
 interface PageEntry {
   path: string

@@ -1,5 +1,8 @@
 import { callTagged, listAll } from './api.ts'
 
+/** Resources whose documents have a page elsewhere than below `/assistants`. */
+const PAGES: Record<string, string> = { channels: '/channels', subscriptions: '/events' }
+
 /** A document of the configuration, of any resource. */
 export interface Document {
   _id: number
@@ -113,3 +116,17 @@ export const patchDocument = <T = Document>(
 /** The header that lets a change be made to that version only. A proxy that compresses has made its tag a weak one. */
 const onlyOver = ({ etag }: Version<unknown>): Record<string, string> =>
   etag === undefined ? {} : { 'if-match': etag.replace(/^W\//, '') }
+
+/** Something that `/rest/check` finds wrong. */
+export interface Finding {
+  code: string
+  resource: string
+  _id: number
+  path: string
+  message: string
+}
+
+/** The page of the document that a finding is about, below `/console`. */
+export function hrefOfFinding({ resource, _id }: Pick<Finding, 'resource' | '_id'>): string {
+  return `${PAGES[resource] ?? `/assistants/${resource}`}/${_id}`
+}

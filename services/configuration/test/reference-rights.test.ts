@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import type { JsonObject } from '@parley/shared/json-object'
-import type { PermissionEntry } from '@parley/shared/permission/decide'
+import type { PermissionEntry } from '@parley/shared/permission/entry'
 import fc from 'fast-check'
 import { allResources } from '../src/resources/all-resources.ts'
 import { RESOURCES, type Reference, type ResourceDefinition } from '../src/resources/definition.ts'

@@ -40,7 +40,7 @@ export const channel = {
   config: { assistantId: 1 },
 } as const
 
-export const message = { extId: 'c', user: {}, thread: { extId: 'thread-1' }, answer: {} }
+const message = { extId: 'c', user: {}, thread: { extId: 'thread-1' }, answer: {} }
 
 export function actionOf(fields: Partial<AgentAction> & { _id: number }): AgentAction {
   return {

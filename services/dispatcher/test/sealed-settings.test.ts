@@ -8,7 +8,7 @@ import { createChannels } from '../src/channels/channels.ts'
 import { createCredentialsOf, credentialsFor, headersFor } from '../src/channels/functions/credentials.ts'
 import { createFindAction } from '../src/channels/functions/find-action.ts'
 import { withErrorText } from '../src/channels/http/error-text.ts'
-import { eventsOfChange } from '../src/events/change-events.ts'
+import { eventsOfChange } from '../src/events/consume-changes.ts'
 import { createPostEvent } from '../src/events/post-event.ts'
 
 const secrets = createSecretBox(secretKeyring.parse(namedSecret('k')))

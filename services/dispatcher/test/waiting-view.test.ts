@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
-import { waitingOf } from '../src/api/messages/waiting.ts'
+import { waitingOf } from '../src/api/messages/view.ts'
 import { withErrorText } from '../src/channels/http/error-text.ts'
 import type { Outcome } from '../src/message/outcome.ts'
 import { rpcLine, text } from './rpc-line.ts'

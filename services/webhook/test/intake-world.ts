@@ -12,7 +12,7 @@ import { startTaking, type Taken } from './take-queues.ts'
 /** What starting or stopping three services may take on a busy machine. */
 export const START_MS = 120_000
 
-export interface HttpResponse {
+interface HttpResponse {
   status: number
   headers: Headers
   text: string

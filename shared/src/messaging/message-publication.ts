@@ -86,7 +86,7 @@ export function traceparentOf(headers: NodeJS.Dict<string | string[]>): string |
 }
 
 /** What makes a message the same one when it comes again. */
-export type Origin =
+type Origin =
   | { source: 'api' | 'reply'; workspace: number; key: string; body: Buffer }
   | { source: 'meta'; workspace: number; channel: string; id: string; status?: string }
 

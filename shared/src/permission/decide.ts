@@ -1,6 +1,6 @@
 import { limitFilter } from './aggregation.ts'
 import { allOf, anyOf, compile, type Filter } from './compile.ts'
-import { parsePart } from './entry.ts'
+import { type PermissionEntry, parsePart } from './entry.ts'
 import { evaluate } from './evaluate.ts'
 import { type Expression, literal } from './expression.ts'
 import { filterBytes } from './filter-size.ts'
@@ -9,16 +9,6 @@ import { grants, workspaceOf } from './values.ts'
 import { documentSteps, fits, type OperandLimit, operandLimits, Work, WorkExceeded } from './work.ts'
 
 export type Access = 'read' | 'write'
-
-/**
- * One permission entry as it is stored. By contract the three are strings; `true` and `false` are taken as
- * well, and anything else (left out, null, a number) denies.
- */
-export type PermissionEntry = {
-  readonly schema?: unknown
-  readonly read?: unknown
-  readonly write?: unknown
-}
 
 /**
  * What a role lets its caller do with a resource. `filter` is a MongoDB filter and `test` its twin for a

@@ -1,6 +1,6 @@
+import { listAll } from '../api.ts'
 import { Paste, Secret } from '../components/actions.tsx'
 import { Badge, Card, Fact, Time } from '../components/basics.tsx'
-import type { Hook } from '../hooks.ts'
 
 /** Where the provider sends to, what to paste there, and how it goes. */
 export function HookCard({ hook, config }: { hook: Hook; config: Record<string, unknown> }) {
@@ -53,4 +53,22 @@ export function HookCard({ hook, config }: { hook: Hook; config: Record<string, 
       </dl>
     </Card>
   )
+}
+
+/** The webhook of one channel, and how it goes. */
+export interface Hook {
+  channel: { _id: number; name: string; extId: string; hook: string }
+  url: string | null
+  setup: { where: string; paste?: string; subscribe?: string[] }[]
+  problems: string[]
+  handshake: { succeeded: boolean; at: string | null }
+  lastReceivedAt: string | null
+  lastError: { at: string; code: string; message: string } | null
+  signingSecret?: { source: 'channel' | 'derived'; value?: string } | null
+}
+
+/** The webhook of a channel. */
+export async function hookOf(channel: number): Promise<Hook | undefined> {
+  const hooks = await listAll<Hook>('/rest/hooks', { limit: 10_000 })
+  return hooks.find((one) => one.channel._id === channel)
 }

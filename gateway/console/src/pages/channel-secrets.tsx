@@ -3,8 +3,8 @@ import { Button, Dialog, notify } from '../components/actions.tsx'
 import { Card, Failure } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
-import type { Hook } from '../hooks.ts'
 import type { Document } from '../resources.ts'
+import type { Hook } from './channel-hook.tsx'
 
 const SECRETS = [
   {

@@ -9,8 +9,7 @@ import type { MessageDetail } from '../messages.ts'
 import { choicesOf, type Document } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
-import { HookCard } from './channel-hook.tsx'
-import { hookOf } from './channels.tsx'
+import { HookCard, hookOf } from './channel-hook.tsx'
 
 /** Connects a channel in three steps: its settings, what to paste at the provider, and a test message. */
 export function ChannelWizard() {

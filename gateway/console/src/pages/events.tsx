@@ -1,13 +1,12 @@
-import type { PageProps } from '../app.tsx'
 import { LinkButton } from '../components/actions.tsx'
-import { Badge, Empty, PageHead, Time } from '../components/basics.tsx'
+import { Empty, PageHead, Time } from '../components/basics.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { count } from '../format.ts'
 import { may } from '../rights.ts'
-import { hrefOf } from '../router.ts'
+import { hrefOf, type PageProps } from '../router.ts'
 import type { Subscription } from '../subscriptions.ts'
 import { NewSubscription } from './new-subscription.tsx'
-import { SubscriptionPage } from './subscription.tsx'
+import { SubscriptionPage, SubscriptionState } from './subscription.tsx'
 
 /** Where events go: the subscriptions, and one of them with its deliveries. */
 export function EventsPage({ rest: [id], query }: PageProps) {
@@ -53,12 +52,4 @@ function SubscriptionList() {
       <More list={list} />
     </>
   )
-}
-
-export function SubscriptionState({ of: { active, failing, full, disabled } }: { of: Subscription }) {
-  if (disabled) return <Badge tone="bad">turned off: nothing arrived</Badge>
-  if (!active) return <Badge>off</Badge>
-  if (full) return <Badge tone="bad">full</Badge>
-  if (failing) return <Badge tone="warn">failing</Badge>
-  return <Badge tone="good">active</Badge>
 }

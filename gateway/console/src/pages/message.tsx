@@ -6,10 +6,9 @@ import { Card, Empty, Fact, Failure, Json, Loading, PageHead, State, Time } from
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { Turns } from '../components/turns.tsx'
 import { useLoad } from '../load.ts'
-import { causeInWords, type MessageDetail, REPLAYABLE } from '../messages.ts'
+import { causeInWords, costOf, type MessageDetail, REPLAYABLE, type Turn } from '../messages.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
-import { costOf, type Turn } from '../turns.ts'
 
 /** One message with all that happened to it. */
 export function MessagePage({ id }: { id: string }) {

@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, type Page } from '../api.ts'
-import type { PageProps } from '../app.tsx'
 import { Button, Dialog, notify } from '../components/actions.tsx'
 import { Empty, Failure, PageHead, State, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
@@ -9,7 +8,7 @@ import { count } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { causeInWords, type MessageSummary, REPLAYABLE, STATES } from '../messages.ts'
 import { may } from '../rights.ts'
-import { hrefOf, navigate, setQuery } from '../router.ts'
+import { hrefOf, navigate, type PageProps, setQuery } from '../router.ts'
 import { MessagePage } from './message.tsx'
 
 interface Filter {

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button, DeleteButton, Dialog, notify, Paste } from '../components/actions.tsx'
-import { Card, Fact, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
+import { Badge, Card, Fact, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import { readDocument, replaceDocument } from '../resources.ts'
@@ -10,7 +10,6 @@ import { hrefOf, navigate } from '../router.ts'
 import type { Subscription } from '../subscriptions.ts'
 import { Findings, HistoryCard } from './assistants.tsx'
 import { Deliveries } from './deliveries.tsx'
-import { SubscriptionState } from './events.tsx'
 
 const BACK = { href: hrefOf('/events'), label: 'Events' }
 
@@ -118,3 +117,11 @@ const bodyOf = ({ name, url, events, channel, active }: Subscription): object =>
   ...{ name, url, events, active },
   ...(channel ? { channel } : {}),
 })
+
+export function SubscriptionState({ of: { active, failing, full, disabled } }: { of: Subscription }) {
+  if (disabled) return <Badge tone="bad">turned off: nothing arrived</Badge>
+  if (!active) return <Badge>off</Badge>
+  if (full) return <Badge tone="bad">full</Badge>
+  if (failing) return <Badge tone="warn">failing</Badge>
+  return <Badge tone="good">active</Badge>
+}

@@ -8,7 +8,7 @@ const TRANSCRIPTION_CONFIG = 'transcription'
 const MAX_FALLBACKS = 5
 
 /** A config by what it is used as. */
-export interface NamedConfig {
+interface NamedConfig {
   name: string
   value: unknown
 }

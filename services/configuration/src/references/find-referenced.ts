@@ -108,7 +108,7 @@ export async function requireReferences(
 }
 
 /** Which of the ids in `references` exist. */
-export async function idsThere(
+async function idsThere(
   lookup: Lookup,
   to: ResourceName,
   references: readonly FoundReference[],

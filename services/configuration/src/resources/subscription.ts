@@ -17,7 +17,7 @@ const MAX_SUBSCRIPTIONS = 100
 const time = z.iso.datetime()
 
 /** What the dispatcher reports of its deliveries. */
-export const subscriptionMarks = {
+const subscriptionMarks = {
   failing: z
     .object({ since: time, reason: z.string() })
     .optional()

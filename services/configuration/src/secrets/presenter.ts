@@ -53,7 +53,7 @@ export function isMasked(shown: ResourceDocument): boolean {
 }
 
 /** How a stored document is shown: to those who may write it with its secrets, to others with them masked. */
-export interface Reveal {
+interface Reveal {
   secrets: Pick<SecretBox, 'open'>
   workspace: number
   writable: boolean

@@ -15,7 +15,7 @@ const MAX_DOCUMENTS = 10_000
 const MAX_BYTES = 32 * 1024 * 1024
 const MAX_DOCUMENT_BYTES = 256 * 1024
 
-export type Documents = mongoose.mongo.Collection<StoredDocument>
+type Documents = mongoose.mongo.Collection<StoredDocument>
 export type Counters = mongoose.mongo.Collection<Counter>
 
 /** The last id given out in one workspace and resource. */

@@ -173,4 +173,4 @@ type NativeAgent = (message: WebhookMessage) => Promise<Answer>
 const echo: NativeAgent = async (message) => ({ message: message.input ?? '' })
 
 /** The built-in agents by the type that `native:agents/<type>` names. */
-export const nativeAgents: ReadonlyMap<string, NativeAgent> = new Map([['echo', echo]])
+const nativeAgents: ReadonlyMap<string, NativeAgent> = new Map([['echo', echo]])

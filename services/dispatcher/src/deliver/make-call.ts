@@ -1,5 +1,5 @@
 import type { OpenedTool, Toolbox, ToolOutcome } from '../agents/toolbox.ts'
-import { whyNotRepeated } from '../agents/tools/repeated-call.ts'
+import { whyNotRepeated } from '../agents/tools/tool.ts'
 import { agentTypeOf } from '../agents/turns/agents.ts'
 import type { MayLeave } from '../channels/http/http-client.ts'
 import { failedCall, uncertainCall } from '../message/call-result.ts'
@@ -8,9 +8,9 @@ import { carried, ranAgainAt, withSend } from '../message/progress.ts'
 import type { ToolCall } from '../message/turn.ts'
 import { callSettled, handOffSettled } from '../message/turn-progress.ts'
 import type { MessageRun } from './message-run.ts'
+import type { AgentMessage } from './model-call.ts'
 import { type NextSend, sendBy, sendNext } from './send.ts'
 import type { StepResult } from './settle-attempt.ts'
-import type { AgentMessage } from './work-in-turns.ts'
 
 const GONE = 'The assistant is not there any more.'
 

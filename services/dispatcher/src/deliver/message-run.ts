@@ -141,7 +141,7 @@ export interface DeliveryRoute {
   deliver(mayLeave: MayLeave): Promise<Outcome>
 }
 
-export interface DeliveryRoutes {
+interface DeliveryRoutes {
   callbacks: Record<Channel['callback'], Callback>
   functions: Functions
 }

@@ -26,8 +26,8 @@ import { createEndpoints } from '../channels/endpoints/endpoints.ts'
 import { createCredentialsOf } from '../channels/functions/credentials.ts'
 import { createFindAction } from '../channels/functions/find-action.ts'
 import { createFunctions } from '../channels/functions/functions.ts'
-import { createIsIdempotentAction } from '../channels/functions/idempotent-action.ts'
 import { createReadOperationCall } from '../channels/functions/operation-call.ts'
+import { createIsIdempotentAction } from '../channels/functions/repeatable.ts'
 import { createSpecReader } from '../channels/functions/spec-reader.ts'
 import { createHandOffCallback } from '../channels/hand-off.ts'
 import { createHandle } from '../channels/handle.ts'
@@ -60,7 +60,7 @@ export const retentionOf = ({ MESSAGES_KEPT_DAYS }: Pick<Config, 'MESSAGES_KEPT_
   MESSAGES_KEPT_DAYS * DAY_MS
 
 /** All that leads from a stored message to a handler, a person, an action or a task. */
-export interface Outbound {
+interface Outbound {
   run: DeliverMessage
   channels: Channels
   agents: Agents
@@ -195,7 +195,7 @@ async function handOff(
  * The same runner; each run is a span of the trace that the message came in with, named and described by
  * OpenTelemetry's conventions for RabbitMQ, and what it calls belongs to it.
  */
-export function traceDeliveries(run: DeliverMessage, tracing: Tracing): DeliverMessage {
+function traceDeliveries(run: DeliverMessage, tracing: Tracing): DeliverMessage {
   return (record, leased, calling) => {
     const span = tracing.start(`process ${MESSAGES_EXCHANGE}`, {
       kind: 'consumer',

@@ -1,24 +1,13 @@
-import type { WebhookMessage } from '@parley/shared/message'
-import type { Agents } from '../agents/turns/agents.ts'
-import { timeIsOver } from '../agents/turns/bounds.ts'
-import { turnSettingsOf } from '../agents/turns/settings.ts'
-import type { Channel } from '../channels/channels.ts'
+import { timeIsOver, turnSettingsOf } from '../agents/turns/bounds.ts'
 import type { Send } from '../message/message-record.ts'
 import { endOf, nextToSend } from '../message/progress.ts'
 import { createMakeCall } from './make-call.ts'
 import type { MessageRun } from './message-run.ts'
-import { giveUp } from './model-call.ts'
+import { type AgentMessage, giveUp } from './model-call.ts'
 import { nextTurn } from './next-turn.ts'
 import { sendNext } from './send.ts'
 import { type StepResult, settleEnd, settleTakenOver } from './settle-attempt.ts'
 import type { RunResult } from './thread-run.ts'
-
-/** A message that an agent with a model works. */
-export interface AgentMessage {
-  agents: Agents
-  channel: Channel
-  message: WebhookMessage
-}
 
 /**
  * Works a message in turns: the model is asked and what it answers is stored; its text is sent and its calls are made,

@@ -4,7 +4,6 @@ import type { mongo } from 'mongoose'
 import { MESSAGE_STATES, type MessageRecord } from '../message/message-record.ts'
 import type { NewDelivery } from './insert-deliveries.ts'
 import { eventsOfMessage } from './message-events.ts'
-import { type ExtIdOf, isOfChannel } from './of-channel.ts'
 import type { Subscription } from './subscriptions.ts'
 
 const BATCH = 100
@@ -104,4 +103,17 @@ function viewOf(record: MessageRecord, { detailOf, summaryOf }: MessageSources) 
   const view = { data: detailOf(record) as JsonObject, shortData: summaryOf(record) as JsonObject }
   seen.set(record, view)
   return view
+}
+
+/** What a subscription to one channel needs: the external id of a channel. */
+export type ExtIdOf = (workspace: number, channel: number) => Promise<string | undefined>
+
+/** Whether a subscription is of the channel of a message or a thread, or of all. */
+export async function isOfChannel(
+  { workspace, channel }: Pick<Subscription, 'workspace' | 'channel'>,
+  record: { channel: string; channelId?: number | undefined },
+  extIdOf: ExtIdOf,
+): Promise<boolean> {
+  if (channel === undefined || channel === record.channelId) return true
+  return record.channelId === undefined && (await extIdOf(workspace, channel)) === record.channel
 }

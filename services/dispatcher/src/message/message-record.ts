@@ -24,7 +24,7 @@ export type PersonalContent =
   | { kind: 'text'; text: string }
   | WhatsappContent
 /** A message object of WhatsApp's Cloud API; it is in the answer, at this position of its functions. */
-export interface WhatsappContent {
+interface WhatsappContent {
   kind: 'whatsapp'
   /** `image`, `interactive`, `template`, … */
   type: string
@@ -41,7 +41,7 @@ interface SubmitContent {
   kind: 'submit'
 }
 /** A call of a tool by a model; its arguments are in the turn that the send names. */
-export interface ToolContent {
+interface ToolContent {
   kind: 'tool'
   name: string
 }

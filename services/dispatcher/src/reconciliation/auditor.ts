@@ -1,22 +1,23 @@
 import { defined } from '@parley/shared/defined'
 import { every, pause } from '@parley/shared/every'
+import { insertNew } from '@parley/shared/insert-new'
 import type { Log } from '@parley/shared/log'
 import type { Broker } from '@parley/shared/messaging/connection'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import type { ChannelModel } from 'amqplib'
 import type { mongo } from 'mongoose'
+import type { AuditedMessage } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
 import { createLeaseStore, type Lease } from '../store/lease-store.ts'
 import type { RecentlyStored } from '../store/recently-stored.ts'
-import { auditEntries } from './audit-entries.ts'
 import { type LogPosition, readPosition, writeAudit } from './audit-state.ts'
-import { emptySlotsOf } from './locate.ts'
+import { type EmptySlots, emptySlotsOf, locate, type Places, placed } from './locate.ts'
 import { type LostMessage, publishAgain } from './publish-again.ts'
-import type { LogEntry } from './read-log.ts'
-import { readLog } from './read-log.ts'
+import { type LogEntry, readLog } from './read-log.ts'
 import { removeEnded } from './remove-ended.ts'
 import { createTrace } from './trace-missing.ts'
 
+const LOOK_AGAIN_MS = 1_000
 const TICK_MS = 2_000
 const REMOVE_MS = 30_000
 /** How far the audit stays behind, so that what it looks for has been stored as a rule. */
@@ -159,3 +160,45 @@ const youngEnough =
   (since: number) =>
   ({ acceptedAt }: LogEntry): boolean =>
     acceptedAt.getTime() > since
+
+interface AuditEntriesOptions extends Places {
+  collections: Pick<Collections, 'messages' | 'rejected' | 'audited'>
+  emptySlots: EmptySlots
+  /** Ends early when the audit stops. */
+  pause(milliseconds: number): Promise<void>
+  active(): boolean
+  now(): number
+}
+
+/**
+ * Writes down, once for each id, where the messages of a batch of the log are. One that is not found is waited
+ * for while the queue of its slot has anything: the queue comes before the store. Only then it is missing.
+ * Rejects while MongoDB or the broker is unavailable; the same batch may be given again.
+ */
+async function auditEntries(entries: LogEntry[], options: AuditEntriesOptions): Promise<void> {
+  const { collections, emptySlots, pause, active, now } = options
+  let left = [...new Map(entries.map((entry) => [entry.messageId, entry])).values()]
+  let empty = new Map<number, Date>()
+  while (active()) {
+    const located = await locate(options, left)
+    await insertNew(collections.audited, [...located.values()])
+    left = left.filter(({ messageId }) => !located.has(messageId))
+    if (left.every(({ slot }) => empty.has(slot))) break
+    await pause(LOOK_AGAIN_MS)
+    const at = new Date(now())
+    const stillEmpty = await emptySlots(left.map(({ slot }) => slot))
+    empty = new Map([...stillEmpty].map((slot) => [slot, empty.get(slot) ?? at]))
+  }
+  if (active())
+    await insertNew(
+      collections.audited,
+      left.map((entry) => missing(entry, empty)),
+    )
+}
+
+function missing(entry: LogEntry, empty: Map<number, Date>): AuditedMessage {
+  const { slot, offset, acceptedAt } = entry
+  const emptyAt = empty.get(slot)
+  const trace = { slot, offset, acceptedAt, published: 0, ...defined({ emptyAt }) }
+  return { ...placed(entry, 'missing'), trace }
+}

@@ -5,8 +5,7 @@ import type { Subscription } from '@parley/dispatcher/events/subscriptions'
 import { THREAD_WRITES, threadWriteOf } from '@parley/dispatcher/events/thread-deliveries'
 import { shardOf } from '@parley/dispatcher/message/delivery'
 import type { MessageRecord } from '@parley/dispatcher/message/message-record'
-import { publicId } from '@parley/dispatcher/message/thread-name'
-import { type ThreadRecord, threadId } from '@parley/dispatcher/message/thread-record'
+import { publicId, type ThreadRecord, threadId } from '@parley/dispatcher/message/thread-record'
 import type { Collections } from '@parley/dispatcher/store/collections'
 import {
   type EventCollections,

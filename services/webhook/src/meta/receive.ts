@@ -167,7 +167,7 @@ async function publishNew(
 type SkipReason = 'malformed' | 'id_too_long'
 
 /** An update as it is published, or why it is not. */
-export function publicationOf(
+function publicationOf(
   { kind, raw, contacts }: Update,
   { extId, provenance }: { extId: string; provenance: Provenance },
 ): MessagePublication | SkipReason {

@@ -109,7 +109,7 @@ export function deploymentChoice(environment: {
 }
 
 /** The name of the config with a provider's own key. */
-export const credentialsName = (provider: ModelChoice['provider']): string => `${provider}_CREDENTIALS`
+const credentialsName = (provider: ModelChoice['provider']): string => `${provider}_CREDENTIALS`
 
 function choiceOf(
   settings: ModelSettings,

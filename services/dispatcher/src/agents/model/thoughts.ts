@@ -2,7 +2,7 @@ import { codeAt, type Unclosed } from './code-in-text.ts'
 import { CHANNEL, type Mark, markAt } from './thought-marks.ts'
 
 /** Who marks where a thought begins. */
-export interface ThoughtRules {
+interface ThoughtRules {
   /** The prompt may have begun it, so that all before a closing mark is a thought; else the model alone does. */
   mayBeginInPrompt: boolean
 }

@@ -20,8 +20,8 @@ import { type ActionTools, createOperationTools, type ToolContext } from './oper
 import { personTools } from './person-tools.ts'
 import { taskTools } from './task-tools.ts'
 import type { Tool } from './tool.ts'
-import { uniqueName } from './tool-names.ts'
 
+const MAX_CHARACTERS = 64
 const MAX_ARGS_BYTES = 256 * 1024
 const MAX_NAMED = 50
 const MAX_NOTES = 20
@@ -176,5 +176,20 @@ function readArgs(text: string): JsonObject | string {
     return wrong === undefined ? args : `The argument ${wrong.path || '/'} ${wrong.message}.`
   } catch (error) {
     return error instanceof Problem ? `The arguments: ${error.message}` : 'The arguments are not JSON.'
+  }
+}
+
+/**
+ * A name that every provider takes and that is not taken yet, as near to `given` as can be: letters, digits, `_` and
+ * `-`, 64 at most, beginning with a letter or `_`. The same names in the same order come out the same.
+ */
+function uniqueName(given: string, taken: { has(name: string): boolean }): string {
+  const plain = given.replaceAll(/[^\w-]/g, '_')
+  const name = (/^[A-Za-z_]/.test(plain) ? plain : `_${plain}`).slice(0, MAX_CHARACTERS)
+  if (!taken.has(name)) return name
+  for (let n = 2; ; n++) {
+    const suffix = `_${n}`
+    const next = name.slice(0, MAX_CHARACTERS - suffix.length) + suffix
+    if (!taken.has(next)) return next
   }
 }

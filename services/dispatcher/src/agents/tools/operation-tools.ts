@@ -6,14 +6,13 @@ import {
   reasonToWithholdCredentials,
   redacted,
 } from '../../channels/functions/credentials.ts'
-import { saysIdempotent } from '../../channels/functions/idempotent-action.ts'
 import {
   channelFailure,
   type FailedOutcome,
   type ReadOperationCall,
   type ReadyOperation,
 } from '../../channels/functions/operation-call.ts'
-import { leavesOpen } from '../../channels/functions/repeatable.ts'
+import { leavesOpen, saysIdempotent } from '../../channels/functions/repeatable.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import type { ToolList } from '../../channels/functions/tool-list.ts'
 import { CallError } from '../../channels/http/call-error.ts'
@@ -40,7 +39,7 @@ export interface ActionTools {
 }
 
 /** The operations of an action's spec as tools. Rejects with `unavailable`. */
-export type OperationTools = (action: AgentAction, context: ToolContext) => Promise<ActionTools>
+type OperationTools = (action: AgentAction, context: ToolContext) => Promise<ActionTools>
 
 /** Reads each version of a spec once, as long as there is room. */
 export function createOperationTools(options: {

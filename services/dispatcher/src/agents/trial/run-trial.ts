@@ -9,12 +9,11 @@ import type { Agent, AgentType } from '../agent.ts'
 import type { ConversationItem } from '../conversation.ts'
 import type { ModelChoice, ModelRequest, ModelResult } from '../model-client.ts'
 import type { Toolbox } from '../toolbox.ts'
-import { whyNotRepeated } from '../tools/repeated-call.ts'
+import { whyNotRepeated } from '../tools/tool.ts'
 import type { AgentParts } from '../turns/agents.ts'
-import { dataItem, tokensOf } from '../turns/conversation-items.ts'
-import { cutText } from '../turns/cut-text.ts'
+import { turnSettingsOf } from '../turns/bounds.ts'
+import { cutText, dataItem, tokensOf } from '../turns/conversation-items.ts'
 import { choiceOf, hasTriesLeft, nextChoice, retryOf } from '../turns/model-retry.ts'
-import { turnSettingsOf } from '../turns/settings.ts'
 import { estimatePrompt } from '../usage/estimate-tokens.ts'
 import { BUDGET_PENDING, BUDGET_SPENT, type ModelUse } from '../usage/usage.ts'
 import { assistantChannel } from './assistant-channel.ts'
@@ -27,7 +26,7 @@ const NOT_CALLED =
 const SHOWN = 'Sent.'
 
 /** A conversation that an assistant is tried with. */
-export interface Trial {
+interface Trial {
   workspace: number
   assistantId: number
   type: AgentType
@@ -42,7 +41,7 @@ export interface Trial {
 }
 
 /** How a trial ended, as a message would have, with its turns. */
-export interface TrialResult {
+interface TrialResult {
   state: 'done' | 'dead'
   reason?: string
   turns: Turn[]

@@ -25,7 +25,7 @@ const KNOWN_MS = 10_000
 const PENDING_MS = 200
 const SPACING_MS = 20
 
-export type Reserved =
+type Reserved =
   /** `tokens` is what it may take: `full`, or less where that is all that is left. */
   | { kind: 'reserved'; reservation: Reservation; tokens: number }
   /** There is enough left, but calls under way hold it; to be tried again after so long (milliseconds). */

@@ -19,9 +19,8 @@ import { boundedData } from '../../agents/turns/conversation-items.ts'
 import type { Channel, Channels } from '../../channels/channels.ts'
 import type { Collections } from '../../store/collections.ts'
 import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
-import { visibleTo } from '../messages/visible.ts'
-import { readableTask } from './readable-task.ts'
-import { idIn, requireDocument } from './require-assistant.ts'
+import { visibleTo } from '../messages/filter.ts'
+import { idIn, readableTask, requireDocument } from './require-assistant.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
 const QUERY_MS = 5_000

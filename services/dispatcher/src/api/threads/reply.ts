@@ -74,7 +74,7 @@ export const replyRequest = z.union([
     .meta({ id: 'ReplyWhatsapp' }),
 ])
 
-export interface ReplyOptions {
+interface ReplyOptions {
   publisher: Pick<Publisher, 'publish'>
   idempotency: Idempotency
   channels: Pick<Channels, 'find'>

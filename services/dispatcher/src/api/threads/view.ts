@@ -3,14 +3,13 @@ import type { InternalClient } from '@parley/shared/internal-client'
 import type { Caller } from '@parley/shared/internal-token'
 import { z } from 'zod'
 import type { Channel, Channels } from '../../channels/channels.ts'
-import { publicId } from '../../message/thread-name.ts'
-import type { ThreadRecord } from '../../message/thread-record.ts'
+import { publicId, type ThreadRecord } from '../../message/thread-record.ts'
 import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
 import { SERVICE_WINDOW_MS } from '../../thread-log/service-window.ts'
-import { readableTask } from '../assistant/readable-task.ts'
+import { readableTask } from '../assistant/require-assistant.ts'
 
 /** A thread as the API shows it. Free text goes out until `serviceWindowEndsAt`, where that is known. */
-export function threadView(thread: ThreadRecord, channel: Pick<Channel, 'callback'> | undefined): object {
+function threadView(thread: ThreadRecord, channel: Pick<Channel, 'callback'> | undefined): object {
   return { ...threadSummary(thread), serviceWindowEndsAt: windowEnd(thread, channel) }
 }
 

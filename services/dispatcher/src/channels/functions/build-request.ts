@@ -99,7 +99,7 @@ const SEPARATORS: Record<string, string> = { spaceDelimited: ' ', pipeDelimited:
 type Given = Pick<Parameter, 'name' | 'style' | 'explode'>
 
 /** A path or header parameter's value as text (style `simple`); `encode` is applied to each part. */
-export function simpleText(
+function simpleText(
   { name, style, explode }: Given,
   value: unknown,
   encode = (text: string) => text,
@@ -112,7 +112,7 @@ export function simpleText(
 }
 
 /** A query or cookie parameter as its pairs of key and value, not encoded yet. */
-export function pairsOf({ name, style, explode }: Given, value: unknown): Array<[string, string]> {
+function pairsOf({ name, style, explode }: Given, value: unknown): Array<[string, string]> {
   if (style === 'json') return [[name, JSON.stringify(value)]]
   const text = (item: unknown) => scalarText(name, item)
   if (Array.isArray(value)) {

@@ -17,7 +17,7 @@ const NATIVE = 'native:request'
 export type FailedOutcome = Exclude<Outcome, { kind: 'accepted' }>
 
 /** An operation of an action, to be called with these arguments because of a message. */
-export interface OperationCall {
+interface OperationCall {
   channel: Channel
   messageId: string
   message: WebhookMessage

@@ -4,7 +4,7 @@ import type { MessageRecord } from '../../message/message-record.ts'
 const BYTES = ['audio', 'image', 'video', 'document', 'sticker'] as const
 /** What is in the message itself. */
 const CONTENTS = ['location', 'contacts', 'interactive', 'button', 'reaction', 'order'] as const
-export type MediaType = (typeof BYTES)[number]
+type MediaType = (typeof BYTES)[number]
 
 /** Where a message's media are. */
 export type MediaPlace =
