@@ -1,4 +1,4 @@
-import type { JsonObject } from '@parley/shared/json-object'
+import type { JsonObject } from '../json-object.ts'
 
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { outcomeOf } from '@parley/dispatcher/channels/whatsapp'
+import { outcomeOf } from '../../src/providers/whatsapp/outcome.ts'
 
 const refusal = (code: number) => JSON.stringify({ error: { message: 'no', code } })
 
@@ -29,10 +29,8 @@ describe("what Meta's answer means", () => {
     expect(outcomeOf({ status, body, headers: {} })).toMatchObject(expected)
   })
 
-  test("a Retry-After of the provider's is taken over", () => {
-    expect(outcomeOf({ status: 429, body: refusal(130429), headers: { 'retry-after': '7' } })).toMatchObject({
-      kind: 'retryable',
-      retryAfterSeconds: 7,
-    })
+  test('a number that sends too fast is to slow down', () => {
+    expect(outcomeOf({ status: 429, body: refusal(130429), headers: {} })).toMatchObject({ isTooFast: true })
+    expect(outcomeOf({ status: 429, body: refusal(131056), headers: {} })).not.toHaveProperty('isTooFast')
   })
 })

@@ -1,5 +1,5 @@
-import { unstorable } from '@parley/shared/json-body'
-import { textAt } from './own.ts'
+import type { Reading } from '../inbound.ts'
+import { textAt } from '../own.ts'
 
 /** The contacts named with the messages of one change. */
 export interface Contacts {
@@ -11,11 +11,11 @@ export interface Contacts {
  * Contacts without those that can't be stored. They are looked through once, at the first question: a body has room for
  * thousands of messages and a hundred thousand contacts.
  */
-export function contactsIn(found: unknown[]): Contacts {
+export function contactsIn(found: unknown[], { isStorable }: Pick<Reading, 'isStorable'>): Contacts {
   let indexed: { all: unknown[]; positions: Map<string, number> } | undefined
   return {
     senderOf(raw) {
-      indexed ??= indexOf(found)
+      indexed ??= indexOf(found.filter(isStorable))
       const { all, positions } = indexed
       const ids = idsOf(raw)
       const named = ids.flatMap((id) => positions.get(id) ?? [])
@@ -30,8 +30,7 @@ export function idsOf(value: unknown): string[] {
   return ['from', 'wa_id', 'user_id', 'from_user_id'].flatMap((key) => textAt(value, key) ?? [])
 }
 
-function indexOf(found: unknown[]) {
-  const all = found.filter((one) => unstorable(one).length === 0)
+function indexOf(all: unknown[]) {
   const positions = new Map<string, number>()
   all.forEach((contact, at) => {
     for (const id of idsOf(contact)) if (!positions.has(id)) positions.set(id, at)
