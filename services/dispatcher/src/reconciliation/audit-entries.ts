@@ -2,10 +2,9 @@ import { defined } from '@parley/shared/defined'
 import { insertNew } from '@parley/shared/insert-new'
 import type { AuditedMessage } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
+import type { Times } from '../times.ts'
 import { type EmptySlots, locate, type Places, placed } from './locate.ts'
 import type { LogEntry } from './read-log.ts'
-
-const LOOK_AGAIN_MS = 1_000
 
 interface AuditEntriesOptions extends Places {
   collections: Pick<Collections, 'messages' | 'rejected' | 'audited'>
@@ -13,6 +12,7 @@ interface AuditEntriesOptions extends Places {
   /** Ends early when the audit stops. */
   pause(milliseconds: number): Promise<void>
   active(): boolean
+  times: Pick<Times, 'auditAgain'>
   now(): number
 }
 
@@ -22,7 +22,7 @@ interface AuditEntriesOptions extends Places {
  * Rejects while MongoDB or the broker is unavailable; the same batch may be given again.
  */
 export async function auditEntries(entries: LogEntry[], options: AuditEntriesOptions): Promise<void> {
-  const { collections, emptySlots, pause, active, now } = options
+  const { collections, emptySlots, pause, active, times, now } = options
   let left = [...new Map(entries.map((entry) => [entry.messageId, entry])).values()]
   let empty = new Map<number, Date>()
   while (active()) {
@@ -30,7 +30,7 @@ export async function auditEntries(entries: LogEntry[], options: AuditEntriesOpt
     await insertNew(collections.audited, [...located.values()])
     left = left.filter(({ messageId }) => !located.has(messageId))
     if (left.every(({ slot }) => empty.has(slot))) break
-    await pause(LOOK_AGAIN_MS)
+    await pause(times.auditAgain)
     const at = new Date(now())
     const stillEmpty = await emptySlots(left.map(({ slot }) => slot))
     empty = new Map([...stillEmpty].map((slot) => [slot, empty.get(slot) ?? at]))

@@ -8,6 +8,7 @@ import type { mongo } from 'mongoose'
 import type { Collections } from '../store/collections.ts'
 import { createLeaseStore, type Lease } from '../store/lease-store.ts'
 import type { RecentlyStored } from '../store/recently-stored.ts'
+import type { Times } from '../times.ts'
 import { auditEntries } from './audit-entries.ts'
 import { type LogPosition, readPosition, writeAudit } from './audit-state.ts'
 import { emptySlotsOf } from './locate.ts'
@@ -17,10 +18,7 @@ import { readLog } from './read-log.ts'
 import { removeEnded } from './remove-ended.ts'
 import { createTrace } from './trace-missing.ts'
 
-const TICK_MS = 2_000
 const REMOVE_MS = 30_000
-/** How far the audit stays behind, so that what it looks for has been stored as a rule. */
-const BEHIND_MS = 3_000
 
 export interface Auditor {
   attach(connection: ChannelModel): void
@@ -40,6 +38,7 @@ interface AuditorOptions {
   retentionMs: number
   /** How long a message may take to be stored after its queue ran empty, in milliseconds; 60 s by default. */
   graceMs?: number
+  times: Pick<Times, 'auditCheck' | 'auditBehind' | 'auditAgain'>
   log: Log
 }
 
@@ -48,7 +47,7 @@ interface AuditorOptions {
  * traces what is missing, and removes what is past its retention.
  */
 export function startAuditor(options: AuditorOptions): Auditor {
-  const { collections, instance, log } = options
+  const { collections, instance, times, log } = options
   const leases = createLeaseStore({
     collections: { partitions: collections.auditors, instances: collections.instances },
     instance,
@@ -61,7 +60,7 @@ export function startAuditor(options: AuditorOptions): Auditor {
     await ended?.stop()
   }
   const loop = every({
-    pauseMs: TICK_MS,
+    pauseMs: times.auditCheck,
     run: async () => {
       if (audit !== undefined) await leases.renew([audit.lease])
       if (audit?.lease.isValid() === false) await drop()
@@ -95,7 +94,7 @@ interface Audit {
 
 /** What the owner of the lease does. */
 function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
-  const { collections, lease, broker, publisher, declare, log } = options
+  const { collections, lease, broker, publisher, declare, times, log } = options
   const stopping = new AbortController()
   const active = () => !stopping.signal.aborted && lease.isValid()
   const pauseUntilStopped = (milliseconds: number) => pause(milliseconds, stopping.signal)
@@ -106,7 +105,7 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
   const reader = readLog({
     position: async () => position ?? (await readPosition(collections.audit)),
     work: async (entries, last) => {
-      await pauseUntilStopped(waitFor(last, now()))
+      await pauseUntilStopped(waitFor(last, times.auditBehind, now()))
       await auditEntries(entries.filter(youngEnough(now() - options.retentionMs)), {
         ...shared,
         pause: pauseUntilStopped,
@@ -126,7 +125,7 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
   const failed = (what: string) => (error: Error) =>
     log.warn({ reason: error.message }, `${what} failed; it is tried again`)
   const tracing = every({
-    pauseMs: TICK_MS,
+    pauseMs: times.auditCheck,
     run: async () => {
       if (!active()) return
       await writeAudit(collections.audit, lease, { ...position, ...defined({ readUpTo: reader.readUpTo() }) })
@@ -151,8 +150,9 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
   }
 }
 
-const waitFor = ({ acceptedAt }: LogPosition, now: number): number =>
-  Math.min(BEHIND_MS, Math.max(0, acceptedAt.getTime() + BEHIND_MS - now))
+/** How long the audit of an entry is too early. */
+const waitFor = ({ acceptedAt }: LogPosition, behindMs: number, now: number): number =>
+  Math.min(behindMs, Math.max(0, acceptedAt.getTime() + behindMs - now))
 
 /** What is older may have been stored, have ended and been removed. */
 const youngEnough =
