@@ -7,7 +7,6 @@ import { RecentlyStored } from '@parley/dispatcher/store/recently-stored'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { declareTestLayout, TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
 import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
-import { TEST_TIMES } from '@parley/local/testing/test-times'
 import { createLog } from '@parley/shared/log'
 import { MESSAGE_TYPE } from '@parley/shared/message'
 import { connectBroker } from '@parley/shared/messaging/connection'
@@ -67,7 +66,7 @@ export async function startAuditWorld() {
         declare: broker.declare,
         retentionMs,
         graceMs: GRACE_MS,
-        times: TEST_TIMES,
+        times: { auditCheck: 250, auditBehind: 500, auditAgain: 200 },
         log,
       })
       auditors.add(auditor)

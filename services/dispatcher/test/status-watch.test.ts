@@ -5,7 +5,6 @@ import { type Collections, collectionsOf } from '@parley/dispatcher/store/collec
 import { createCommitter } from '@parley/dispatcher/store/commit'
 import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
 import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
-import { TEST_TIMES } from '@parley/local/testing/test-times'
 import { roundRobin } from '@parley/shared/internal-client'
 import { createLog } from '@parley/shared/log'
 import { STATUS_TYPE } from '@parley/shared/message-status'
@@ -69,7 +68,7 @@ const watching = async (instance: string, now = Date.now) => {
     gateways: targets(),
     webhooks: targets(),
     calls,
-    times: TEST_TIMES,
+    times: { statusCheck: 250 },
     now,
   })
 }
