@@ -31,7 +31,7 @@ const resource = z.looseObject({
 export type Resource = z.output<typeof resource>
 
 /** Rendered files by their path in `rendered`. */
-export type Files = Map<string, string>
+type Files = Map<string, string>
 
 /** Runs helm with values files, and more arguments. Rejects with helm's own error. */
 export async function runHelm(helm: string, values: string[], more: string[] = []): Promise<string> {

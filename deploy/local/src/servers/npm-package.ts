@@ -10,7 +10,7 @@ import { SetupError } from '../setup-error.ts'
 const PACK_MS = 300_000
 
 /** A file of a package: which it must be, and under which name it is packed. */
-export interface PackedFile {
+interface PackedFile {
   /** With its version. */
   package: string
   file: string
