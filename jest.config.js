@@ -11,6 +11,8 @@ export default {
   globalSetup: '<rootDir>/deploy/local/src/testing/global-setup.ts',
   globalTeardown: '<rootDir>/deploy/local/src/testing/global-teardown.ts',
   testMatch: ['**/*.test.ts'],
+  // What boots whole systems, browsers or clusters is of the outer ring: `npm run test:system`.
+  testPathIgnorePatterns: ['\\.system\\.test\\.ts$'],
   runner: '<rootDir>/deploy/local/src/testing/native-runner.ts',
   injectGlobals: false,
   reporters: ['default', '<rootDir>/deploy/local/src/testing/slowest-files.ts'],

@@ -110,10 +110,10 @@ export const routes: readonly Route[] = [
     limit: 'webhook',
   },
   {
-    path: '/api/hooks/whatsapp',
+    path: '/api/hooks',
     upstream: 'webhook',
     access: 'public',
-    match: 2,
+    match: 3,
     methods: ['GET', 'POST'],
     maxBytes: REST_BYTES,
     limit: 'webhook',

@@ -105,7 +105,7 @@ export async function startProcesses({
     },
     async ready() {
       await eventually(async () => {
-        return (await isReady(system.gatewayUrl)) ? true : undefined
+        return await isReady(system.gatewayUrl)
       })
     },
     stop: own.stop,

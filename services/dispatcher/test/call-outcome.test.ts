@@ -1,7 +1,12 @@
 import { describe, expect, test } from '@jest/globals'
-import { outcomeOfFailure, retryAfterOf } from '../src/channels/http/call-outcome.ts'
+import {
+  outcomeOfCall,
+  outcomeOfFailure,
+  outcomeOfStatus,
+  retryAfterOf,
+  withRetryAfter,
+} from '../src/channels/http/call-outcome.ts'
 import { CallError } from '../src/channels/http/http-client.ts'
-import { outcomeOfCall, outcomeOfStatus } from '../src/channels/rpc.ts'
 
 describe('what the status of an endpoint means', () => {
   test.each([
@@ -56,5 +61,14 @@ describe('Retry-After', () => {
     expect(retryAfterOf({ headers: header === undefined ? {} : { 'retry-after': header } }, now)).toEqual(
       expected,
     )
+  })
+})
+
+test("a Retry-After of the provider's is taken over, unless the provider's code asks for another time", () => {
+  const failure = { kind: 'retryable', code: '1', fault: 'provider', reason: '' } as const
+  const answer = { headers: { 'retry-after': '7' } }
+  expect(withRetryAfter(failure, answer)).toMatchObject({ retryAfterSeconds: 7 })
+  expect(withRetryAfter({ ...failure, retryAfterSeconds: 60 }, answer)).toMatchObject({
+    retryAfterSeconds: 60,
   })
 })

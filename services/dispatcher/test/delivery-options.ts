@@ -30,7 +30,7 @@ export function deliveryOptions(
       }),
     },
     handle: never,
-    callbacks: { whatsapp: callback, rpc: callback },
+    callbackOf: () => callback,
     functions: { check: never, open: never },
     threads: noThreads,
     endpoints: createEndpoints({ now: Date.now, opened: () => {} }),

@@ -112,7 +112,7 @@ export async function startDispatchWorld(environment: Record<string, string> = {
   const silent = createLog({ service: 'test', level: 'silent' })
   const broker = await connectBroker({ url: amqpUrl, declare: declareTestLayout, log: silent })
   const publisher = createPublisher({ broker, log: silent })
-  await eventually(async () => ((await publisher.isUp()) ? true : undefined))
+  await eventually(async () => await publisher.isUp())
   const caller = await registerCaller(parley)
   const as = (audience: ServiceName, workspace = caller.workspace._id) => {
     const own = { ...caller, workspace: { ...caller.workspace, _id: workspace } }

@@ -191,9 +191,7 @@ describe('trouble at the other side', () => {
 describe('routing', () => {
   test('a message for a channel that is configured a moment later is delivered', async () => {
     await line.world.post('m-early', text('early', 'j', 'late-line'))
-    await eventually(async () =>
-      (await line.world.get('/rest/messages/m-early')).status === 200 ? true : undefined,
-    )
+    await eventually(async () => (await line.world.get('/rest/messages/m-early')).status === 200)
     await line.world.putChannel(6, line.rpc({ extId: 'late-line' }))
     await line.world.message('m-early', 'delivered')
   })

@@ -144,8 +144,7 @@ const finish: Run = async (record, writeBehind) => {
 }
 const isStored = async (id: string) => (await messages.findOne({ _id: id })) !== null
 const stored = async () => (await messages.find().sort({ order: 1 }).toArray()).map(({ _id }) => _id)
-const until = (condition: () => boolean | Promise<boolean>) =>
-  eventually(async () => ((await condition()) ? true : undefined))
+const until = (condition: () => boolean | Promise<boolean>) => eventually(async () => await condition())
 
 describe('a message', () => {
   test('that ends at once is written in one insert, and only then acked', async () => {

@@ -5,11 +5,12 @@ import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testi
 import { defined } from '@parley/shared/defined'
 import { createLog } from '@parley/shared/log'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
+import { rpc } from '@parley/shared/providers/rpc/rpc'
+import { whatsapp } from '@parley/shared/providers/whatsapp/whatsapp'
 import mongoose from 'mongoose'
 import type { Callback } from '../src/channels/callback.ts'
 import { createHttpClient } from '../src/channels/http/http-client.ts'
-import { createRpcCallback } from '../src/channels/rpc.ts'
-import { createWhatsappCallback } from '../src/channels/whatsapp.ts'
+import { createProviderCallback } from '../src/channels/provider-callback.ts'
 import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
 import type { DeliverOptions } from '../src/deliver/message-run.ts'
 import type { RunResult } from '../src/deliver/thread-run.ts'
@@ -182,7 +183,7 @@ describe('a claim under which nothing has left is taken back', () => {
       } as const
       const channels = { find: async (workspace: number) => ({ ...channel, workspace }) }
       const signer = { headers: () => ({}) }
-      const { deliver } = kind === 'rpc' ? createRpcCallback({ http, signer }) : createWhatsappCallback(http)
+      const { deliver } = createProviderCallback(kind === 'rpc' ? rpc : whatsapp, { http, signer })
       const callback = { reports: true, deliver }
       const { run } = startInstance({ term: 1, isLeased: () => isLeased, channels, callback })
       await messages.insertOne(newRecord({ _id: `connecting-${kind}`, body }))

@@ -34,10 +34,7 @@ const runWith = (trouble: { handle?: () => never; find?: () => never }) =>
         },
     },
     handle: async () => trouble.handle?.() ?? { kind: 'answer', answer: { message: 'x' } },
-    callbacks: {
-      rpc: { reports: false, deliver: delivered },
-      whatsapp: { reports: false, deliver: delivered },
-    },
+    callbackOf: () => ({ reports: false, deliver: delivered }),
     functions: { check: never, open: never },
     endpoints: createEndpoints({ now: () => now, opened: () => {} }),
     threads: noThreads,

@@ -177,6 +177,21 @@ describe('a call of a function that fails', () => {
     expect([(await asTool(put)).kind, (await asTool(post)).kind]).toEqual([expected.tool, expected.otherTool])
   })
 
+  test.each<[string, Partial<Given>, object]>([
+    ['under its key only', {}, { kind: 'unreached', mayHaveRun: true }],
+    ['by its method', { method: 'put' }, { kind: 'unreached', mayHaveRun: false }],
+    ['by a config', { settings: 'idempotent: true' }, { kind: 'unreached', mayHaveRun: false }],
+    [
+      'under its key only',
+      { response: 503 },
+      { kind: 'uncertain', result: { status: 503, uncertain: true } },
+    ],
+    ['by its method', { method: 'put', response: 503 }, { kind: 'answered', result: { status: 503 } }],
+  ])('and may be made again %s: %o', async (_, changes, expected) => {
+    const keyed = { method: 'post', keys: 'by the operation', settings: 'none', module: false } as const
+    expect(await asTool({ ...keyed, response: 'nothing', ...changes })).toMatchObject(expected)
+  })
+
   test('and may have been done tells the model so, with what was answered', async () => {
     const one: Given = { method: 'post', keys: 'none', settings: 'none', module: false, response: 502 }
     const reported = await asTool(one)

@@ -22,7 +22,7 @@ test('a message that others may pass is sent once the circuit breaker of its end
     config: { ordered: false },
     model: () => 'nobody is asked',
     options: {
-      callbacks: { whatsapp: callback, rpc: callback },
+      callbackOf: () => callback,
       endpoints: {
         ...endpoints,
         enter: (call) =>

@@ -31,9 +31,7 @@ describe('a message that is tried again', () => {
     const { since = '', until = '' } = message.waiting ?? {}
     expect(Date.parse(until)).toBeGreaterThan(Date.parse(since))
     // It is tried again meanwhile.
-    await eventually(async () =>
-      (await listed('waits'))[0]?.waiting?.code === 'http_500' ? true : undefined,
-    )
+    await eventually(async () => (await listed('waits'))[0]?.waiting?.code === 'http_500')
     await line.world.post('m-behind', text('next', 'waits'))
     const behind = await eventually(async () => {
       const found = await shown('m-behind')

@@ -30,9 +30,9 @@ import type { Config } from './config.ts'
 import { collectionsOf, prepareDatabase } from './database.ts'
 import { createHookLog } from './hooks/hook-notes.ts'
 import { hookRoutes } from './hooks/routes.ts'
-import { createFindHook } from './meta/find-hook.ts'
-import { handshake } from './meta/handshake.ts'
-import { receive as receiveFromMeta } from './meta/receive.ts'
+import { createFindHook } from './inbound/find-hook.ts'
+import { handshake } from './inbound/handshake.ts'
+import { receive as receiveFromProvider } from './inbound/receive.ts'
 import { receive } from './native/receive.ts'
 import { createWorkspaces } from './workspaces.ts'
 
@@ -114,7 +114,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const intake = { publisher, channels, audio, bodyTimeoutMs: config.BODY_TIMEOUT_MS, log }
   const skipped = new Counter({
     name: 'parley_updates_skipped_total',
-    help: 'Messages and statuses of Meta that were left out: malformed, or with an id that is too long',
+    help: 'Messages and statuses of providers that were left out: malformed, with an id that is too long, or for another channel',
     labelNames: ['reason'],
     registers: [registry],
   })
@@ -152,9 +152,11 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       app.use('/internal', requireService(verifier, 'dispatcher'), audioRoutes(audio))
       const confirmedIds = createConfirmedIds(redis, log)
       app
-        .route('/api/hooks/whatsapp/:slug/:channelExtId')
+        .route('/api/hooks/:provider/:slug/:channelExtId')
         .get(handshake({ findHook, notes, box }))
-        .post(receiveFromMeta({ ...intake, budget: unsigned, findHook, notes, box, confirmedIds, skipped }))
+        .post(
+          receiveFromProvider({ ...intake, budget: unsigned, findHook, notes, box, confirmedIds, skipped }),
+        )
         .all(methodNotAllowed('GET', 'POST'))
     },
   })

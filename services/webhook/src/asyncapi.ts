@@ -14,15 +14,27 @@ import {
   TASKS_QUEUE,
 } from '@parley/shared/messaging/topology'
 import { jsonSchemaOf } from '@parley/shared/openapi/operation'
+import { allProviders } from '@parley/shared/providers/registry'
 import { TASK_SUBMISSION_TYPE, taskSubmission } from '@parley/shared/task-submission'
 import { z } from 'zod'
 import { audioReference } from './audio/audio-store.ts'
+
+const senders = allProviders().flatMap(({ inbound }) => inbound ?? [])
+const sources = senders.map(({ source }) => source)
+const originals = Object.fromEntries(
+  senders.map(({ documentation: { original } }) => [
+    original.field,
+    z.unknown().optional().describe(original.description),
+  ]),
+)
 
 const headers = z.looseObject({
   workspace: safeInteger.describe('The workspace it belongs to'),
   channel: z.string().describe('External id of the channel, as the message names it'),
   channelId: safeInteger.optional().describe('Id of the channel, where it was known'),
-  source: z.enum(['api', 'meta']).describe('Which of the two webhooks it came to'),
+  source: z
+    .enum(['api', ...sources])
+    .describe('Which webhook it came to: that of the API, or that of a provider'),
   requestId: z.string().describe('The request that brought it'),
   traceparent: z.string().optional().describe('Trace context (W3C)'),
 })
@@ -31,7 +43,7 @@ const publishedMessage = webhookMessage.extend({
   audioRef: audioReference
     .optional()
     .describe('In the place of audio over 128 KiB, which is null then and stored apart from the message'),
-  meta: z.unknown().optional().describe('The message as Meta sent it, where it came from there'),
+  ...originals,
 })
 
 const changeHeaders = z.looseObject({

@@ -1,6 +1,8 @@
 import { channelFor, type Replica } from '@parley/shared/config-replica/replica'
 import type { ConfigurationDocument } from '@parley/shared/config-replica/replica-store'
 import { jsonObject } from '@parley/shared/json-object'
+import type { Provider, Settings } from '@parley/shared/providers/provider'
+import { settingsFor } from '@parley/shared/providers/settings'
 import { isSealed, type SecretBox } from '@parley/shared/sealed-value'
 import { z } from 'zod'
 
@@ -9,7 +11,7 @@ export const channelFields = z.looseObject({
   _id: z.number().int(),
   name: z.string(),
   extId: z.string(),
-  hook: z.enum(['rpc', 'whatsapp']),
+  hook: z.string(),
   config: jsonObject,
 })
 
@@ -20,29 +22,34 @@ export type Channel = Pick<z.output<typeof channelFields>, '_id' | 'name' | 'ext
 
 export interface Channels {
   /**
-   * The channel for an external id: the one whose hook is WhatsApp, then the lowest id; undefined when there is
-   * none. Rejects with `unavailable` when configuration is unavailable and there is no replica.
+   * The channel for an external id: the one whose hook is the provider, then one to which any provider sends, then the lowest id; undefined
+   * when there is none. Rejects with `unavailable` when configuration is unavailable and there is no replica.
    */
-  find(workspace: number, extId: string): Promise<Channel | undefined>
+  find(workspace: number, extId: string, provider?: string): Promise<Channel | undefined>
   /** What is known of it without waiting, null for none; undefined what is not known and looked up for the next time. */
   known(workspace: number, extId: string): Channel | null | undefined
 }
 
 /** Channels from the replicas of configuration. */
 export function createChannels(replica: Pick<Replica, 'find' | 'known'>): Channels {
-  const chosen = new WeakMap<ConfigurationDocument[], Channel>()
-  const choose = (documents: ConfigurationDocument[], workspace: number, extId: string) => {
-    const known = chosen.get(documents)
-    if (known !== undefined) return known
-    const found = channelFor(documents, extId)
+  const read = new WeakMap<ConfigurationDocument, Channel>()
+  const choose = (
+    documents: ConfigurationDocument[],
+    workspace: number,
+    extId: string,
+    provider?: string,
+  ) => {
+    const found = channelFor(documents, extId, provider)
     if (found === undefined) return undefined
+    const known = read.get(found)
+    if (known !== undefined) return known
     const channel = { ...channelFields.parse(found), workspace }
-    chosen.set(documents, channel)
+    read.set(found, channel)
     return channel
   }
   return {
-    find: async (workspace, extId) =>
-      choose(await replica.find({ resource: 'channels', workspace, extId }), workspace, extId),
+    find: async (workspace, extId, provider) =>
+      choose(await replica.find({ resource: 'channels', workspace, extId }), workspace, extId, provider),
     known(workspace, extId) {
       const documents = replica.known({ resource: 'channels', workspace, extId })
       return documents && (choose(documents, workspace, extId) ?? null)
@@ -50,13 +57,15 @@ export function createChannels(replica: Pick<Replica, 'find' | 'known'>): Channe
   }
 }
 
-/** The text that a channel's configuration has under `key`, opened where it is sealed; undefined without one. */
-export function configText(
+/** What a channel has of what a provider needs to receive, opened where it is sealed. */
+export function receiveSettings(
   { config, workspace }: Channel,
-  key: 'verifyToken' | 'appSecret',
+  provider: Provider,
   box: Pick<SecretBox, 'open'>,
-): string | undefined {
-  const value = Object.hasOwn(config, key) ? config[key] : undefined
-  const text = typeof value === 'string' && isSealed(value) ? box.open(value, workspace) : value
-  return typeof text === 'string' && text !== '' ? text : undefined
+): Settings {
+  const open = (text: string) => {
+    const opened = isSealed(text) ? box.open(text, workspace) : text
+    return typeof opened === 'string' ? opened : undefined
+  }
+  return settingsFor('receive', provider, { config, open })
 }

@@ -12,16 +12,9 @@ export interface HookNotes {
   handshakeAt?: Date
   /** When something rightly signed last came. */
   receivedAt?: Date
-  lastError?: { at: Date; code: HookError }
+  /** The code is one of the provider's `errors`, or `updates_skipped`. */
+  lastError?: { at: Date; code: string }
 }
-
-export type HookError =
-  | 'verify_token_wrong'
-  | 'verify_token_not_configured'
-  | 'signature_wrong'
-  | 'app_secret_not_configured'
-  | 'updates_skipped'
-  | 'foreign_number'
 
 /** What is stored of a workspace; its slug is its own for good. */
 interface KnownWorkspace {

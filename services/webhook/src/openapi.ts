@@ -5,6 +5,8 @@ import {
   type OperationParameter,
   queryParameters,
 } from '@parley/shared/openapi/operation'
+import type { Provider } from '@parley/shared/providers/provider'
+import { allProviders } from '@parley/shared/providers/registry'
 import { z } from 'zod'
 import { hookQuery } from './hooks/routes.ts'
 
@@ -29,15 +31,6 @@ export const messageExample = {
     ],
   },
 }
-
-const metaPayload = z
-  .looseObject({
-    object: z.string().optional(),
-    entry: z
-      .array(z.looseObject({ changes: z.array(z.looseObject({ value: z.unknown() })).optional() }))
-      .optional(),
-  })
-  .meta({ id: 'MetaPayload', description: 'What Meta sends: messages and statuses, up to 1,000' })
 
 const hook = z
   .object({
@@ -72,7 +65,6 @@ const hookExample = {
   lastError: null,
 }
 
-const path = '/api/hooks/whatsapp/{slug}/{channelExtId}'
 const address: OperationParameter[] = [
   {
     in: 'path',
@@ -91,13 +83,57 @@ const address: OperationParameter[] = [
     example: 'support-line',
   },
 ]
-const hub = (name: string, description: string, example: string): OperationParameter => ({
-  in: 'query',
-  name: `hub.${name}`,
-  description,
-  schema: z.string(),
-  required: true,
-  example,
+/** The operations of a provider's webhook; none where nothing comes from it. */
+function providerOperations({ name, inbound }: Provider): DescribedOperation[] {
+  if (inbound === undefined) return []
+  const { documentation } = inbound
+  const path = `/api/hooks/${name}/{slug}/{channelExtId}`
+  const { handshake, receive } = documentation
+  const payload = z.looseObject({}).meta({ id: `${documentation.name}Payload`, ...receive.payload })
+  const receiving: DescribedOperation = {
+    method: 'POST',
+    path,
+    id: `receiveFrom${documentation.name}`,
+    tag,
+    summary: receive.summary,
+    description: receive.description,
+    parameters: [...address, { in: 'header', required: true, schema: z.string(), ...receive.header }],
+    body: { schema: payload, example: receive.example },
+    response: {
+      schema: receipt.meta({ id: `${documentation.name}Receipt` }),
+      example: { accepted: 1, repeated: 0, skipped: 0, foreign: 0 },
+    },
+    errors: ['not_found', 'forbidden'],
+  }
+  if (handshake === undefined) return [receiving]
+  const verifying: DescribedOperation = {
+    method: 'GET',
+    path,
+    id: handshake.id,
+    tag,
+    summary: handshake.summary,
+    parameters: [
+      ...address,
+      ...handshake.query.map(
+        (one): OperationParameter => ({ in: 'query', schema: z.string(), required: true, ...one }),
+      ),
+    ],
+    response: {
+      schema: z.string(),
+      example: handshake.example,
+      types: ['text/plain'],
+      description: handshake.response,
+    },
+    errors: ['not_found', 'forbidden'],
+  }
+  return [verifying, receiving]
+}
+
+const receipt = z.object({
+  accepted: z.number().int(),
+  repeated: z.number().int(),
+  skipped: z.number().int(),
+  foreign: z.number().int(),
 })
 
 /** Every public operation of this service. */
@@ -136,88 +172,7 @@ export const operations: readonly DescribedOperation[] = [
     },
     errors: ['idempotency_in_flight', 'idempotency_key_reused'],
   },
-  {
-    method: 'GET',
-    path,
-    id: 'verifyWebhook',
-    tag,
-    summary: 'Meta’s handshake',
-    parameters: [
-      ...address,
-      hub('mode', '`subscribe`', 'subscribe'),
-      hub('verify_token', 'The channel’s `config.verifyToken`', 'a-token-of-ones-own'),
-      hub('challenge', 'What is to be repeated', '1158201444'),
-    ],
-    response: {
-      schema: z.string(),
-      example: '1158201444',
-      types: ['text/plain'],
-      description: 'The challenge, repeated',
-    },
-    errors: ['not_found', 'forbidden'],
-  },
-  {
-    method: 'POST',
-    path,
-    id: 'receiveFromMeta',
-    tag,
-    summary: 'Meta’s webhook',
-    description:
-      'Each message and status becomes one message. Up to 3 MB. `skipped` counts those that can’t be read, or whose ids have more than 1,024 characters; `GET /rest/hooks` then shows `updates_skipped`. `foreign` counts messages to another number than the channel’s `config.phoneNumberId` (`metadata.phone_number_id`): they are left out, and `GET /rest/hooks` shows `foreign_number`.',
-    parameters: [
-      ...address,
-      {
-        in: 'header',
-        name: 'X-Hub-Signature-256',
-        required: true,
-        schema: z.string(),
-        description: '`sha256=` and the HMAC of the body with the channel’s `config.appSecret`, in hex',
-        example: `sha256=${'0'.repeat(64)}`,
-      },
-    ],
-    body: {
-      schema: metaPayload,
-      example: {
-        object: 'whatsapp_business_account',
-        entry: [
-          {
-            id: '1',
-            changes: [
-              {
-                field: 'messages',
-                value: {
-                  messaging_product: 'whatsapp',
-                  metadata: { display_phone_number: '15550001111', phone_number_id: '1001' },
-                  contacts: [{ profile: { name: 'João' }, wa_id: '5511988887777' }],
-                  messages: [
-                    {
-                      from: '5511988887777',
-                      id: 'wamid.HBgN',
-                      timestamp: '1763638597',
-                      type: 'text',
-                      text: { body: 'Where is my order?' },
-                    },
-                  ],
-                },
-              },
-            ],
-          },
-        ],
-      },
-    },
-    response: {
-      schema: z
-        .object({
-          accepted: z.number().int(),
-          repeated: z.number().int(),
-          skipped: z.number().int(),
-          foreign: z.number().int(),
-        })
-        .meta({ id: 'MetaReceipt' }),
-      example: { accepted: 1, repeated: 0, skipped: 0, foreign: 0 },
-    },
-    errors: ['not_found', 'forbidden'],
-  },
+  ...allProviders().flatMap(providerOperations),
   {
     ...{
       method: 'GET',

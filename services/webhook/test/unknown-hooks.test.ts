@@ -4,7 +4,7 @@ import type { ReplicaStore } from '@parley/shared/config-replica/replica-store'
 import { createLog } from '@parley/shared/log'
 import type { Request } from 'express'
 import { createChannels } from '../src/channels.ts'
-import { createFindHook, type FindHook } from '../src/meta/find-hook.ts'
+import { createFindHook, type FindHook } from '../src/inbound/find-hook.ts'
 import { createWorkspaces } from '../src/workspaces.ts'
 import { metaChannel } from './meta-payload.ts'
 
@@ -45,21 +45,22 @@ beforeEach(() => {
   })
   const workspaces = createWorkspaces({ identity, known: known as never })
   const findHook = createFindHook({ workspaces, channels: createChannels(replica) })
-  find = (slug, channelExtId) => findHook({ params: { slug, channelExtId } } as unknown as Request)
+  find = (slug, channelExtId) =>
+    findHook({ params: { provider: 'whatsapp', slug, channelExtId } } as unknown as Request)
 })
 afterEach(() => {
   for (const respond of waiting) respond()
 })
 
 test('however many addresses are asked for that nobody has, those that are known cost no look-up', async () => {
-  expect(await find('acme', 'line')).toMatchObject({ _id: 1, workspace: 7 })
+  expect(await find('acme', 'line')).toMatchObject({ channel: { _id: 1, workspace: 7 } })
   expect(calls).toEqual(['slugs', 'identity', 'save', 'replicas', 'configuration', 'save'])
   calls = []
   for (let n = 0; n < 10_001; n++) expect(await find(`nobody-${n}`, `line-${n}`)).toBeUndefined()
   for (let n = 0; n < 10_001; n++) expect(await find('acme', `line-${n}`)).toBeUndefined()
   expect(calls.filter((call) => call === 'save')).toEqual([])
   calls = []
-  expect(await find('acme', 'line')).toMatchObject({ _id: 1, workspace: 7 })
+  expect(await find('acme', 'line')).toMatchObject({ channel: { _id: 1, workspace: 7 } })
   expect(calls).toEqual([])
 })
 
@@ -76,7 +77,7 @@ test.each([
   for (const outcome of refused)
     expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'unavailable' } })
   expect(calls.length).toBe(most)
-  expect(await find('acme', 'line')).toMatchObject({ _id: 1 })
+  expect(await find('acme', 'line')).toMatchObject({ channel: { _id: 1 } })
   isSilent = false
   for (const respond of waiting.splice(0)) respond()
   expect(await Promise.all(misses.slice(0, most))).toEqual(Array(most).fill(undefined))

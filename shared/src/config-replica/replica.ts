@@ -4,6 +4,7 @@ import type { InternalClient } from '../internal-client.ts'
 import type { Log } from '../log.ts'
 import { parseJson } from '../parse-json.ts'
 import { Problem } from '../problem.ts'
+import { providerNamed } from '../providers/registry.ts'
 import {
   type ConfigurationDocument,
   configurationDocument,
@@ -225,14 +226,19 @@ function rememberedOf(
   }
 }
 
-const HOOK = 'whatsapp'
-
-/** Of a workspace's channels the one for messages of `extId`: whose hook is WhatsApp comes first, then the lowest id. */
+/**
+ * Of a workspace's channels the one for messages of `extId`: whose hook is the given provider comes first, then one to
+ * which any provider sends, then the lowest id.
+ */
 export function channelFor(
   documents: readonly ConfigurationDocument[],
   extId: string,
+  provider?: string,
 ): ConfigurationDocument | undefined {
-  const rank = ({ hook }: ConfigurationDocument) => (hook === HOOK ? 0 : 1)
+  const rank = ({ hook }: ConfigurationDocument) => {
+    if (hook === provider) return 0
+    return providerNamed(hook)?.inbound === undefined ? 2 : 1
+  }
   return documents
     .filter((channel) => channel.extId === extId)
     .sort((one, other) => rank(one) - rank(other) || one._id - other._id)[0]

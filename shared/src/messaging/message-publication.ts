@@ -5,8 +5,8 @@ import { slotKey, slotOf } from './layout.ts'
 import type { Publication } from './publish-observer.ts'
 import { MESSAGES_EXCHANGE, statusKey, statusPartitionOf } from './topology.ts'
 
-/** Who brings a message: a caller of the API, Meta, or a person of the team who replies in a thread. */
-type MessageSource = 'api' | 'meta' | 'reply'
+/** Who brings a message: a caller of the API, a person of the team who replies in a thread, or a provider's source. */
+type MessageSource = string
 
 /** Something to publish to exchange `messages`. */
 export interface MessagePublication extends Publication {
@@ -88,7 +88,8 @@ export function traceparentOf(headers: NodeJS.Dict<string | string[]>): string |
 /** What makes a message the same one when it comes again. */
 type Origin =
   | { source: 'api' | 'reply'; workspace: number; key: string; body: Buffer }
-  | { source: 'meta'; workspace: number; channel: string; id: string; status?: string }
+  /** What a provider sent, by its own id, and the status where it is that of a send. */
+  | { source: string; workspace: number; channel: string; id: string; status?: string }
 
 /**
  * The id of a message that may come again: derived from where it came from, in the form of a UUID (version 8,
@@ -96,12 +97,12 @@ type Origin =
  */
 export function derivedMessageId(origin: Origin): string {
   const digest = createHash('sha256')
-  if (origin.source !== 'meta') {
+  if ('key' in origin) {
     digest.update(`${origin.source}\0${origin.workspace}\0${origin.key}\0`).update(origin.body)
   } else {
-    const { workspace, channel, id, status } = origin
+    const { source, workspace, channel, id, status } = origin
     // As JSON, because an external id may hold any character.
-    digest.update(`meta\0${JSON.stringify([workspace, channel, id, status ?? null])}`)
+    digest.update(`${source}\0${JSON.stringify([workspace, channel, id, status ?? null])}`)
   }
   return asUuid(digest.digest())
 }

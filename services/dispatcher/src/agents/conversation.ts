@@ -1,3 +1,4 @@
+import type { ProviderMedia } from '../channels/media/fetch-media.ts'
 import type { ToolCall } from '../message/turn.ts'
 
 /** What a model is given to read, oldest first. Only who configures an assistant writes system text. */
@@ -5,8 +6,8 @@ export type ConversationItem =
   | {
       role: 'person'
       text: string
-      /** An image that Meta has, by its id. */
-      imageId?: string
+      /** An image that a provider has. */
+      image?: ProviderMedia
       images?: { mediaType: string; data: Buffer }[]
     }
   /** What was said to the person, by the model, a caller of the API or somebody of the team. */

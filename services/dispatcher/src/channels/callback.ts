@@ -21,7 +21,9 @@ export interface Callback {
   /** Whether the other side reports later what became of a send. */
   reports: boolean
   /** The longest text that one send may have, in UTF-16 code units; longer ones are several sends. */
-  maxText?: number
+  maxText?: number | undefined
+  /** How long after a person's last message free text is taken, and by whom; at any time where it is undefined. */
+  serviceWindow?: { ms: number; label: string } | undefined
   /** What a send counts against, where the other side allows only so many. */
   rateKeys?(channel: Channel, message: WebhookMessage): RateKeys | undefined
   /** The URL that a channel's sends go to; undefined where it has none. */

@@ -1,17 +1,18 @@
 import { channelFor, type Replica } from '@parley/shared/config-replica/replica'
 import type { ConfigurationDocument } from '@parley/shared/config-replica/replica-store'
-import { defined } from '@parley/shared/defined'
-import { type JsonObject, jsonObject } from '@parley/shared/json-object'
-import { WHATSAPP_API_URL } from '@parley/shared/provider-addresses'
+import { jsonObject } from '@parley/shared/json-object'
+import { boundSecretOf } from '@parley/shared/providers/bound-secret'
+import { providerNamed } from '@parley/shared/providers/registry'
 import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { z } from 'zod'
 import { type BoundOrigins, reasonToWithhold } from './http/bound-credentials.ts'
 
+const providerName = z.string().refine((name) => providerNamed(name) !== undefined, 'no provider')
 const channelSchema = z.looseObject({
   _id: z.number(),
   extId: z.string(),
-  hook: z.enum(['rpc', 'whatsapp']),
-  callback: z.enum(['rpc', 'whatsapp']),
+  hook: providerName,
+  callback: providerName,
   handlerUrl: z.string(),
   config: jsonObject,
   origins: z.array(z.string()).optional(),
@@ -23,15 +24,15 @@ export type Channel = Pick<
   '_id' | 'hook' | 'callback' | 'handlerUrl' | 'config'
 > & {
   workspace: number
-  /** Why its access token is left out of `config`: it was stored for another `apiUrl`. */
-  tokenWithheld?: string
+  /** Why the secret that its provider is called with is left out of `config`: it was stored for another address. */
+  secretWithheld?: string
   /** What messages name it by; a trial is of no channel. */
   extId?: string
 }
 
 export interface Channels {
   /**
-   * The channel for messages of `extId`: the one whose `hook` fits, then the lowest id; undefined when the
+   * The channel for messages of `extId`: the one whose `hook` names a provider that sends, then the lowest id; undefined when the
    * workspace has none. What was read before `notBefore` (milliseconds since the epoch) does not do as long as
    * configuration answers. Rejects with `unavailable` when configuration is unavailable and there is no replica.
    */
@@ -53,22 +54,23 @@ export function createChannels(options: {
       const found = channelFor(documents, extId)
       if (found === undefined) return undefined
       const opened = openSecrets(channelSchema.parse(found), secrets, workspace)
-      const { _id, hook, callback, handlerUrl, config, origins } = opened
-      const channel = { _id, hook, callback, handlerUrl, workspace, extId, ...boundConfig(config, origins) }
+      const { _id, hook, callback, handlerUrl, origins } = opened
+      const channel = { _id, hook, callback, handlerUrl, workspace, extId, ...boundConfig(opened, origins) }
       chosen.set(documents, channel)
       return channel
     },
   }
 }
 
-/** Without the access token where that was stored for another origin: nothing that works with it can send it then. */
-function boundConfig(config: JsonObject, origins: BoundOrigins): Pick<Channel, 'config' | 'tokenWithheld'> {
-  const tokenWithheld = reasonToWithhold(
-    'config.accessToken',
-    origins,
-    String(config.apiUrl ?? WHATSAPP_API_URL),
-  )
-  if (tokenWithheld === undefined) return { config }
-  const { accessToken: _withheld, ...others } = config
-  return { config: others, ...defined({ tokenWithheld }) }
+/** Without the secret where that was stored for another origin: nothing that works with it can send it then. */
+function boundConfig(
+  channel: Pick<Channel, 'hook' | 'callback' | 'config'>,
+  origins: BoundOrigins,
+): Pick<Channel, 'config' | 'secretWithheld'> {
+  const { config } = channel
+  const secret = boundSecretOf(channel)
+  const secretWithheld = secret && reasonToWithhold(`config.${secret.key}`, origins, secret.url)
+  if (secretWithheld === undefined) return { config }
+  const { [secret?.key ?? '']: _withheld, ...others } = config
+  return { config: others, secretWithheld }
 }

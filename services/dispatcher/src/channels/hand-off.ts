@@ -2,8 +2,8 @@ import type { WebhookMessage } from '@parley/shared/message'
 import type { Outcome } from '../message/outcome.ts'
 import { DELIVERY_MS } from './callback.ts'
 import type { Channel } from './channels.ts'
+import { outcomeOfCall, outcomeOfStatus } from './http/call-outcome.ts'
 import type { HttpClient } from './http/http-client.ts'
-import { outcomeOfCall, outcomeOfStatus } from './rpc.ts'
 import type { Signer } from './signing.ts'
 
 const MAX_RESPONSE_BYTES = 64 * 1024

@@ -8,10 +8,9 @@ import type { MessageRecord } from '../message/message-record.ts'
 import type { Outcome } from '../message/outcome.ts'
 import type { Answer } from '../message/plan.ts'
 import type { Channel } from './channels.ts'
-import { outcomeOfFailure } from './http/call-outcome.ts'
+import { outcomeOfFailure, outcomeOfStatus } from './http/call-outcome.ts'
 import { withErrorText } from './http/error-text.ts'
 import { CallError, type HttpClient } from './http/http-client.ts'
-import { outcomeOfStatus } from './rpc.ts'
 import type { Signer } from './signing.ts'
 
 const MAX_RESPONSE_BYTES = 1024 * 1024

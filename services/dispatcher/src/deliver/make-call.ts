@@ -3,7 +3,7 @@ import { whyNotRepeated } from '../agents/tools/tool.ts'
 import { agentTypeOf } from '../agents/turns/agents.ts'
 import type { MayLeave } from '../channels/http/http-client.ts'
 import { failedCall, uncertainCall } from '../message/call-result.ts'
-import { effectUnknown, type Outcome } from '../message/outcome.ts'
+import { effectUnknown, NO_ANSWER, type Outcome } from '../message/outcome.ts'
 import { carried, ranAgainAt, withSend } from '../message/progress.ts'
 import type { ToolCall } from '../message/turn.ts'
 import { callSettled, handOffSettled } from '../message/turn-progress.ts'
@@ -40,9 +40,9 @@ export function createMakeCall(
       case 'handOff':
         return handOff(run, found, { ...next, reason: opened.reason })
       case 'call': {
-        const { url, isRepeatable = true } = opened
+        const { url, isRepeatable = true, isKeyed } = opened
         const deliver = async (mayLeave: MayLeave) => outcomeOf(await opened.deliver(next.send.id, mayLeave))
-        return sendBy(run, { reports: false, isRepeatable, url, call: 'result', deliver }, next)
+        return sendBy(run, { reports: false, isRepeatable, isKeyed, url, call: 'result', deliver }, next)
       }
     }
   }
@@ -122,7 +122,8 @@ async function handOff(
 function outcomeOf(outcome: ToolOutcome): Outcome {
   if (outcome.kind === 'answered') return { kind: 'accepted', delivered: true, result: outcome.result }
   if (outcome.kind === 'uncertain') return effectUnknownOf(outcome)
-  return { kind: 'retryable', code: 'not_reached', fault: 'channel', reason: outcome.reason }
+  const code = outcome.mayHaveRun ? NO_ANSWER : 'not_reached'
+  return { kind: 'retryable', code, fault: 'channel', reason: outcome.reason }
 }
 
 function effectUnknownOf({ reason, result }: Extract<ToolOutcome, { kind: 'uncertain' }>): Outcome {

@@ -31,8 +31,8 @@ import { type LeasedMessages, Superseded, WrittenMessage } from './written-messa
 export interface KnownThreads {
   /** Whether a person has it: then nothing of an agent or a handler is sent. Rejects with `unavailable`. */
   isWithPerson(record: MessageRecord): Promise<boolean>
-  /** Whether WhatsApp takes no free text for its person any more. Rejects with `unavailable`. */
-  isOutsideWindow(record: MessageRecord, now: number): Promise<boolean>
+  /** Whether its person wrote nothing for so long. Rejects with `unavailable`. */
+  isOutsideWindow(record: MessageRecord, window: { now: number; windowMs: number }): Promise<boolean>
 }
 
 /** What delivering messages takes. */
@@ -129,6 +129,8 @@ export interface DeliveryRoute {
   reports: boolean
   /** Whether it may be made again when it may have happened and nobody reports; it may unless said otherwise. */
   isRepeatable?: boolean | undefined
+  /** Whether that is so only under the same idempotency key. */
+  isKeyed?: boolean | undefined
   /** What it counts against, where the other side allows only so many. */
   keys?: RateKeys | undefined
   /** What it calls; undefined where that can't be said. */
@@ -140,7 +142,8 @@ export interface DeliveryRoute {
 }
 
 interface DeliveryRoutes {
-  callbacks: Record<Channel['callback'], Callback>
+  /** What sends through the provider of this name. */
+  callbackOf(provider: Channel['callback']): Callback
   functions: Functions
 }
 
@@ -149,7 +152,7 @@ interface DeliveryRoutes {
  * `unavailable`.
  */
 export function routeOf(
-  { callbacks, functions }: DeliveryRoutes,
+  { callbackOf, functions }: DeliveryRoutes,
   { channel, message }: Pick<Planned, 'channel' | 'message'>,
   send: Pick<Send, 'id' | 'of'> & { messageId: string; content: PersonalContent | FunctionContent },
 ): DeliveryRoute | Promise<DeliveryRoute> {
@@ -157,7 +160,7 @@ export function routeOf(
   const call = { channel, messageId, message, id }
   if (content.kind === 'function')
     return functions.open({ ...call, content }).then((attempt) => ({ reports: false, ...attempt }))
-  const callback = callbacks[channel.callback]
+  const callback = callbackOf(channel.callback)
   const keys = callback.rateKeys?.(channel, message)
   const deliver = (mayLeave: MayLeave) => callback.deliver({ ...call, content, mayLeave })
   const route: DeliveryRoute = { reports: callback.reports, keys, url: callback.urlOf?.(channel), deliver }

@@ -174,7 +174,7 @@ export async function giveUp(
 ): Promise<StepResult> {
   const ending: Ending = { state: 'dead', reason, fault: 'channel' }
   const farewell = isSilent ? '' : turnSettingsOf(channel.config).fallbackMessage
-  const { maxText } = run.options.callbacks[channel.callback]
+  const { maxText } = run.options.callbackOf(channel.callback)
   const decided = { ending, farewell, maxText, at: run.options.now() }
   await run.message.commitMerged((record) => endDecided(withTry(record, attempt), decided))
   return { kind: 'next' }

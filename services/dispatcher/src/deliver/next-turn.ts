@@ -12,6 +12,7 @@ import { type MeteredCall, useForTurn } from '../agents/usage/usage.ts'
 import { findAudio } from '../channels/media/find-media.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { hasTurns, heard } from '../message/progress.ts'
+import { isFromProvider } from '../message/received-content.ts'
 import { turnStored } from '../message/turn-progress.ts'
 import type { MessageRun } from './message-run.ts'
 import {
@@ -162,9 +163,9 @@ async function storeTurn(
   turn: NewTurn,
 ): Promise<StepResult> {
   const { options, record } = run
-  const { rateKeys, maxText } = options.callbacks[channel.callback]
+  const { rateKeys, maxText } = options.callbackOf(channel.callback)
   const keys = rateKeys?.(channel, message)
-  const isFirst = !hasTurns(record) && record.source === 'meta'
+  const isFirst = !hasTurns(record) && isFromProvider(record)
   if (isFirst && keys !== undefined) await options.sendRateLimit.count(keys)
   const at = options.now()
   await run.message.commitMerged((current) => turnStored(current, { turn, at, maxText }))

@@ -3,6 +3,8 @@ import type { InternalClient } from '@parley/shared/internal-client'
 import type { Log } from '@parley/shared/log'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
+import type { Provider } from '@parley/shared/providers/provider'
+import { providerNamed } from '@parley/shared/providers/registry'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { type Tracing, withTrace } from '@parley/shared/tracing'
 import type { Redis } from 'ioredis'
@@ -21,6 +23,7 @@ import { type Agents, createAgents } from '../agents/turns/agents.ts'
 import { createDescribeAssistant } from '../agents/turns/describe-assistant.ts'
 import { MAX_CALLS } from '../agents/turns/model-calls.ts'
 import { createUsage } from '../agents/usage/usage.ts'
+import type { Callback } from '../channels/callback.ts'
 import { type Channels, createChannels } from '../channels/channels.ts'
 import { createEndpoints } from '../channels/endpoints/endpoints.ts'
 import { createCredentialsOf } from '../channels/functions/credentials.ts'
@@ -34,12 +37,11 @@ import { createHandle } from '../channels/handle.ts'
 import { createGuardedFetch } from '../channels/http/guarded-fetch.ts'
 import { createHttpClient, type HttpClient } from '../channels/http/http-client.ts'
 import { type CallKind, observeCalls } from '../channels/http/observe-calls.ts'
-import { createRpcCallback } from '../channels/rpc.ts'
+import { createProviderCallback } from '../channels/provider-callback.ts'
 import { createSendRateLimit } from '../channels/send-rate-limit/send-rate-limit.ts'
 import { createSigner } from '../channels/signing.ts'
 import { createSubmit } from '../channels/submit.ts'
 import { createShowTyping } from '../channels/typing.ts'
-import { createWhatsappCallback } from '../channels/whatsapp.ts'
 import type { Config } from '../config.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { createMetrics, type Metrics, showBreakers } from '../metrics/metrics.ts'
@@ -50,6 +52,7 @@ import { createIsOutsideWindow } from '../thread-log/service-window.ts'
 import { createIsWithPerson, giveToPerson } from '../thread-log/take-over.ts'
 import type { StatusArrival } from './claim.ts'
 import { createDeliverMessage, type DeliverMessage } from './deliver-message.ts'
+import type { DeliverOptions } from './message-run.ts'
 
 /** What a model or an MCP server may answer to one request, in bytes. */
 const MAX_STREAM_BYTES = 5 * 1024 * 1024
@@ -151,10 +154,9 @@ export function createOutbound(options: {
       describeAssistant: createDescribeAssistant({ loadAgent }),
       transcriber: createTranscriber({ loadAgent, transcriptOf, mediaSlots }),
     }),
-    callbacks: {
-      whatsapp: createWhatsappCallback(calls('whatsapp')),
-      rpc: createRpcCallback({ http: calls('rpc'), signer }),
-    },
+    callbackOf: createCallbackOf((provider) =>
+      createProviderCallback(provider, { http: calls(provider.name), signer }),
+    ),
     functions: createFunctions({
       findAction: createFindAction({ replica, secrets, specs }),
       readCall,
@@ -214,5 +216,17 @@ function traceDeliveries(run: DeliverMessage, tracing: Tracing): DeliverMessage 
       span.end({ attributes: { 'parley.result': result.kind } })
       return result
     })
+  }
+}
+
+/** The callback of each provider, made when it is first needed. Throws for a name that no provider has. */
+function createCallbackOf(create: (provider: Provider) => Callback): DeliverOptions['callbackOf'] {
+  const callbacks = new Map<Provider, Callback>()
+  return (name) => {
+    const provider = providerNamed(name)
+    if (provider === undefined) throw new Error(`no provider is named ${name}`)
+    const callback = callbacks.get(provider) ?? create(provider)
+    callbacks.set(provider, callback)
+    return callback
   }
 }

@@ -10,6 +10,7 @@ import type { MessageRecord, Send } from '../message/message-record.ts'
 import { hasAnswer, planSends } from '../message/plan.ts'
 import type { MessageEnd } from '../message/progress.ts'
 import { GROUP_MESSAGE, HANDLER_IS_PERSON, ranAgainAt } from '../message/progress.ts'
+import { receivedContent } from '../message/received-content.ts'
 import { type Calling, waitFor } from './thread-run.ts'
 import { type LeasedMessages, Superseded } from './written-message.ts'
 
@@ -61,7 +62,7 @@ interface RunToPrepare {
     handle: Handle
     agents?: Agents
     functions: Pick<Functions, 'check'>
-    callbacks: Record<Channel['callback'], Pick<Callback, 'maxText'>>
+    callbackOf(provider: Channel['callback']): Pick<Callback, 'maxText'>
     endpoints: Pick<Endpoints, 'enter'>
     now: () => number
   }
@@ -81,7 +82,7 @@ export async function prepare(run: RunToPrepare): Promise<Prepared> {
   if (channel === undefined) return withoutChannel(record, now())
   const message = parseExact(record.body) as WebhookMessage
   // An answer would go to the one who wrote it, privately.
-  if (record.source === 'meta' && isGroupMessage(message)) return { kind: 'end', end: GROUP_MESSAGE }
+  if (receivedContent(message, record.source)?.isOfGroup) return { kind: 'end', end: GROUP_MESSAGE }
   if (record.turns !== undefined && agents !== undefined) return { kind: 'agent', agents, channel, message }
   if (record.takenOver !== undefined && !isForAgent(run, channel))
     return { kind: 'end', end: HANDLER_IS_PERSON }
@@ -107,12 +108,6 @@ export async function prepare(run: RunToPrepare): Promise<Prepared> {
   return planned({ channel, message: { ...message, answer: handled.answer }, answer }, run, needs)
 }
 
-/** Meta names the group beside what was written. */
-function isGroupMessage({ meta }: WebhookMessage): boolean {
-  const { group_id: group } = (meta ?? {}) as { group_id?: unknown }
-  return typeof group === 'string' && group !== ''
-}
-
 const isForAgent = ({ options: { agents } }: RunToPrepare, channel: Channel): boolean =>
   agents !== undefined && agentTypeOf(channel) !== undefined
 
@@ -134,8 +129,8 @@ function planned(
   needs: { notBefore: number },
 ): Prepared | Promise<Prepared> {
   const { record, options } = run
-  const { callbacks } = options
-  const sends = planSends(record, found.message.answer, callbacks[found.channel.callback].maxText)
+  const { maxText } = options.callbackOf(found.channel.callback)
+  const sends = planSends(record, found.message.answer, maxText)
   if (sends.length > 0) return checked({ ...found, sends }, run, needs)
   const { answer } = found
   return { kind: 'end', end: { state: 'done' }, ...(answer === undefined ? {} : { answer }) }

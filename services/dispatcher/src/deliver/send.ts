@@ -1,18 +1,22 @@
 import { defined } from '@parley/shared/defined'
+import { providerNamed } from '@parley/shared/providers/registry'
 import { isUnavailable } from '@parley/shared/unavailable'
 import { type Admission, callEndOf } from '../channels/endpoints/endpoints.ts'
 import type { MayLeave } from '../channels/http/http-client.ts'
 import type { RateKeys } from '../channels/send-rate-limit/local-rate.ts'
 import { CALL_FOR_MS, failedCall, hasBegun, isToSystem, triedSince } from '../message/call-result.ts'
 import type { Send } from '../message/message-record.ts'
+import { objectIn } from '../message/object-content.ts'
 import {
   INTERRUPTED,
   INTERRUPTED_FUNCTION,
-  OUTSIDE_SERVICE_WINDOW,
+  INTERRUPTED_KEYED,
   type Outcome,
+  outsideServiceWindow,
   SUBMITTED,
 } from '../message/outcome.ts'
 import { attemptOf, claimed } from '../message/progress.ts'
+import { isFromProvider } from '../message/received-content.ts'
 import { callSettled, handOffSettled, INTERRUPTED_CALL } from '../message/turn-progress.ts'
 import { claimOf, SEND_DEADLINE_MS } from './claim.ts'
 import { type DeliveryRoute, type MessageRun, routeOf } from './message-run.ts'
@@ -24,7 +28,6 @@ import { waitForEndpoint } from './wait.ts'
 import { Superseded } from './written-message.ts'
 
 const SUBMIT_AGAIN_MS = 5_000
-const TOO_FAST = '130429'
 
 export interface NextSend {
   index: number
@@ -40,25 +43,36 @@ export async function sendNext(run: MessageRun, planned: Planned, next: NextSend
   if (content.kind === 'submit') return submitTask(run, planned, next.index)
   if (content.kind === 'tool') throw new Error('a call of a model is made in its turn')
   const messageId = run.record._id
-  if (await isOutsideWindow(run, planned, next.send)) {
+  const outcome = await outsideWindow(run, planned, next.send)
+  if (outcome !== undefined) {
     const { index } = next
     const call = of?.call === undefined ? undefined : 'sent'
-    return settleSend(run, { index, reports: true, outcome: OUTSIDE_SERVICE_WINDOW, ms: 0, call })
+    return settleSend(run, { index, reports: true, outcome, ms: 0, call })
   }
   const found = routeOf(run.options, planned, { id, messageId, content, ...defined({ of }) })
   // An action's spec is read by others, too.
   return sendBy(run, await waitFor(run.calling, found), next)
 }
 
-/** WhatsApp takes free text only for a while after the person wrote; templates at any time. */
-function isOutsideWindow(
+/** Why free text is not sent: a provider may take it only for a while after the person wrote; templates at any time. */
+async function outsideWindow(
   { record, options, calling }: MessageRun,
   { channel }: Planned,
   { content, state }: Send,
-): boolean | Promise<boolean> {
-  const isFree = content.kind === 'text' || (content.kind === 'whatsapp' && content.type !== 'template')
-  if (!isFree || state !== 'pending' || channel.callback !== 'whatsapp') return false
-  return calling(() => options.threads.isOutsideWindow(record, options.now()))
+): Promise<Outcome | undefined> {
+  const { serviceWindow } = options.callbackOf(channel.callback)
+  if (serviceWindow === undefined || state !== 'pending' || !isFree(content)) return undefined
+  const isOutside = calling(() =>
+    options.threads.isOutsideWindow(record, { now: options.now(), windowMs: serviceWindow.ms }),
+  )
+  return (await isOutside) ? outsideServiceWindow(serviceWindow) : undefined
+}
+
+function isFree(content: Send['content']): boolean {
+  if (content.kind === 'text') return true
+  const object = objectIn(content)
+  const templates = object && providerNamed(object.provider)?.outbound.objects?.templates
+  return object !== undefined && templates?.includes(object.type) !== true
 }
 
 /** Submitting twice counts once, so it needs no claim; with the broker unavailable the message waits for it. */
@@ -102,7 +116,7 @@ export async function sendBy(run: MessageRun, route: DeliveryRoute, next: NextSe
 /** A claimed send is not made again while its status may still arrive. */
 function waitForStatus(
   run: MessageRun,
-  { reports, isRepeatable = true, call }: DeliveryRoute,
+  { reports, isRepeatable = true, isKeyed = false, call }: DeliveryRoute,
   { index, send }: NextSend,
 ): StepResult | undefined | Promise<StepResult> {
   const { uncertainWindow, statuses, now } = run.options
@@ -117,7 +131,8 @@ function waitForStatus(
   })
   if (claim.kind === 'free') return undefined
   if (claim.kind === 'busy') return { kind: 'reload', at: claim.until, for: 'status' }
-  if (isRepeatable) return settleInterrupted(run, { index, reports, call })
+  const outcome = isKeyed ? INTERRUPTED_KEYED : INTERRUPTED
+  if (isRepeatable) return settleInterrupted(run, { index, reports, call, outcome })
   if (call === 'result') return settleInterruptedCall(run, { index, send })
   return settleSend(run, { index, reports, outcome: INTERRUPTED_FUNCTION, ms: 0 })
 }
@@ -125,9 +140,9 @@ function waitForStatus(
 /** It may have happened: what its status says is read before it is made again. */
 async function settleInterrupted(
   run: MessageRun,
-  interrupted: { index: number; reports: boolean; call: DeliveryRoute['call'] },
+  interrupted: { index: number; reports: boolean; call: DeliveryRoute['call']; outcome: Outcome },
 ): Promise<StepResult> {
-  const settled = await settleSend(run, { ...interrupted, outcome: INTERRUPTED, ms: 0 })
+  const settled = await settleSend(run, { ...interrupted, ms: 0 })
   return settled.kind === 'next' ? { kind: 'reload', at: run.options.now(), for: 'status' } : settled
 }
 
@@ -200,7 +215,7 @@ async function waitToCall(
 
 /** Waits for a slot where the send is limited to a rate; a handler's answer is stored meanwhile. */
 async function waitForRate(run: MessageRun, keys: RateKeys, send: Send): Promise<RunResult | undefined> {
-  if (run.record.state === 'received' && run.record.source === 'meta')
+  if (run.record.state === 'received' && isFromProvider(run.record))
     await run.options.sendRateLimit.count(keys)
   const wait = await run.rate.nextWait(send.id, { keys, ended: run.leased.ended })
   if (wait === undefined) return undefined
@@ -231,7 +246,7 @@ async function attempt(
     }),
   )
   if (refused) return undefined
-  const tooFast = outcome.kind === 'retryable' && outcome.code === TOO_FAST
+  const tooFast = outcome.kind === 'retryable' && outcome.isTooFast
   if (tooFast && keys !== undefined) await run.options.sendRateLimit.slowDown(keys)
   return { outcome, ms: performance.now() - started }
 }

@@ -1,7 +1,7 @@
 import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { createWebhookSigner } from '@parley/shared/signing-secret'
+import { outcomeOfCall, outcomeOfStatus } from '../channels/http/call-outcome.ts'
 import type { HttpClient } from '../channels/http/http-client.ts'
-import { outcomeOfCall, outcomeOfStatus } from '../channels/rpc.ts'
 import type { Delivery, DeliveryAttempt } from '../message/delivery.ts'
 import type { Outcome } from '../message/outcome.ts'
 import type { Subscription } from './subscriptions.ts'

@@ -22,11 +22,12 @@ export type Fault = 'caller' | 'channel' | 'provider' | 'us'
 export type PersonalContent =
   | { kind: 'template'; template: string; language: string; variables: string[] }
   | { kind: 'text'; text: string }
-  | WhatsappContent
-/** A message object of WhatsApp's Cloud API; it is in the answer, at this position of its functions. */
-interface WhatsappContent {
-  kind: 'whatsapp'
-  /** `image`, `interactive`, `template`, … */
+  | ObjectContent
+/** An object of a provider's own; it is in the answer, at this position of its functions. */
+export interface ObjectContent {
+  kind: 'object'
+  provider: string
+  /** The provider's name of what it is: `image`, `template`, … */
   type: string
   position: number
 }

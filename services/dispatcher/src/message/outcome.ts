@@ -13,6 +13,8 @@ export type Outcome =
       reason: string
       error?: string
       retryAfterSeconds?: number
+      /** The other side says that the number's rate was it. */
+      isTooFast?: true
     }
   /** It did not happen, and trying again would not change that. */
   | { kind: 'permanent'; code: string; fault: Fault; reason: string; error?: string }
@@ -54,15 +56,21 @@ export function effectUnknown(options: {
     hasResponse,
   }
 }
+/** The code of an attempt that left and got no answer. */
+export const NO_ANSWER = 'no_answer'
+/** As {@link INTERRUPTED}, of a function that is called again, under the same idempotency key only. */
+export const INTERRUPTED_KEYED = { ...INTERRUPTED, code: NO_ANSWER } as const satisfies Outcome
 /** As {@link INTERRUPTED}, of a function that is not called again. */
 export const INTERRUPTED_FUNCTION = effectUnknown({ reason: INTERRUPTED.reason, hasResponse: false })
-/** Not tried: WhatsApp would refuse it. */
-export const OUTSIDE_SERVICE_WINDOW = {
+const HOUR_MS = 60 * 60 * 1_000
+
+/** Not tried: the provider would refuse it. */
+export const outsideServiceWindow = ({ label, ms }: { label: string; ms: number }): Outcome => ({
   kind: 'permanent',
   code: 'outside_service_window',
   fault: 'caller',
-  reason: 'WhatsApp takes only templates later than 24 hours after the last message of the person.',
-} as const satisfies Outcome
+  reason: `${label} takes only templates later than ${ms / HOUR_MS} hours after the last message of the person.`,
+})
 /** Something unforeseen: it counts as a try, so that it ends, whatever causes it. */
 export const CRASHED = {
   kind: 'retryable',

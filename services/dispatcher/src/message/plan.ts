@@ -1,4 +1,5 @@
 import { templateArgs, type WebhookMessage } from '@parley/shared/message'
+import { allProviders } from '@parley/shared/providers/registry'
 import { z } from 'zod'
 import { type MessageRecord, REPLY_SOURCE, type Send, type SendContent } from './message-record.ts'
 import { textsOf } from './split-text.ts'
@@ -18,8 +19,7 @@ export function planSends(
 ): Send[] {
   const contents = (answer.functions ?? []).map(
     (entry, position) =>
-      (source === REPLY_SOURCE ? whatsappContentOf(entry, position) : undefined) ??
-      contentOf(entry, position),
+      (source === REPLY_SOURCE ? objectContentOf(entry, position) : undefined) ?? contentOf(entry, position),
   )
   if (answer.message) contents.push(...textsOf(answer.message, maxText).map(({ content }) => content))
   if (hasSubmission(answer)) contents.push({ kind: 'submit' })
@@ -36,14 +36,16 @@ function contentOf(entry: FunctionEntry, position: number): SendContent {
 
 type FunctionEntry = NonNullable<Answer['functions']>[number]
 
-/** A reply of a person may send a message object of the Cloud API; what callers post themselves may not. */
-function whatsappContentOf({ args }: FunctionEntry, position: number): SendContent | undefined {
-  const { data } = replyArgs.safeParse(args)
-  return data === undefined ? undefined : { kind: 'whatsapp', type: data.whatsapp.type, position }
+/** A reply of a person may send an object of a provider's own; what callers post themselves may not. */
+function objectContentOf({ args }: FunctionEntry, position: number): SendContent | undefined {
+  for (const { name: provider, outbound } of allProviders()) {
+    const object = outbound.objects && objectSchema.safeParse(args?.[provider]).data
+    if (object !== undefined) return { kind: 'object', provider, type: object.type, position }
+  }
+  return undefined
 }
 
-/** The arguments by which a reply carries such an object. */
-export const replyArgs = z.object({ whatsapp: z.looseObject({ type: z.string() }) })
+const objectSchema = z.looseObject({ type: z.string() })
 
 function hasSubmission({ submit }: Answer): boolean {
   return Object.keys(submit ?? {}).length > 0

@@ -1,10 +1,12 @@
 import type { WebhookMessage } from '@parley/shared/message'
 import type { MessageRecord, PersonalContent, Send } from './message-record.ts'
+import { objectIn } from './object-content.ts'
+import { receivedContent } from './received-content.ts'
 
 /** What goes to the person, as a text that tells people what it is. */
 export function textOfContent(content: PersonalContent): string {
   if (content.kind === 'text') return content.text
-  if (content.kind === 'whatsapp') return `[${content.type}]`
+  if ('position' in content) return `[${content.type}]`
   const { template, language, variables } = content
   return `[Template ${template} (${language})${variables.map((one) => ` | ${one}`).join('')}]`
 }
@@ -14,7 +16,7 @@ export type PersonalSend = Send & { content: PersonalContent }
 /** Whether a send goes to the person, and not to an action, a task or a tool. */
 export function isPersonal(send: Send): send is PersonalSend {
   const { kind } = send.content
-  return kind === 'text' || kind === 'template' || kind === 'whatsapp'
+  return kind === 'text' || kind === 'template' || objectIn(send.content) !== undefined
 }
 
 /** When a send was tried last; where that is not known any more, when its message was written last. */
@@ -25,9 +27,8 @@ export function sentAt(
   return attempts.findLast(({ step }) => step === id)?.at ?? updatedAt
 }
 
-/** What the person sent that is no text: the type that Meta names, or audio; undefined for a text alone. */
-export function mediaOf({ audio, audioRef, meta }: WebhookMessage): string | undefined {
-  if (audio || audioRef) return 'audio'
-  const type = typeof meta === 'object' && meta !== null ? (meta as { type?: unknown }).type : undefined
-  return typeof type === 'string' && type !== 'text' ? type : undefined
+/** What the person sent that is no text: the type that its provider names, or audio; undefined for a text alone. */
+export function mediaOf(message: WebhookMessage, source: string): string | undefined {
+  if (message.audio || message.audioRef) return 'audio'
+  return receivedContent(message, source)?.type
 }

@@ -50,7 +50,7 @@ export function createMetrics(registry: Registry): Metrics {
   })
   const calls = new Histogram({
     name: 'http_client_request_duration_seconds',
-    help: 'Calls to handlers, functions, WhatsApp and RPC endpoints',
+    help: 'Calls to handlers, functions and providers',
     labelNames: ['kind', 'outcome'],
     buckets: CALL_SECONDS,
     registers,

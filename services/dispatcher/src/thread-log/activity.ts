@@ -17,6 +17,7 @@ export interface Excerpt {
   /** When something last happened in it that a list of threads shows. */
   at: Date
   body: string
+  source: string
   /** What was sent to the person last; undefined where nothing was. */
   sent: string | undefined
   transcript: string | undefined
@@ -24,13 +25,13 @@ export interface Excerpt {
 }
 
 export function excerptOf(record: MessageRecord): Excerpt {
-  const { sends, body, transcript, phone, receivedAt } = record
+  const { sends, body, source, transcript, phone, receivedAt } = record
   const settled = sends.findLast(isSentToPerson)
   const send = settled ?? (record.inbound === true ? undefined : sends.findLast(isPersonal))
   const sent = send && shown(textOfContent(send.content))
   const settledAt = settled && sentAt(record, settled)
   const at = settledAt !== undefined && settledAt > receivedAt ? settledAt : receivedAt
-  return { at, body, sent, transcript, phone }
+  return { at, body, source, sent, transcript, phone }
 }
 
 const isSentToPerson = (send: Send): send is PersonalSend => isPersonal(send) && isSettled(send)
@@ -75,9 +76,9 @@ function personIn(
   }
 }
 
-function said({ transcript }: Excerpt, message: Partial<WebhookMessage>): string {
+function said({ transcript, source }: Excerpt, message: Partial<WebhookMessage>): string {
   const { input, answer } = message
-  const media = mediaOf(message as WebhookMessage)
+  const media = mediaOf(message as WebhookMessage, source)
   return input || transcript || (media === undefined ? (answer?.message ?? '') : `[${media}]`)
 }
 

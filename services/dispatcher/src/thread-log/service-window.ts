@@ -2,16 +2,13 @@ import type { MessageRecord } from '../message/message-record.ts'
 import { threadId } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 
-/** How long after a person's last message WhatsApp takes free text for them. */
-export const SERVICE_WINDOW_MS = 24 * 60 * 60 * 1_000
-
 const QUERY_MS = 5_000
 
 /**
- * Whether WhatsApp's window for free text has closed for the person of a message, as far as is known here: only where
+ * Whether a window for free text has closed for the person of a message, as far as is known here: only where
  * a message of theirs on this channel was seen. Rejects when the database is unavailable.
  */
-type IsOutsideWindow = (record: MessageRecord, now: number) => Promise<boolean>
+type IsOutsideWindow = (record: MessageRecord, window: { now: number; windowMs: number }) => Promise<boolean>
 
 /** One look at the threads' documents; only what they say to be closed is looked up among the messages. */
 export function createIsOutsideWindow({
@@ -40,8 +37,8 @@ export function createIsOutsideWindow({
       (await messages.findOne({ ...recent, phone }, { projection: { _id: 1 }, maxTimeMS: QUERY_MS })) !== null
     )
   }
-  return async (record, now) => {
-    const since = now - SERVICE_WINDOW_MS
+  return async (record, { now, windowMs }) => {
+    const since = now - windowMs
     if (record.inbound === true && record.receivedAt.getTime() > since) return false
     const last = await lastInbound(record)
     if (last === Number.NEGATIVE_INFINITY || last > since) return false

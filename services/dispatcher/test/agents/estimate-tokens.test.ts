@@ -60,7 +60,7 @@ describe('the tokens of a request by the estimate', () => {
     expect(prompt({ tools: [parcelTool] }) - bare).toBeGreaterThan(30)
     expect(prompt({ conversation: [{ role: 'assistant', text: '', calls: [call] }] })).toBeGreaterThan(200)
     expect(prompt({ conversation: [{ role: 'data', json: '<'.repeat(100) }] })).toBeGreaterThan(600)
-    const image = { role: 'person' as const, text: '', imageId: 'i' }
+    const image = { role: 'person' as const, text: '', image: { source: 'meta', mediaId: 'i' } }
     expect(prompt({ conversation: [image] }) - bare).toBeGreaterThan(1_000)
     expect(
       estimatePrompt({ ...choice, vision: false }, modelRequest({ conversation: [image] })),

@@ -61,7 +61,7 @@ test('anything may come in its place', () => {
 
 test('an image of Meta is named by its id, and one that a caller names is not', () => {
   const meta = { image: { id: '4711' } }
-  expect(itemsOf(meta)).toEqual([{ role: 'person', text: '', imageId: '4711' }])
+  expect(itemsOf(meta)).toEqual([{ role: 'person', text: '', image: { source: 'meta', mediaId: '4711' } }])
   const message = { extId: 'c', user: {}, thread: {}, answer: {}, meta }
   expect(personItems({ message, source: 'api' })).toEqual([])
 })

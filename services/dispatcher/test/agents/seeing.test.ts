@@ -13,7 +13,11 @@ const channel: Channel = {
   ...{ _id: 1, workspace: 1, hook: 'whatsapp', callback: 'whatsapp', handlerUrl: '' },
   config: { phoneNumberId: '1', accessToken: 't', apiUrl: 'http://meta.example/v23.0' },
 }
-const image = (imageId: string): ConversationItem => ({ role: 'person', text: '', imageId })
+const image = (mediaId: string): ConversationItem => ({
+  role: 'person',
+  text: '',
+  image: { source: 'meta', mediaId },
+})
 const choice = { provider: 'openai-compatible', model: 'm', vision: true } as const
 
 /** Asks with the images whose bytes Meta has; resolves with what the model was given. */

@@ -1,11 +1,11 @@
 import type { Log } from '@parley/shared/log'
 import { LRUCache } from 'lru-cache'
-import type { Collections, HookError, HookNotes } from '../database.ts'
+import type { Collections, HookNotes } from '../database.ts'
 
 export interface HookLog {
   handshake(channel: { workspace: number; _id: number }): void
   received(channel: { workspace: number; _id: number }): void
-  failed(channel: { workspace: number; _id: number }, code: HookError): void
+  failed(channel: { workspace: number; _id: number }, code: string): void
 }
 
 const EVERY_MS = 1_000

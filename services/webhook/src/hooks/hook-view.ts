@@ -1,7 +1,10 @@
 import { canBeSegment } from '@parley/shared/path-segment'
+import type { Inbound } from '@parley/shared/providers/inbound'
+import type { Provider, SetupStep } from '@parley/shared/providers/provider'
+import { allProviders, providerNamed, usualProvider } from '@parley/shared/providers/registry'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { derivedSecret, ownSecrets } from '@parley/shared/signing-secret'
-import { type Channel, configText } from '../channels.ts'
+import { type Channel, receiveSettings } from '../channels.ts'
 import type { HookNotes } from '../database.ts'
 
 interface HookViewOptions {
@@ -29,53 +32,49 @@ export function hookView(options: HookViewOptions): object {
     problems: problemsOf(options, url),
     handshake: { succeeded: notes?.handshakeAt !== undefined, at: notes?.handshakeAt ?? null },
     lastReceivedAt: notes?.receivedAt ?? null,
-    lastError: notes?.lastError === undefined ? null : errorView(notes.lastError),
+    lastError: notes?.lastError === undefined ? null : errorView(channel, notes.lastError),
     ...(writable ? { signingSecret: signingSecretOf(options) } : {}),
   }
 }
 
+/** The address has the provider's name; that of a channel which no provider sends to, for what is yet to be set up. */
 function urlOf({ channel, origin, slug }: HookViewOptions): string | null {
   if (!canBeSegment(channel.extId)) return null
-  return `${origin}/api/hooks/whatsapp/${slug}/${encodeURIComponent(channel.extId)}`
+  const { name } = senderOf(channel) ?? usualProvider()
+  return `${origin}/api/hooks/${name}/${slug}/${encodeURIComponent(channel.extId)}`
 }
 
-function setupOf(channel: Channel, url: string | null): object[] {
-  if (channel.hook !== 'whatsapp' || url === null) return []
-  const at = 'Meta for Developers, your app, WhatsApp, Configuration, Webhook'
-  return [
-    { where: `${at}: Callback URL`, paste: url },
-    { where: `${at}: Verify token`, paste: "the channel's config.verifyToken" },
-    { where: `${at}: Webhook fields`, subscribe: ['messages'] },
-    {
-      where: "the channel's config.appSecret",
-      paste: 'Meta for Developers, your app, App settings, Basic: App secret',
-    },
-  ]
+/** The provider that sends to a channel; undefined where none does. */
+function senderOf({ hook }: Channel): (Provider & { inbound: Inbound }) | undefined {
+  const provider = providerNamed(hook)
+  return provider?.inbound && { ...provider, inbound: provider.inbound }
+}
+
+function setupOf(channel: Channel, url: string | null): readonly SetupStep[] {
+  const receiving = senderOf(channel)?.description.receiving
+  return url === null || receiving === undefined ? [] : receiving.steps(url)
 }
 
 function problemsOf({ channel, box }: HookViewOptions, url: string | null): string[] {
-  const isSet = (key: 'verifyToken' | 'appSecret') => configText(channel, key, box) !== undefined
-  if (channel.hook !== 'whatsapp') return []
+  const provider = senderOf(channel)
+  if (provider === undefined) return []
+  const settings = receiveSettings(channel, provider, box)
   return [
     ...(url === null ? ['An extId with a slash, a backslash or control characters has no address.'] : []),
-    ...(isSet('verifyToken') ? [] : ['config.verifyToken is missing: the handshake is refused.']),
-    ...(isSet('appSecret') ? [] : ['config.appSecret is missing: what the provider sends is refused.']),
+    ...provider.settings.flatMap(({ key, missing }) =>
+      missing !== undefined && settings[key] === undefined ? [missing] : [],
+    ),
   ]
 }
 
-const MEANINGS = {
-  verify_token_wrong: "The verify token was not the channel's config.verifyToken.",
-  verify_token_not_configured: 'The provider asked, but the channel has no config.verifyToken.',
-  signature_wrong: "Something came that was not signed with the channel's config.appSecret.",
-  updates_skipped:
-    'Some messages or statuses were left out: they could not be read, or an id had over 1,024 characters.',
-  foreign_number:
-    "Some messages were left out: they were written to another number than the channel's config.phoneNumberId.",
-  app_secret_not_configured: 'Something came, but the channel has no config.appSecret.',
-}
+const SKIPPED =
+  'Some messages or statuses were left out: they could not be read, or an id had over 1,024 characters.'
 
-function errorView({ at, code }: NonNullable<HookNotes['lastError']>): object {
-  return { at, code, message: MEANINGS[code] }
+function errorView(channel: Channel, { at, code }: NonNullable<HookNotes['lastError']>): object {
+  // What was noted may be of the provider that the channel had before.
+  const known = [senderOf(channel), ...allProviders()].map((provider) => provider?.inbound?.errors[code])
+  const message = code === 'updates_skipped' ? SKIPPED : known.find((text) => text !== undefined)
+  return { at, code, message: message ?? code }
 }
 
 /** The channel's own secrets are read from the channel; the derived one is shown only here. */

@@ -1,5 +1,5 @@
 import type { Channel } from '../../channels/channels.ts'
-import { fetchMedia } from '../../channels/media/meta-media.ts'
+import { fetchMedia, type ProviderMedia } from '../../channels/media/fetch-media.ts'
 import type { MediaSources } from '../../channels/media/read-media.ts'
 import type { ConversationItem } from '../conversation.ts'
 import type { ModelChoice, ModelClient, ModelRequest, ModelResult } from '../model-client.ts'
@@ -36,11 +36,11 @@ export function createAskSeeing(options: {
 }): AskSeeing {
   const { model, http } = options
   return async (choice, { channel, ...request }) => {
-    const ids = imagesFor(choice, request)
-    if (ids.length === 0)
+    const needed = imagesFor(choice, request)
+    if (needed.length === 0)
       return model.ask(choice, { ...request, conversation: withImages(request.conversation, new Map()) })
     const started = performance.now()
-    const images = await imagesOf(ids, { http, channel, signal: untilLoaded(request) })
+    const images = await imagesOf(needed, { http, channel, signal: untilLoaded(request) })
     const timeoutMs = Math.max(1, request.timeoutMs - (performance.now() - started))
     const conversation = withImages(request.conversation, images)
     return model.ask(choice, { ...request, timeoutMs, conversation })
@@ -59,32 +59,34 @@ export function isSeeing(choice: ModelChoice, request: Pick<ModelRequest, 'conve
   return imagesFor(choice, request).length > 0
 }
 
-const imagesFor = (choice: ModelChoice, { conversation }: Pick<ModelRequest, 'conversation'>): string[] =>
-  choice.vision === true ? latestImages(conversation) : []
+const imagesFor = (
+  choice: ModelChoice,
+  { conversation }: Pick<ModelRequest, 'conversation'>,
+): ProviderMedia[] => (choice.vision === true ? latestImages(conversation) : [])
 
-function latestImages(conversation: ConversationItem[]): string[] {
-  const ids = conversation.flatMap((item) =>
-    item.role === 'person' && item.imageId !== undefined ? [item.imageId] : [],
-  )
-  return [...new Set(ids.slice(-MAX_IMAGES))]
+function latestImages(conversation: ConversationItem[]): ProviderMedia[] {
+  const images = conversation.flatMap((item) => (item.role === 'person' && item.image ? [item.image] : []))
+  return [...new Map(images.slice(-MAX_IMAGES).map((image) => [keyOf(image), image])).values()]
 }
+
+const keyOf = ({ source, mediaId }: ProviderMedia): string => `${source}/${mediaId}`
 
 type Loaded = NonNullable<PersonItem['images']>[number] | undefined
 
 /** Undefined for one that can't be loaded; the latest come first where there is not room for all. */
 async function imagesOf(
-  ids: string[],
+  needed: ProviderMedia[],
   { signal, ...from }: { http: MediaSources['http']; channel: Channel; signal: AbortSignal },
 ): Promise<Map<string, Loaded>> {
   const images = new Map<string, Loaded>()
   let room = MAX_BYTES
-  for (const mediaId of ids.toReversed()) {
+  for (const one of needed.toReversed()) {
     const maxBytes = Math.min(MAX_IMAGE_BYTES, room)
     const media = signal.aborted
       ? undefined
-      : await fetchMedia({ ...from, mediaId, maxBytes, signal }).catch(() => undefined)
+      : await fetchMedia({ ...from, media: one, maxBytes, signal }).catch(() => undefined)
     const isImage = media !== undefined && IMAGE_TYPES.has(media.contentType)
-    images.set(mediaId, isImage ? { mediaType: media.contentType, data: media.bytes } : undefined)
+    images.set(keyOf(one), isImage ? { mediaType: media.contentType, data: media.bytes } : undefined)
     room -= isImage ? media.bytes.length : 0
   }
   return images
@@ -93,11 +95,12 @@ async function imagesOf(
 /** Each image in its place, or what the model is told of it. */
 function withImages(conversation: ConversationItem[], images: Map<string, Loaded>): ConversationItem[] {
   return conversation.map((item) => {
-    if (item.role !== 'person' || item.imageId === undefined) return item
-    const { imageId, text } = item
-    const image = images.get(imageId)
+    if (item.role !== 'person' || item.image === undefined) return item
+    const { text } = item
+    const key = keyOf(item.image)
+    const image = images.get(key)
     if (image !== undefined) return { role: 'person', text, images: [image] }
-    const note = images.has(imageId) ? NOT_LOADED : UNSEEN
+    const note = images.has(key) ? NOT_LOADED : UNSEEN
     return { role: 'person', text: text === '' ? note : `${text}\n${note}` }
   })
 }

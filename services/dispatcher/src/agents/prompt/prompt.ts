@@ -1,5 +1,6 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
+import { providerNamed } from '@parley/shared/providers/registry'
 import { LRUCache } from 'lru-cache'
 import type { Channel } from '../../channels/channels.ts'
 import type { Agent } from '../agent.ts'
@@ -135,18 +136,12 @@ function toStart(workflows: Agent['workflows']): string {
   return section('What you may start, with the tool createTask', ...entries)
 }
 
-const FORMATS: Record<Channel['callback'], string> = {
-  whatsapp:
-    'You write in WhatsApp. Its markup: *bold*, _italic_, ~struck through~, ```monospaced```, lines that begin with "- " ' +
-    'or "1. " for lists, and "> " for quotations. It has no headings, tables or named links: write a URL as it is.',
-  rpc: 'Write plain text.',
-}
-
 function format({ channel: { callback, config } }: PromptParts): string {
   const languages = [config.languages, config.language]
     .flat()
     .filter((one) => typeof one === 'string' && one !== '')
-  return section('How you write', FORMATS[callback], line('Languages of this channel', languages.join(', ')))
+  const markup = providerNamed(callback)?.outbound.markup ?? ''
+  return section('How you write', markup, line('Languages of this channel', languages.join(', ')))
 }
 
 function now({ now, timeZone }: PromptParts): string {

@@ -5,12 +5,12 @@ import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { threadOf } from '@parley/shared/message'
 import { parseExact } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
+import { providerNamed } from '@parley/shared/providers/registry'
 import type { Channel } from '../../channels/channels.ts'
 import { approximate } from '../../channels/functions/exact-schema.ts'
 import type { ReadOperationCall } from '../../channels/functions/operation-call.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import { MAX_TOOLS } from '../../channels/functions/tool-list.ts'
-import { MAX_WHATSAPP_TEXT } from '../../channels/whatsapp.ts'
 import type { ToolCall, ToolSource } from '../../message/turn.ts'
 import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
 import type { AgentAction } from '../agent.ts'
@@ -27,9 +27,14 @@ const MAX_NAMED = 50
 const MAX_NOTES = 20
 const MAX_SOURCE_NAME = 256
 
-const PERSON_TOOLS: Record<Channel['callback'], readonly Tool[]> = {
-  whatsapp: personTools(MAX_WHATSAPP_TEXT),
-  rpc: personTools(),
+const knownPersonTools = new Map<number | undefined, readonly Tool[]>()
+
+/** Made once for each length of texts: their schemas are large. */
+function personToolsOf({ callback }: Pick<Channel, 'callback'>): readonly Tool[] {
+  const maxText = providerNamed(callback)?.outbound.maxText
+  const tools = knownPersonTools.get(maxText) ?? personTools(maxText)
+  knownPersonTools.set(maxText, tools)
+  return tools
 }
 
 type Context = Parameters<OpenToolbox>[0]
@@ -59,7 +64,7 @@ export function createOpenToolbox(options: {
     if (agent.type === 'chat') return toolboxOf([], [])
     const ofActions = await Promise.all(agent.actions.map((action) => toolsOf(action, context)))
     const own = [
-      ...PERSON_TOOLS[channel.callback],
+      ...personToolsOf(channel),
       ...(agent.type === 'taskManager' ? ownTaskTools(options, context) : []),
     ].map(refusingRounded)
     const ofAll = ofActions.flatMap(({ tools }, position): SourcedTool[] => {

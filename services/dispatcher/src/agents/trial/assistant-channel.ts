@@ -1,18 +1,20 @@
+import { usualProvider } from '@parley/shared/providers/registry'
 import type { Channel } from '../../channels/channels.ts'
 import type { AgentType } from '../agent.ts'
 
-/** A channel that is not configured, for an assistant that works without one: it formats for WhatsApp, and sets nothing. */
+/** A channel that is not configured, for an assistant that works without one: it formats for the usual provider, and sets nothing. */
 export function assistantChannel(options: {
   workspace: number
   assistantId: number
   type: AgentType
 }): Channel {
   const { workspace, assistantId, type } = options
+  const { name } = usualProvider()
   return {
     _id: 0,
     workspace,
-    hook: 'whatsapp',
-    callback: 'whatsapp',
+    hook: name,
+    callback: name,
     handlerUrl: `native:agents/${type}`,
     config: { assistantId },
   }

@@ -1,12 +1,11 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
-import { metaMedia } from '../../channels/media/find-media.ts'
 import type { MessageRecord, Send } from '../../message/message-record.ts'
+import { receivedContent } from '../../message/received-content.ts'
 import { isSettled } from '../../message/send-state.ts'
 import { isPersonal, textOfContent } from '../../message/spoken-text.ts'
 import { settledTurns } from '../../message/turn-progress.ts'
 import type { ConversationItem } from '../conversation.ts'
-import { mediaText } from './media-text.ts'
 
 /** What one message, or one value of a person, thread or task, brings into a prompt at most. */
 export const MAX_CHARACTERS = 16_000
@@ -15,6 +14,7 @@ const HIGH_SURROGATE = /[\uD800-\uDBFF]$/
 const AUDIO = '[The person sent audio, which you can not hear.]'
 /** By this estimate, which needs no tokenizer, a text has this many characters for each token. */
 const CHARACTERS_PER_TOKEN = 4
+const MAX_MEDIA_TEXT = 4_096
 
 /** A message of the conversation, as far as it is needed to tell it. */
 type SpokenMessage = Pick<MessageRecord, 'turns' | 'sends' | 'transcript' | 'source' | 'takenOver'> & {
@@ -35,23 +35,20 @@ export function personItems({
 }: Pick<SpokenMessage, 'message' | 'transcript' | 'source'>): ConversationItem[] {
   if (message === undefined) return [{ role: 'person', text: '[A message too long to be repeated.]' }]
   const { input } = message
-  const said = transcript ?? (!input && hasAudio(message) ? AUDIO : '')
-  const parts = [input ?? '', said, mediaText(message.meta)].filter((part) => part !== '')
+  const content = receivedContent(message, source)
+  const media = content?.media
+  const hasAudio = Boolean(message.audio) || Boolean(message.audioRef) || media?.type === 'audio'
+  const said = transcript ?? (!input && hasAudio ? AUDIO : '')
+  const parts = [input ?? '', said, shown(content?.text ?? '')].filter((part) => part !== '')
   const text = cutText(parts.join('\n'))
-  const imageId = source === 'meta' ? imageIn(message.meta) : undefined
-  if (imageId !== undefined) return [{ role: 'person', text, imageId }]
+  if (media?.kind === 'media' && ['image', 'sticker'].includes(media.type))
+    return [{ role: 'person', text, image: { source, mediaId: media.mediaId } }]
   return text === '' ? [] : [{ role: 'person', text }]
 }
 
-function imageIn(meta: unknown): string | undefined {
-  const media = metaMedia(meta)
-  return media?.kind === 'media' && ['image', 'sticker'].includes(media.type) ? media.mediaId : undefined
-}
-
-/** In the message itself, with the webhook service, or with Meta. */
-function hasAudio({ audio, audioRef, meta }: Record<string, unknown>): boolean {
-  return Boolean(audio) || Boolean(audioRef) || Boolean((meta as { audio?: unknown } | undefined)?.audio)
-}
+/** What a provider says of media, up to a length. */
+const shown = (text: string): string =>
+  text.length <= MAX_MEDIA_TEXT ? text : `${text.slice(0, MAX_MEDIA_TEXT)}…]`
 
 /** What a model answered so far, each call with its result. */
 export function turnItems(spoken: Pick<SpokenMessage, 'turns' | 'sends'>): ConversationItem[] {

@@ -55,7 +55,7 @@ export function estimatePrompt(
     }
     tokens += estimateTokens(item.text)
     if (item.role === 'person') {
-      if (item.imageId !== undefined) images++
+      if (item.image !== undefined) images++
       continue
     }
     for (const { tool, args, result } of item.calls)

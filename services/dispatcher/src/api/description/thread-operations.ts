@@ -223,7 +223,7 @@ export const threadOperations: readonly DescribedOperation[] = [
       },
     ],
     body: {
-      schema: replyRequest.meta({ id: 'Reply' }),
+      schema: replyRequest().meta({ id: 'Reply' }),
       example: { text: 'It is on its way.' },
     },
     response: { schema: z.object({ _id: z.string().describe('Of the message') }), example: { _id: MESSAGE } },

@@ -5,6 +5,7 @@ import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { type MessageRecord, REPLY_SOURCE, type Send } from '../../message/message-record.ts'
+import { objectIn } from '../../message/object-content.ts'
 import { isSettled } from '../../message/send-state.ts'
 import { isPersonal, mediaOf, sentAt } from '../../message/spoken-text.ts'
 import type { ThreadName } from '../../message/thread-record.ts'
@@ -127,9 +128,9 @@ function entriesOf(spoken: Spoken): object[] {
 }
 
 function fromPerson(spoken: Spoken, message: WebhookMessage | undefined): object[] {
-  const { _id, receivedAt: at, transcript, state, reason } = spoken
+  const { _id, receivedAt: at, source, transcript, state, reason } = spoken
   const text = message?.input || undefined
-  const media = message && mediaOf(message)
+  const media = message && mediaOf(message, source)
   if (text === undefined && media === undefined && transcript === undefined && spoken.inbound !== true)
     return []
   const said = defined({ text: text && shown(text), transcript, media, reason })
@@ -161,10 +162,11 @@ function toPerson(spoken: Spoken, message: WebhookMessage | undefined, send: Sen
 
 function contentOf({ content }: Send, message: WebhookMessage | undefined): object {
   if (content.kind === 'text') return { text: shown(content.text) }
-  if (content.kind === 'whatsapp')
-    return {
-      whatsapp: message?.answer.functions?.[content.position]?.args?.whatsapp ?? { type: content.type },
-    }
+  const object = objectIn(content)
+  if (object !== undefined) {
+    const { provider, type, position } = object
+    return { [provider]: message?.answer.functions?.[position]?.args?.[provider] ?? { type } }
+  }
   if (content.kind !== 'template') return {}
   const { template, language, variables } = content
   return { template, language, variables }

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Idempotency } from '@parley/shared/idempotency'
 import type { Caller } from '@parley/shared/internal-token'
-import { jsonObject } from '@parley/shared/json-object'
+import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
 import {
   derivedMessageId,
@@ -10,6 +10,9 @@ import {
 } from '@parley/shared/messaging/message-publication'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { Problem } from '@parley/shared/problem'
+import type { ObjectRules } from '@parley/shared/providers/outbound'
+import type { Provider } from '@parley/shared/providers/provider'
+import { allProviders, providerNamed } from '@parley/shared/providers/registry'
 import type { Request } from 'express'
 import { z } from 'zod'
 import type { Channels } from '../../channels/channels.ts'
@@ -22,41 +25,29 @@ const MAX_VARIABLES = 50
 const MAX_OBJECT_BYTES = 64 * 1024
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
-/** What the Cloud API sends; each has an object (contacts a list) under its own name. */
-const WHATSAPP_TYPES = [
-  'text',
-  'image',
-  'document',
-  'video',
-  'audio',
-  'sticker',
-  'location',
-  'contacts',
-  'interactive',
-  'template',
-  'reaction',
-] as const
-
-const whatsappObject = jsonObject.check((context) => {
-  const object = context.value
-  const refuse = (path: string[], message: string) => {
-    context.issues.push({ code: 'custom', input: object, path, message })
-  }
-  const type = WHATSAPP_TYPES.find((one) => one === object.type)
-  if (type === undefined) return refuse(['type'], `is one of ${WHATSAPP_TYPES.join(', ')}`)
-  for (const key of Object.keys(object))
-    if (!['type', 'context', type].includes(key))
-      refuse([key], 'does not belong to a message object of that type')
-  const content = object[type]
-  const fits = type === 'contacts' ? Array.isArray(content) : jsonObject.safeParse(content).success
-  if (!fits) refuse([type], type === 'contacts' ? 'expected a list' : 'expected an object')
-  if (Buffer.byteLength(JSON.stringify(object)) > MAX_OBJECT_BYTES) refuse([], 'is larger than 64 KiB')
-})
+/** An object of a provider's own. */
+const objectOf = ({ types, faultsOf }: ObjectRules) =>
+  jsonObject.check((context) => {
+    const object = context.value
+    const refuse = (path: string[], message: string) => {
+      context.issues.push({ code: 'custom', input: object, path, message })
+    }
+    if (!types.includes(String(object.type))) return refuse(['type'], `is one of ${types.join(', ')}`)
+    for (const { path, message } of faultsOf(object)) refuse(path, message)
+    if (Buffer.byteLength(JSON.stringify(object)) > MAX_OBJECT_BYTES) refuse([], 'is larger than 64 KiB')
+  })
 
 const text = z.string().min(1).max(MAX_TEXT)
 
-/** What a person of the team replies: one of the three. */
-export const replyRequest = z.union([
+/** What a person of the team replies: a text, a template, or an object of a provider's own. */
+export const replyRequest = () => z.union([...ownForms, ...allProviders().flatMap(objectReply)])
+
+type OwnForm = { text: string } & { template: string; language: string; variables?: string[] }
+
+/** A valid one, of any form. */
+export type Reply = Partial<OwnForm> | Record<string, JsonObject>
+
+const ownForms = [
   z.strictObject({ text }).meta({ id: 'ReplyText' }),
   z
     .strictObject({
@@ -65,14 +56,13 @@ export const replyRequest = z.union([
       language: z.string().min(1).max(MAX_NAME),
     })
     .meta({ id: 'ReplyTemplate' }),
-  z
-    .strictObject({
-      whatsapp: whatsappObject.describe(
-        "A message object of WhatsApp's Cloud API, without recipient: images, documents, buttons, lists, …",
-      ),
-    })
-    .meta({ id: 'ReplyWhatsapp' }),
-])
+] as const
+
+function objectReply({ name, outbound: { objects } }: Provider) {
+  if (objects === undefined) return []
+  const id = `Reply${name.charAt(0).toUpperCase()}${name.slice(1)}`
+  return z.strictObject({ [name]: objectOf(objects).describe(objects.description) }).meta({ id })
+}
 
 interface ReplyOptions {
   publisher: Pick<Publisher, 'publish'>
@@ -96,14 +86,15 @@ export async function publishReply(
     req: Request
     caller: Caller
     thread: ThreadRecord
-    reply: z.output<typeof replyRequest>
+    reply: Reply
   },
 ): Promise<{ _id: string; replayed: boolean }> {
   const { publisher, idempotency, channels } = options
   const { workspace, channel, extId } = thread
   const key = keyOf(req)
   const found = await channels.find(workspace, channel)
-  if ('whatsapp' in reply && found?.callback !== 'whatsapp') throw notWhatsapp()
+  const provider = objectProvider(reply)
+  if (provider !== undefined && found?.callback !== provider.name) throw notThrough(provider)
   const message: WebhookMessage = {
     extId: channel,
     user: { ...thread.user },
@@ -134,10 +125,18 @@ export async function publishReply(
   return { _id, replayed: false }
 }
 
-function contentOf(reply: z.output<typeof replyRequest>): WebhookMessage['answer'] {
-  if ('text' in reply) return { message: reply.text }
-  if ('whatsapp' in reply) return { functions: [{ name: 'whatsapp', args: { whatsapp: reply.whatsapp } }] }
-  const { template, language, variables = [] } = reply
+/** The provider whose object a reply is. */
+function objectProvider(reply: Reply): Provider | undefined {
+  return Object.keys(reply)
+    .map(providerNamed)
+    .find((provider) => provider !== undefined)
+}
+
+function contentOf(reply: Reply): WebhookMessage['answer'] {
+  const name = objectProvider(reply)?.name
+  if (name !== undefined) return { functions: [{ name, args: reply }] }
+  const { text, template, language, variables = [] } = reply as Partial<OwnForm>
+  if (text !== undefined) return { message: text }
   return { functions: [{ args: { template, language, variables } }] }
 }
 
@@ -148,7 +147,8 @@ function keyOf(req: Request): string | undefined {
   throw invalid('/Idempotency-Key', 'invalid_header', 'expected 1 to 255 visible ASCII characters')
 }
 
-const notWhatsapp = () => invalid('/whatsapp', 'not_whatsapp', 'the channel does not send through WhatsApp')
+const notThrough = ({ name, description: { label } }: Provider): Problem =>
+  invalid(`/${name}`, `not_${name}`, `the channel does not send through ${label}`)
 
 function invalid(path: string, code: string, message: string): Problem {
   return new Problem('validation_failed', { errors: [{ path, code, message }] })

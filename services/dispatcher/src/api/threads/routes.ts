@@ -23,7 +23,7 @@ import { conversationQuery, readConversation } from './conversation.ts'
 import { type ErasableTasks, type Eraser, erasableTasks } from './erasers.ts'
 import { requireThread, type ThreadStore, visibleThreads } from './find-thread.ts'
 import { channelQuery, findThreads, threadQuery } from './list-threads.ts'
-import { publishReply, replyRequest } from './reply.ts'
+import { publishReply, type Reply, replyRequest } from './reply.ts'
 import { readThread, threadViews } from './view.ts'
 
 const BATCH = 200
@@ -62,6 +62,7 @@ export function threadRoutes(options: ThreadRoutes): Router {
       res.json({ data: await threadViews(channels, page), next })
     })
     .all(methodNotAllowed('GET'))
+  const replySchema = replyRequest()
   router
     .route('/:id')
     .get(async (req, res) => {
@@ -100,7 +101,7 @@ export function threadRoutes(options: ThreadRoutes): Router {
     .post(body, async (req, res) => {
       const { channel } = readQuery(channelQuery, req)
       const thread = await requireThread(options, res, { id: req.params.id, channel, access: 'write' })
-      const reply = parse(replyRequest, req.body)
+      const reply = parse(replySchema, req.body) as Reply
       const { _id, replayed } = await publishReply(options, { req, caller: callerOf(res), thread, reply })
       if (replayed) res.set('idempotent-replayed', 'true')
       res.json({ _id })

@@ -1,11 +1,11 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { InternalClient } from '@parley/shared/internal-client'
 import type { Caller } from '@parley/shared/internal-token'
+import { providerNamed } from '@parley/shared/providers/registry'
 import { z } from 'zod'
 import type { Channel, Channels } from '../../channels/channels.ts'
 import { publicId, type ThreadRecord } from '../../message/thread-record.ts'
 import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
-import { SERVICE_WINDOW_MS } from '../../thread-log/service-window.ts'
 import { readableTask } from '../assistant/require-assistant.ts'
 
 /** A thread as the API shows it. Free text goes out until `serviceWindowEndsAt`, where that is known. */
@@ -62,6 +62,7 @@ function windowEnd(
   { lastInboundAt }: ThreadRecord,
   channel: Pick<Channel, 'callback'> | undefined,
 ): Date | null {
-  if (lastInboundAt === undefined || channel?.callback !== 'whatsapp') return null
-  return new Date(lastInboundAt.getTime() + SERVICE_WINDOW_MS)
+  const windowMs = providerNamed(channel?.callback)?.outbound.serviceWindowMs
+  if (lastInboundAt === undefined || windowMs === undefined) return null
+  return new Date(lastInboundAt.getTime() + windowMs)
 }

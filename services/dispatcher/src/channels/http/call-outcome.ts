@@ -1,3 +1,4 @@
+import { type SendOutcome, outcomeOfStatus as statusOutcome } from '@parley/shared/providers/http'
 import type { Outcome } from '../../message/outcome.ts'
 import { CallError, type HttpResponse } from './http-client.ts'
 
@@ -10,6 +11,23 @@ export function retryAfterOf(
   if (typeof header !== 'string') return {}
   const seconds = /^\d{1,9}$/.test(header) ? Number(header) : (Date.parse(header) - now) / 1000
   return Number.isFinite(seconds) && seconds >= 0 ? { retryAfterSeconds: seconds } : {}
+}
+
+/** What an endpoint's status means: 2xx took it; 408, 425, 429 and 5xx may work later; the rest will not. */
+export function outcomeOfStatus(answer: Pick<HttpResponse, 'status' | 'headers'>): Outcome {
+  return withRetryAfter(statusOutcome(answer), answer)
+}
+
+/** The outcome, with the time that the other side asks for where the outcome has none of its own. */
+export function withRetryAfter(outcome: SendOutcome, answer: Pick<HttpResponse, 'headers'>): Outcome {
+  return outcome.kind === 'retryable' ? { ...retryAfterOf(answer), ...outcome } : outcome
+}
+
+/** What a call that failed means where only the status counts: it is known also when the answer was too large. */
+export function outcomeOfCall(error: unknown): Outcome {
+  if (error instanceof CallError && error.status !== undefined)
+    return outcomeOfStatus({ status: error.status, headers: {} })
+  return outcomeOfFailure(error)
 }
 
 /** What a call that brought no answer means for what it was to do. */

@@ -10,35 +10,28 @@ const SHORTEST_SECRET = 6
 /** A longer answer is shown as it is: what says an error is short. */
 const LONGEST_ERROR = 64 * 1024
 
-/** As Meta writes errors. */
-const metaError = z.object({
-  error: z.object({
-    message: z.string(),
-    error_data: z.object({ details: z.string() }).optional().catch(undefined),
-  }),
-})
+/** As many APIs write errors. */
+const commonError = z.object({ error: z.object({ message: z.string() }) })
 
 /**
  * The outcome of a call that failed, with what the other side said of it: 500 bytes at most, without anything that the
- * call itself carried in headers, parameters and body.
+ * call itself carried in headers, parameters and body. `said` is what it said, where that is known.
  */
 export function withErrorText<O extends Outcome>(
   outcome: O,
   { body }: Pick<HttpResponse, 'body'>,
-  call: Pick<Call, 'url' | 'headers' | 'body'>,
+  call: Pick<Call, 'url' | 'headers' | 'body'> & { said?: string | undefined },
 ): O {
   if (outcome.kind === 'accepted') return outcome
   const prompt = textsIn(jsonOrUndefined(call.body ?? ''))
-  const error = presentable(textOf(body), { key: secretsOf(call), prompt })
+  const error = presentable(call.said ?? textOf(body), { key: secretsOf(call), prompt })
   return error === '' ? outcome : { ...outcome, error }
 }
 
 function textOf(body: string): string {
   if (body.length > LONGEST_ERROR) return body
-  const known = metaError.safeParse(jsonOrUndefined(body))
-  if (!known.success) return body
-  const { message, error_data } = known.data.error
-  return [message, error_data?.details ?? ''].filter((text) => text !== '').join(': ')
+  const known = commonError.safeParse(jsonOrUndefined(body))
+  return known.success ? known.data.error.message : body
 }
 
 function secretsOf({ url, headers }: Pick<Call, 'url' | 'headers'>): string[] {

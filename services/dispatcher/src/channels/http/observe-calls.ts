@@ -2,8 +2,8 @@ import { currentTrace, type Span, type Tracing } from '@parley/shared/tracing'
 import type { Metrics } from '../../metrics/metrics.ts'
 import { type Call, CallError, type HttpClient } from './http-client.ts'
 
-/** What a call is for. */
-export type CallKind = 'handler' | 'function' | 'whatsapp' | 'rpc' | 'media' | 'typing'
+/** What a call is for: `handler`, `function`, `media`, `typing`, or the name of the provider that sends. */
+export type CallKind = string
 
 /** The same client, each of whose calls is a duration in the metrics and a span of the trace that it belongs to. */
 export function observeCalls(

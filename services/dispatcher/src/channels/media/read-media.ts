@@ -4,9 +4,9 @@ import { Problem } from '@parley/shared/problem'
 import type { MessageRecord } from '../../message/message-record.ts'
 import type { Channels } from '../channels.ts'
 import type { HttpClient } from '../http/http-client.ts'
+import { fetchMedia } from './fetch-media.ts'
 import { findAudio, findMedia, type MediaPlace } from './find-media.ts'
 import { audioFromText, type MediaBytes } from './media-bytes.ts'
-import { fetchMedia } from './meta-media.ts'
 
 const WEBHOOK_TIMEOUT_MS = 10_000
 const MAX_BYTES = 16 * 1024 * 1024
@@ -27,7 +27,7 @@ export type Fetching = (fetch: (signal?: AbortSignal) => Promise<MediaBytes>) =>
 
 const atOnce: Fetching = (fetch) => fetch()
 
-/** Media as they are: bytes, or what the message says in Meta's own form. */
+/** Media as they are: bytes, or what the message says in its provider's own form. */
 type Media = (MediaBytes & { kind: 'bytes'; fileName?: string }) | { kind: 'content'; json: object }
 
 /**
@@ -62,7 +62,7 @@ export async function readAudio(
 
 async function bytesAt(
   place: Exclude<MediaPlace, { kind: 'content' }>,
-  { _id, workspace, channel: extId }: MediaRecord,
+  { _id, workspace, channel: extId, source }: MediaRecord,
   { channels, webhook, http, fetching }: MediaSources & { fetching: Fetching },
 ): Promise<MediaBytes> {
   switch (place.kind) {
@@ -78,8 +78,9 @@ async function bytesAt(
     case 'media': {
       const channel = await channels.find(workspace, extId)
       if (channel === undefined) throw new Problem('not_found', { detail: 'The channel is gone.' })
-      const media = { http, channel, mediaId: place.mediaId, maxBytes: MAX_BYTES }
-      return fetching((signal) => fetchMedia({ ...media, ...defined({ signal }) }))
+      const media = { source, mediaId: place.mediaId }
+      const options = { http, channel, media, maxBytes: MAX_BYTES }
+      return fetching((signal) => fetchMedia({ ...options, ...defined({ signal }) }))
     }
   }
 }

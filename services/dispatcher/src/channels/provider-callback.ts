@@ -1,0 +1,127 @@
+import { sendSettings } from '@parley/shared/providers/complete-settings'
+import type { ProviderRequest } from '@parley/shared/providers/http'
+import type { ProviderContent, ProviderSend } from '@parley/shared/providers/outbound'
+import type { Provider, Settings } from '@parley/shared/providers/provider'
+import { providerNamed } from '@parley/shared/providers/registry'
+import { objectIn } from '../message/object-content.ts'
+import type { Outcome } from '../message/outcome.ts'
+import { type Callback, DELIVERY_MS, type Delivery } from './callback.ts'
+import type { Channel } from './channels.ts'
+import { outcomeOfFailure, withRetryAfter } from './http/call-outcome.ts'
+import { withErrorText } from './http/error-text.ts'
+import { CallError, type HttpClient, type HttpResponse } from './http/http-client.ts'
+import type { Signer } from './signing.ts'
+
+const MAX_RESPONSE_BYTES = 64 * 1024
+
+/** Sends through a provider: it says what to request and what a response means, and this performs it. */
+export function createProviderCallback(
+  provider: Provider,
+  { http, signer }: { http: Pick<HttpClient, 'send'>; signer: Signer },
+): Callback {
+  const {
+    outbound,
+    addresses,
+    description: { label },
+  } = provider
+  return {
+    reports: outbound.reports,
+    maxText: outbound.maxText,
+    serviceWindow:
+      outbound.serviceWindowMs === undefined ? undefined : { ms: outbound.serviceWindowMs, label },
+    rateKeys({ workspace, config }, message) {
+      const number = outbound.rateKeyOf?.(textsIn(config))
+      const address = addresses.find(message.user)
+      if (number === undefined || address === undefined) return undefined
+      return { number: `${workspace}:${number}`, person: address.value }
+    },
+    urlOf({ config }) {
+      const found = sendSettings(provider, config)
+      return 'settings' in found ? outbound.urlOf(found.settings) : undefined
+    },
+    async deliver(delivery) {
+      const { channel, message, id, mayLeave } = delivery
+      const content = contentOf(delivery)
+      if (content === undefined) return otherProviders(delivery)
+      const found = sendSettings(provider, channel.config)
+      if ('lacking' in found) return misconfigured(provider, found.lacking, channel)
+      const address = addresses.find(message.user)
+      if (address === undefined && addresses.missing !== undefined)
+        return { kind: 'permanent', code: 'no_address', fault: 'caller', reason: addresses.missing }
+      const send: ProviderSend = {
+        ...{ settings: found.settings, address, id, content },
+        message: {
+          id: delivery.messageId,
+          channel: { _id: channel._id, extId: message.extId },
+          user: message.user,
+          thread: message.thread,
+        },
+      }
+      try {
+        const call = {
+          ...signed(outbound.request(send), { delivery, signer }),
+          timeoutMs: DELIVERY_MS,
+          maxBytes: MAX_RESPONSE_BYTES,
+          mayLeave,
+        }
+        const answer = await http.send(call)
+        return withErrorText(outcomeIn(provider, answer), answer, {
+          ...call,
+          said: outbound.errorTextOf?.(answer),
+        })
+      } catch (error) {
+        const status = error instanceof CallError && outbound.isStatusEnough ? error.status : undefined
+        return status === undefined
+          ? outcomeOfFailure(error)
+          : outcomeIn(provider, { status, headers: {}, body: '' })
+      }
+    },
+  }
+}
+
+function outcomeIn({ outbound }: Provider, answer: HttpResponse): Outcome {
+  return withRetryAfter(outbound.outcomeOf(answer), answer)
+}
+
+/** The settings that are texts, whether or not the others are there. */
+const textsIn = (config: Channel['config']): Settings =>
+  Object.fromEntries(Object.entries(config).filter(([, value]) => typeof value === 'string')) as Settings
+
+/** Undefined for an object of another provider's. */
+function contentOf({ channel, content, message: { answer } }: Delivery): ProviderContent | undefined {
+  const object = objectIn(content)
+  if (object === undefined) return content as ProviderContent
+  if (object.provider !== channel.callback) return undefined
+  const value = answer.functions?.[object.position]?.args?.[object.provider]
+  return { kind: 'object', object: (value ?? {}) as Record<string, unknown> }
+}
+
+/** The request; what says so is signed by the channel's secret. */
+function signed(
+  { isSigned, ...request }: ProviderRequest,
+  { delivery: { channel, id }, signer }: { delivery: Delivery; signer: Signer },
+): Omit<ProviderRequest, 'isSigned'> {
+  if (!isSigned) return request
+  const headers = signer.headers({ channel, id, payload: request.body ?? '', at: new Date() })
+  return { ...request, headers: { ...headers, ...request.headers } }
+}
+
+function otherProviders({ content }: Delivery): Outcome {
+  const name = objectIn(content)?.provider ?? ''
+  const label = providerNamed(name)?.description.label ?? name
+  return {
+    kind: 'permanent',
+    code: `not_${name}`,
+    fault: 'caller',
+    reason: `The channel does not send through ${label}.`,
+  }
+}
+
+function misconfigured(
+  { description: { label } }: Provider,
+  lacking: string[],
+  { secretWithheld }: Channel,
+): Outcome {
+  const reason = secretWithheld ?? `The channel lacks what ${label} needs: ${lacking.join(', ')}.`
+  return { kind: 'permanent', code: 'channel_not_configured', fault: 'channel', reason }
+}

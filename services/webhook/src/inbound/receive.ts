@@ -1,0 +1,187 @@
+import { addressKey } from '@parley/shared/addresses'
+import type { ConfirmedIds } from '@parley/shared/idempotency'
+import { unstorable } from '@parley/shared/json-body'
+import type { Log } from '@parley/shared/log'
+import { MAX_ID_CHARACTERS } from '@parley/shared/message'
+import { messageStatus } from '@parley/shared/message-status'
+import {
+  derivedMessageId,
+  type MessagePublication,
+  messagePublication,
+  type Provenance,
+  statusPublication,
+  traceparentOf,
+} from '@parley/shared/messaging/message-publication'
+import type { Publisher } from '@parley/shared/messaging/publisher'
+import { Problem } from '@parley/shared/problem'
+import type { Update } from '@parley/shared/providers/inbound'
+import { isJsonObject } from '@parley/shared/providers/own'
+import type { Settings } from '@parley/shared/providers/provider'
+import type { SecretBox } from '@parley/shared/sealed-value'
+import type { Request, RequestHandler, Response } from 'express'
+import type { Counter } from 'prom-client'
+import type { BodyBudget } from '../body/body-budget.ts'
+import { parseBytes, readBody } from '../body/read-body.ts'
+import { receiveSettings } from '../channels.ts'
+import type { HookLog } from '../hooks/hook-notes.ts'
+import type { FindHook, Hook } from './find-hook.ts'
+import { isProven } from './proof.ts'
+
+const MAX_BYTES = 3 * 1024 * 1024
+const MAX_UPDATES = 1_000
+// A batch of that many, each with all that a provider may say.
+const MAX_MEMBERS = 40_000
+// Together with what Redis may take afterwards, the answer is there within 5 s of the body.
+const ACCEPT_MS = 3_700
+const MAX_NAMED = 20
+/** The error that is noted for updates that can't be read. */
+const SKIPPED = 'updates_skipped'
+
+interface ProviderIntake {
+  findHook: FindHook
+  notes: HookLog
+  publisher: Pick<Publisher, 'publish'>
+  confirmedIds: ConfirmedIds
+  box: Pick<SecretBox, 'open'>
+  budget: BodyBudget
+  bodyTimeoutMs: number
+  /** Counts what is left out, by `reason`. */
+  skipped: Pick<Counter<'reason'>, 'inc'>
+  log: Log
+}
+
+/**
+ * POST /api/hooks/{provider}/{slug}/{channelExtId}: a provider's own webhook. Each message and status of a payload that
+ * proves to be the provider's becomes one message; those that can't be read, whose ids are too long, or which are for
+ * another channel, are counted, named in the log and left out. 200 once the broker has confirmed all others.
+ */
+export function receive(intake: ProviderIntake): RequestHandler {
+  const { findHook, budget, bodyTimeoutMs, notes } = intake
+  return async (req, res) => {
+    // Before the body is read: what is for nobody takes no memory.
+    const hook = await findHook(req)
+    if (hook === undefined) throw new Problem('not_found')
+    const { channel } = hook
+    const address = addressKey(String(req.headers['x-forwarded-for']))
+    const sender = `${channel.workspace}/${channel._id} from ${address}`
+    const limits = { maxBytes: MAX_BYTES, timeoutMs: bodyTimeoutMs, inflate: false, budget, sender }
+    const bytes = await readBody(req, limits)
+    const deadline = performance.now() + ACCEPT_MS
+    const settings = receiveSettings(channel, hook.provider, intake.box)
+    requireProof({ req, bytes, hook, settings, notes })
+    notes.received(channel)
+    const { publications, skipped, foreign } = readUpdates({ intake, req, res, bytes, hook, settings })
+    const repeated = await publishNew(intake, publications, deadline)
+    res.json({ accepted: publications.length - repeated, repeated, skipped, foreign })
+  }
+}
+
+/** Throws `forbidden` unless the request is the provider's. */
+function requireProof(options: {
+  req: Request
+  bytes: Buffer
+  hook: Hook
+  settings: Settings
+  notes: HookLog
+}): void {
+  const { req, bytes, hook, settings, notes } = options
+  const { channel, provider } = hook
+  const proof = provider.inbound.proof(req.headers, settings)
+  if (isProven(proof, bytes)) return
+  notes.failed(channel, proof.expected === undefined ? proof.errors.notConfigured : proof.errors.wrong)
+  throw new Problem('forbidden', { detail: 'The signature is not one of this channel over this body.' })
+}
+
+const isStorable = (value: unknown): boolean => unstorable(value).length === 0
+
+function readUpdates(options: {
+  intake: ProviderIntake
+  req: Request
+  res: Response
+  bytes: Buffer
+  hook: Hook
+  settings: Settings
+}): { publications: MessagePublication[]; skipped: number; foreign: number } {
+  const { intake, req, res, bytes, hook, settings } = options
+  const { channel, provider } = hook
+  const payload = parseBytes(bytes, { maxMembers: MAX_MEMBERS })
+  if (!isJsonObject(payload)) throw new Problem('validation_failed', { detail: 'Expected an object.' })
+  const updates = provider.inbound.updates(payload, { settings, isStorable })
+  if (updates.filter(({ kind }) => kind !== 'unknown').length > MAX_UPDATES)
+    throw new Problem('body_too_large', { detail: `At most ${MAX_UPDATES} messages and statuses are taken.` })
+  const provenance = {
+    workspace: channel.workspace,
+    source: provider.inbound.source,
+    channelId: channel._id,
+    requestId: String(res.locals.requestId),
+    traceparent: traceparentOf(req.headers),
+  }
+  const publications: MessagePublication[] = []
+  const skipped: string[] = []
+  const foreign: string[] = []
+  for (const update of updates) {
+    const read = publicationOf(update, { extId: channel.extId, provenance })
+    if (typeof read !== 'string') publications.push(read)
+    else {
+      intake.skipped.inc({ reason: read })
+      ;(read === 'foreign' ? foreign : skipped).push(update.path)
+    }
+  }
+  const report = (paths: string[], code: string, text: string) => {
+    if (paths.length === 0) return
+    intake.notes.failed(channel, code)
+    const { workspace, requestId } = provenance
+    const named = { paths: paths.slice(0, MAX_NAMED), count: paths.length }
+    intake.log.warn({ workspace, channel: channel._id, requestId, ...named }, text)
+  }
+  report(skipped, SKIPPED, 'updates skipped')
+  report(foreign, provider.inbound.foreign, 'updates for another channel left out')
+  return { publications, skipped: skipped.length, foreign: foreign.length }
+}
+
+/** Publishes what was not confirmed before, in order; returns how many were. What failed may come again. */
+async function publishNew(
+  { publisher, confirmedIds }: ProviderIntake,
+  publications: MessagePublication[],
+  deadline: number,
+): Promise<number> {
+  const byId = new Map(publications.map((one) => [one.messageId, one]))
+  const before = await confirmedIds.among([...byId.keys()])
+  for (const id of before) byId.delete(id)
+  const pending = [...byId.values()]
+  const results = await Promise.allSettled(pending.map((one) => publisher.publish(one, deadline)))
+  const confirmed = pending.filter((_one, at) => results[at]?.status === 'fulfilled')
+  await confirmedIds.add(confirmed.map(({ messageId }) => messageId))
+  const failure = results.find((result) => result.status === 'rejected')
+  if (failure !== undefined) throw failure.reason
+  return publications.length - pending.length
+}
+
+/** Why an update is left out: it is for another channel, can't be read or stored, or one of its ids has more than 1,024 characters. */
+type SkipReason = 'foreign' | 'malformed' | 'id_too_long'
+
+/** An update as it is published, or why it is not. */
+export function publicationOf(
+  update: Update,
+  { extId, provenance }: { extId: string; provenance: Provenance },
+): MessagePublication | SkipReason {
+  if (update.fate !== 'accepted') return update.fate
+  if (!isStorable(update.raw)) return 'malformed'
+  const { source, workspace } = provenance
+  const origin = { source, workspace, channel: extId }
+  if (update.kind === 'status') {
+    const { data: status } = messageStatus.safeParse({ workspace, channel: extId, ...update.status })
+    if (status === undefined) return 'malformed'
+    if (areTooLong(status.providerId, status.opaque, status.recipient)) return 'id_too_long'
+    const messageId = derivedMessageId({ ...origin, id: status.providerId, status: status.status })
+    return statusPublication({ messageId, status, provenance })
+  }
+  const { id } = update
+  const message = { extId, ...update.message }
+  if (areTooLong(id, message.thread.extId)) return 'id_too_long'
+  const body = Buffer.from(JSON.stringify(message))
+  return messagePublication({ messageId: derivedMessageId({ ...origin, id }), message, body, provenance })
+}
+
+const areTooLong = (...ids: (string | null | undefined)[]): boolean =>
+  ids.some((id) => (id?.length ?? 0) > MAX_ID_CHARACTERS)

@@ -1,0 +1,47 @@
+/** A request to a provider, which whoever makes it bounds in time and size. */
+export interface ProviderRequest {
+  method: 'GET' | 'POST'
+  url: string
+  headers: Record<string, string>
+  body?: string
+  /** The body is signed by the channel's secret, as Standard Webhooks has it. */
+  isSigned?: true
+}
+
+/** What a provider responded with. */
+export interface ProviderResponse {
+  status: number
+  headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Empty where only the status is known. */
+  body: string
+}
+
+/** What came of a send, as far as a response says it. */
+export type SendOutcome =
+  /** The provider took it; `delivered` when that is all there is to wait for. */
+  | { kind: 'accepted'; providerId?: string; delivered: boolean }
+  /** Not now; `retryAfterSeconds` where it is not the response's `Retry-After`, `isTooFast` where the number's rate was it. */
+  | (Failure & { kind: 'retryable'; retryAfterSeconds?: number; isTooFast?: true })
+  | (Failure & { kind: 'permanent' })
+  /** It may have happened. */
+  | (Failure & { kind: 'uncertain' })
+
+interface Failure {
+  code: string
+  fault: 'caller' | 'channel' | 'provider'
+  reason: string
+}
+
+const RETRYABLE_STATUSES = new Set([408, 425, 429])
+
+/** What an endpoint's status means by itself: 2xx took it; 408, 425, 429 and 5xx may work later; the rest will not. */
+export function outcomeOfStatus({ status }: Pick<ProviderResponse, 'status'>): SendOutcome {
+  if (status >= 200 && status < 300) return { kind: 'accepted', delivered: true }
+  const failure = {
+    code: `http_${status}`,
+    fault: 'channel',
+    reason: `The endpoint answered ${status}.`,
+  } as const
+  if (status >= 500 || RETRYABLE_STATUSES.has(status)) return { kind: 'retryable', ...failure }
+  return { kind: 'permanent', ...failure }
+}

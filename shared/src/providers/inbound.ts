@@ -1,0 +1,118 @@
+import type { JsonObject } from '../json-object.ts'
+import type { WebhookMessage } from '../message.ts'
+import type { MessageStatus } from '../message-status.ts'
+import type { Address } from './address.ts'
+import type { Settings } from './provider.ts'
+
+/** What comes from a provider: its requests to a channel's webhook, and what is read of the messages in them later. */
+export interface Inbound {
+  /** Whom messages come from, as it is stored with each. */
+  source: string
+  /** Whether a GET to the address is the provider's; undefined where it makes none. */
+  handshake?(query: Readonly<Record<string, unknown>>, settings: Settings): Handshake
+  /** What shows that a request is the provider's. */
+  proof(headers: Readonly<Record<string, string | string[] | undefined>>, settings: Settings): Proof
+  /** What a payload has, in order. It never throws, whatever the payload is. */
+  updates(payload: Readonly<Record<string, unknown>>, reading: Reading): Update[]
+  /** What people are told of an error that is noted, by its code. */
+  errors: Readonly<Record<string, string>>
+  /** The error that is noted where something came that is for another channel. */
+  foreign: string
+  /** What a stored message of the provider's says. */
+  contentOf(message: Readonly<Record<string, unknown>>): ReceivedContent
+  documentation: InboundDocumentation
+}
+
+/** Two secrets that have to be one. The errors are noted where they are not, and where the channel has none. */
+interface Secrets {
+  given: string | undefined
+  expected: string | undefined
+  errors: { wrong: string; notConfigured: string }
+}
+
+/** What is sent back to a provider that asks whether the address is the channel's; no response where it asks for nothing. */
+export interface Handshake extends Secrets {
+  response: string | undefined
+}
+
+/** A text that only the provider knows, or a code that it made of the raw body with one. */
+export type Proof =
+  | ({ kind: 'text' } & Secrets)
+  | ({ kind: 'hmac'; hash: 'sha1' | 'sha256'; encoding: 'hex' | 'base64' } & Secrets)
+
+export interface Reading {
+  settings: Settings
+  /** Whether the store can have a value as it is. */
+  isStorable(value: unknown): boolean
+}
+
+/** One thing in a payload. */
+export type Update = {
+  /** Where it stands in the payload, as a JSON Pointer. */
+  path: string
+  raw: unknown
+} & UpdateFate
+
+/** What it is, and what becomes of it. */
+export type UpdateFate =
+  | { kind: 'message'; fate: 'accepted'; id: string; address: Address | undefined; message: PersonMessage }
+  | { kind: 'status'; fate: 'accepted'; status: ReportedStatus }
+  /** It is for another channel. */
+  | { kind: 'message' | 'status'; fate: 'foreign' }
+  /** It can't be read; what is `unknown` is a part of the payload that should have contained updates. */
+  | { kind: 'message' | 'status' | 'unknown'; fate: 'malformed' }
+
+/** What a person wrote, in any form, as it is stored. */
+export type PersonMessage = Pick<WebhookMessage, 'user' | 'thread' | 'answer' | 'input'> & JsonObject
+
+/** What the provider reports of one send; undefined is not there. */
+export type ReportedStatus = Partial<Omit<MessageStatus, 'workspace' | 'channel'>>
+
+export const MEDIA_TYPES = ['audio', 'image', 'video', 'document', 'sticker'] as const
+export type MediaType = (typeof MEDIA_TYPES)[number]
+
+/** What a message has beside what its person wrote. */
+export interface ReceivedContent {
+  /** What it is in the provider's words; undefined for a text alone. */
+  type?: string
+  media?: ReceivedMedia
+  /** What a model reads of it beside what the person wrote, without limit of length; empty where there is nothing. */
+  text: string
+  /** It was written to a group, where an answer would go to its writer alone. */
+  isOfGroup?: true
+}
+
+/** Media that the provider has the bytes of, or what has no bytes and is in the message itself. */
+export type ReceivedMedia =
+  | { kind: 'media'; type: MediaType; mediaId: string; fileName?: string }
+  | { kind: 'content'; type: string; content: unknown }
+
+/** What the API's description says of a provider's webhook. */
+export interface InboundDocumentation {
+  /** What its operations and schemas are named by. */
+  name: string
+  /** The field of a message with all that the provider sent. */
+  original: { field: string; description: string }
+  handshake?: {
+    id: string
+    summary: string
+    query: readonly DocumentedParameter[]
+    response: string
+    example: string
+  }
+  receive: {
+    summary: string
+    description: string
+    /** Of the proof. */
+    header: DocumentedParameter
+    /** JSON Schema: what the body is, and the members of it that are known. */
+    payload: { description: string; properties: Readonly<Record<string, unknown>> }
+    example: Readonly<Record<string, unknown>>
+  }
+}
+
+interface DocumentedParameter {
+  name: string
+  description: string
+  example: string
+}

@@ -1,0 +1,96 @@
+import type { Address } from './address.ts'
+import type { ProviderRequest, ProviderResponse, SendOutcome } from './http.ts'
+import type { Settings } from './provider.ts'
+
+/** What goes to a provider: requests as data, which whoever performs them brings the responses to. */
+export interface Outbound {
+  /** Whether the provider reports later what became of a send. */
+  reports: boolean
+  /** Whether a response's status is all that counts: then it may be larger than what is read of it. */
+  isStatusEnough?: true
+  /** The longest text that one send may have, in UTF-16 code units; longer ones are several sends. */
+  maxText?: number
+  /** How long after a person's last message free text is taken, in milliseconds; at any time where it is undefined. */
+  serviceWindowMs?: number
+  /** What a model is told of how to write. */
+  markup: string
+  /** Objects of the provider's own that a reply may carry; undefined where there are none. */
+  objects?: ObjectRules
+  /** The URL that a channel's sends go to; undefined where it has none. */
+  urlOf(settings: Settings): string | undefined
+  /** What a send counts against, where the provider allows only so many. */
+  rateKeyOf?(settings: Settings): string | undefined
+  /** The request that makes one send, of settings that are complete. */
+  request(send: ProviderSend): ProviderRequest
+  /** What the response to it means. It never throws, whatever the response is. */
+  outcomeOf(response: ProviderResponse): SendOutcome
+  /** What a response says of an error, for people; undefined where it is not the provider's form. */
+  errorTextOf?(response: ProviderResponse): string | undefined
+  typing?: Typing
+  media?: MediaRequests
+  /** What can be looked up of a channel at the provider, each a check of its own. */
+  account?(settings: Settings, asked: { template?: string; language?: string }): AccountCheck[]
+}
+
+/** One send to one person. */
+export interface ProviderSend {
+  settings: Settings
+  /** Undefined where the provider writes to whomever a message is for. */
+  address: Address | undefined
+  /** The send's id, the same on every attempt: what a status names it by, where the provider gives it back. */
+  id: string
+  content: ProviderContent
+  /** What the message is of. */
+  message: {
+    id: string
+    channel: { _id: number; extId: string }
+    user: Readonly<Record<string, unknown>>
+    thread: Readonly<Record<string, unknown>>
+  }
+}
+
+export type ProviderContent =
+  | { kind: 'text'; text: string }
+  | { kind: 'template'; template: string; language: string; variables: readonly string[] }
+  | { kind: 'object'; object: Readonly<Record<string, unknown>> }
+
+export interface ObjectRules {
+  types: readonly string[]
+  /** Those that are taken at any time. */
+  templates: readonly string[]
+  /** What is wrong with an object of a known type, by the path of each fault. */
+  faultsOf(object: Readonly<Record<string, unknown>>): { path: string[]; message: string }[]
+  description: string
+}
+
+export interface Typing {
+  /** How long it is shown. */
+  everyMs: number
+  /** The request that shows the person that somebody is typing; undefined where there is nobody to show it to. */
+  request(options: {
+    settings: Settings
+    message: Readonly<Record<string, unknown>>
+  }): ProviderRequest | undefined
+}
+
+/** Media are looked up first, then fetched from where they are. */
+export interface MediaRequests {
+  lookup(mediaId: string, settings: Settings): ProviderRequest
+  /** Where the response says that the media are. */
+  locate(response: ProviderResponse, settings: Settings): MediaLocation
+  /** Whether a response means that the provider no longer has them, where that is not 404. */
+  isGone?(response: ProviderResponse): boolean
+}
+
+export type MediaLocation =
+  | { kind: 'found'; request: ProviderRequest; contentType?: string }
+  /** It is not said where, or it is at a host that the channel's secrets are not for. */
+  | { kind: 'unknown' }
+  | { kind: 'foreign_host' }
+
+export interface AccountCheck {
+  name: string
+  /** What is asked; undefined where `read` knows without. */
+  request?: ProviderRequest
+  read(response: ProviderResponse): { result: 'ok' | 'bad' | 'unknown'; text: string }
+}

@@ -1,0 +1,79 @@
+import type { ProviderAddresses } from './address.ts'
+import type { Inbound } from './inbound.ts'
+import type { Outbound } from './outbound.ts'
+
+/**
+ * A messaging provider: all that is known of how it is set up, what comes from it and what goes to it. Everything here is
+ * pure, and performed by the services. No module of a provider imports Node's modules or zod: the console's bundle has
+ * them all.
+ */
+export interface Provider {
+  /** What a channel's `hook` and `callback` name it by, and its webhook's address. It is stored, so it stays. */
+  name: string
+  description: ProviderDescription
+  /** What it reads of a channel's `config`, in the order in which people are asked for it. */
+  settings: readonly Setting[]
+  addresses: ProviderAddresses
+  /** What comes from it; undefined where nothing does but what callers of the API post. */
+  inbound?: Inbound
+  outbound: Outbound
+}
+
+/** What the console, the list of hooks and the command line say of a provider. */
+export interface ProviderDescription {
+  /** What people call it, in a sentence: "through WhatsApp". */
+  label: string
+  /** What a channel of it is, in a list of choices. */
+  title: string
+  /** Who is meant by "at the provider"; the label where there is no other name. */
+  operator?: string
+  /** How it is connected; undefined where nothing comes from it. */
+  receiving?: Receiving
+}
+
+/** What is to be done at the provider, so that what people write comes here. */
+export interface Receiving {
+  /** For people who read one paragraph. `code` is a text to be copied as it is. */
+  instructions: readonly (string | { code: string })[]
+  /** Whether the provider confirms the address by a request of its own, which one can wait for. */
+  hasHandshake: boolean
+  /** The query of a GET to the address that is refused with 403, which shows that the address leads here. */
+  probe?: Readonly<Record<string, string>>
+  /** What to put where, given the address that the provider is to send to. */
+  steps(url: string): readonly SetupStep[]
+}
+
+/** What goes into one place: a text to paste, or what to subscribe to. */
+export interface SetupStep {
+  where: string
+  paste?: string
+  subscribe?: string[]
+}
+
+/** One setting of a channel's `config`. */
+export interface Setting {
+  /** Its key in `config`. */
+  key: string
+  label: string
+  kind: 'text' | 'url'
+  /** Where people find it, or what it is for. */
+  note: string
+  /** What does not work without it; people are asked only for what is needed to send or receive. */
+  neededTo: 'send' | 'receive' | 'check'
+  /** It may be left out, and then is `fallback`, or what it is for does not work. */
+  isOptional?: true
+  fallback?: string
+  /** It is sealed where it is stored, and shown to nobody who may not write the channel. */
+  isSecret?: true
+  /** The setting with the address that this secret is sent to; it goes to no other. */
+  sentTo?: string
+  /** Nobody is asked for it: whoever sets up a channel makes a random one. */
+  isGenerated?: true
+  /** What to know when it is replaced. */
+  replacing?: string
+  /** What does not work without it, as a sentence. */
+  missing?: string
+}
+
+/** The settings of one channel, as texts; what it does not have is undefined. */
+export type Settings = Readonly<Record<string, string | undefined>>

@@ -1,0 +1,37 @@
+import type { Provider } from './provider.ts'
+import { rpc } from './rpc/rpc.ts'
+import { whatsapp } from './whatsapp/whatsapp.ts'
+
+const registered = new Map<string, Provider>()
+
+registerProvider(rpc)
+registerProvider(whatsapp)
+
+/** Makes a provider known to the services of this process; the result takes it back. */
+export function registerProvider(provider: Provider): () => void {
+  registered.set(provider.name, provider)
+  return () => void registered.delete(provider.name)
+}
+
+/** The provider of this name, as a channel's `hook` and `callback` have it; undefined where there is none. */
+export const providerNamed = (name: unknown): Provider | undefined =>
+  typeof name === 'string' ? registered.get(name) : undefined
+
+/** The provider that a message came from; undefined for what a caller of the API posted, or somebody of the team. */
+export function providerOfSource(source: string): Provider | undefined {
+  return allProviders().find(({ inbound }) => inbound?.source === source)
+}
+
+/** What a channel is meant to be of where nothing says so: the first provider that messages come from. */
+export const usualProvider = (): Provider =>
+  allProviders().find(({ inbound }) => inbound !== undefined) ?? rpc
+
+/** Every provider, in the order of registration. */
+export const allProviders = (): Provider[] => [...registered.values()]
+
+/** Whether a setting of this name is a provider's secret. */
+export function isProviderSecret(key: string): boolean {
+  for (const { settings } of registered.values())
+    if (settings.some((setting) => setting.key === key && setting.isSecret === true)) return true
+  return false
+}

@@ -1,0 +1,19 @@
+import { type Address, type ProviderAddresses, phoneDigits } from '../address.ts'
+
+const SCHEME = /^whatsapp:/i
+/** A business-scoped user id of Meta's, or that of a portfolio: country, `ENT` for a portfolio's, and 1 to 128 letters and digits. */
+const USER_ID = /^[A-Z]{2}\.(?:ENT\.)?[A-Za-z\d]{1,128}$/
+
+/**
+ * A person is written to by phone number, or by an id that Meta gave, exactly as it came. A text with other characters is
+ * never a number: its digits would be somebody else's.
+ */
+export const addresses: ProviderAddresses = {
+  find({ phone: text }): Address | undefined {
+    const phone = phoneDigits(text?.replace(SCHEME, ''))
+    if (phone !== undefined) return { kind: 'phone', value: phone }
+    return typeof text === 'string' && USER_ID.test(text) ? { kind: 'whatsapp', value: text } : undefined
+  },
+  missing:
+    "The message's user.phone is neither a phone number nor an id that WhatsApp gave, so there is nobody to write to.",
+}

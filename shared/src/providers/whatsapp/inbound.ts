@@ -1,0 +1,46 @@
+import type { Inbound } from '../inbound.ts'
+import { own, textAt } from '../own.ts'
+import { contentOf } from './content.ts'
+import { documentation } from './documentation.ts'
+import { updatesIn } from './updates.ts'
+
+const SIGNATURE = /^sha256=([0-9a-f]{64})$/i
+const MAX_CHALLENGE = 1_024
+
+/** Meta's webhooks: a handshake with the verify token, and payloads that are signed with the app secret. */
+export const inbound: Inbound = {
+  source: 'meta',
+  handshake(query, { verifyToken: expected }) {
+    const challenge = own(query, 'hub.challenge')
+    const isAsked = own(query, 'hub.mode') === 'subscribe' && typeof challenge === 'string'
+    return {
+      given: textAt(query, 'hub.verify_token'),
+      expected,
+      errors: { wrong: 'verify_token_wrong', notConfigured: 'verify_token_not_configured' },
+      response: isAsked && challenge.length <= MAX_CHALLENGE ? challenge : undefined,
+    }
+  },
+  proof(headers, { appSecret: expected }) {
+    const header = headers['x-hub-signature-256']
+    return {
+      kind: 'hmac',
+      hash: 'sha256',
+      encoding: 'hex',
+      given: SIGNATURE.exec(typeof header === 'string' ? header : '')?.[1],
+      expected,
+      errors: { wrong: 'signature_wrong', notConfigured: 'app_secret_not_configured' },
+    }
+  },
+  updates: updatesIn,
+  errors: {
+    verify_token_wrong: "The verify token was not the channel's config.verifyToken.",
+    verify_token_not_configured: 'The provider asked, but the channel has no config.verifyToken.',
+    signature_wrong: "Something came that was not signed with the channel's config.appSecret.",
+    app_secret_not_configured: 'Something came, but the channel has no config.appSecret.',
+    foreign_number:
+      "Some messages were left out: they were written to another number than the channel's config.phoneNumberId.",
+  },
+  foreign: 'foreign_number',
+  contentOf: (message) => contentOf(own(message, 'meta')),
+  documentation,
+}

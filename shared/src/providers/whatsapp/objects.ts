@@ -1,0 +1,36 @@
+import type { ObjectRules } from '../outbound.ts'
+import { isJsonObject } from '../own.ts'
+
+/** What the Cloud API sends; each has an object (contacts a list) under its own name. */
+const TYPES = [
+  'text',
+  'image',
+  'document',
+  'video',
+  'audio',
+  'sticker',
+  'location',
+  'contacts',
+  'interactive',
+  'template',
+  'reaction',
+]
+
+/** Message objects of the Cloud API, as a reply may carry them. */
+export const objects: ObjectRules = {
+  types: TYPES,
+  templates: ['template'],
+  description:
+    "A message object of WhatsApp's Cloud API, without recipient: images, documents, buttons, lists, …",
+  faultsOf(object) {
+    const type = String(object.type)
+    const faults = Object.keys(object)
+      .filter((key) => !['type', 'context', type].includes(key))
+      .map((key) => ({ path: [key], message: 'does not belong to a message object of that type' }))
+    const isList = type === 'contacts'
+    const content = object[type]
+    if (isList ? !Array.isArray(content) : !isJsonObject(content))
+      faults.push({ path: [type], message: isList ? 'expected a list' : 'expected an object' })
+    return faults
+  },
+}
