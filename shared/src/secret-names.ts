@@ -1,4 +1,11 @@
-import { isSecretKey } from './secret-keys.ts'
+/** What callers see in the place of a secret that is not theirs to see. */
+export const MASK = '••••'
+
+/** The settled names: everything under these keys is secret, at whatever depth they and it are. */
+const SECRET_KEYS = new Set([
+  ...['accessToken', 'appSecret', 'verifyToken', 'signingSecrets', 'signingSecret', 'apiKey', 'credentials'],
+  ...['password', 'token', 'clientSecret', 'secret'],
+])
 
 /** What of a value is secret by the name it stands under: all of it, its texts and numbers, or its texts alone. */
 type NamedSecret = 'all' | 'scalars' | 'texts'
@@ -89,3 +96,6 @@ function wordsOf(key: string): string[] {
     .filter((word) => word !== '')
     .map((word) => word.toLowerCase())
 }
+
+/** Without dependencies, so that the console's bundle has it too. */
+export const isSecretKey = (key: string): boolean => SECRET_KEYS.has(key)

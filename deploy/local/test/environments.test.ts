@@ -11,8 +11,12 @@ import { config as webhook } from '@parley/webhook/config'
 import { z } from 'zod'
 import { renderEnvironmentPage } from '../../../docs/environment-page.ts'
 import { renderTimesPage } from '../../../docs/times-page.ts'
-import { addServerPasswords, composeEnvironment, environmentFile } from '../../docker/compose-environment.ts'
-import { readComposeFile } from '../../docker/compose-file.ts'
+import {
+  addServerPasswords,
+  composeEnvironment,
+  environmentFile,
+  readComposeFile,
+} from '../../docker/compose-environment.ts'
 import { CHECKOUT } from '../src/checkout.ts'
 import { planProcesses } from '../src/system/plan-processes.ts'
 import { makeSecrets } from '../src/system/secrets.ts'

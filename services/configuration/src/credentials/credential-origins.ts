@@ -1,7 +1,7 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import { WHATSAPP_API_URL } from '@parley/shared/provider-addresses'
 import { isSealed } from '@parley/shared/sealed-value'
-import { MASK } from '@parley/shared/secret-keys'
+import { MASK } from '@parley/shared/secret-names'
 import { type ResourceDefinition, valueAt } from '../resources/definition.ts'
 import type { SpecReader } from '../specs/spec-reader.ts'
 import type { Database } from '../store/database.ts'

@@ -2,7 +2,7 @@ import { CHANNEL_NUMBERS, type ChannelNumber } from '@parley/shared/channel-sett
 import { type JsonObject, jsonObject, safeInteger } from '@parley/shared/json-object'
 import { jsonSchemaOf } from '@parley/shared/openapi/operation'
 import type { FieldError } from '@parley/shared/problem'
-import { MASK } from '@parley/shared/secret-keys'
+import { MASK } from '@parley/shared/secret-names'
 import { bytesOfSecret, LEAST_SECRET_BYTES } from '@parley/shared/signing-secret'
 import { z } from 'zod'
 import {
