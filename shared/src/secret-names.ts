@@ -1,9 +1,14 @@
+import { isProviderSecret } from './providers/registry.ts'
+
 /** What callers see in the place of a secret that is not theirs to see. */
 export const MASK = '••••'
 
-/** The settled names: everything under these keys is secret, at whatever depth they and it are. */
+/**
+ * The settled names, beside those of the providers' secrets: everything under these keys is secret, at whatever depth they
+ * and it are.
+ */
 const SECRET_KEYS = new Set([
-  ...['accessToken', 'appSecret', 'verifyToken', 'signingSecrets', 'signingSecret', 'apiKey', 'credentials'],
+  ...['accessToken', 'signingSecrets', 'signingSecret', 'apiKey', 'credentials'],
   ...['password', 'token', 'clientSecret', 'secret'],
 ])
 
@@ -97,5 +102,5 @@ function wordsOf(key: string): string[] {
     .map((word) => word.toLowerCase())
 }
 
-/** Without dependencies, so that the console's bundle has it too. */
-export const isSecretKey = (key: string): boolean => SECRET_KEYS.has(key)
+/** Without dependencies but the providers, so that the console's bundle has it too. */
+export const isSecretKey = (key: string): boolean => SECRET_KEYS.has(key) || isProviderSecret(key)
