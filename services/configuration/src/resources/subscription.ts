@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { SENT } from '@parley/shared/documents/fields'
 import { EVENT_TYPES } from '@parley/shared/event-types'
 import type { Caller } from '@parley/shared/internal-token'
 import { type JsonObject, safeInteger } from '@parley/shared/json-object'
@@ -6,7 +7,9 @@ import type { FieldError } from '@parley/shared/problem'
 import { MASK } from '@parley/shared/secret-names'
 import { bytesOfSecret, LEAST_SECRET_BYTES } from '@parley/shared/signing-secret'
 import { z } from 'zod'
-import { optionalId, type ResourceDefinition, text, url } from './definition.ts'
+import type { ResourceDefinition } from './definition.ts'
+
+const { optionalId, text, url } = SENT
 
 const MAX_URL_CHARACTERS = 2_048
 const MAX_SECRET_CHARACTERS = 200

@@ -1,6 +1,7 @@
 import type { AGENT_TYPES } from '@parley/shared/agent-types'
+import { CREDENTIALS_CONFIG } from '@parley/shared/documents/assistant'
 import type { JsonObject } from '@parley/shared/json-object'
-import { type ActionCredentials, CREDENTIALS_CONFIG } from '../channels/functions/credentials.ts'
+import type { ActionCredentials } from '../channels/functions/credentials.ts'
 
 /** The built-in agents that work in turns of a model; each adds to the one before it. */
 export const TURN_AGENTS = [
