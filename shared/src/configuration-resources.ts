@@ -11,6 +11,13 @@ export const CONFIGURATION_RESOURCES = [
   'subscriptions',
 ] as const
 
+/** What the rules of roles are about: each `resource` that something is decided of. */
+export const RULED_RESOURCES: readonly string[] = [
+  ...['messages', 'threads'],
+  ...CONFIGURATION_RESOURCES,
+  ...['users', 'roles', 'tokens', 'workspaces', 'audit', 'usage'],
+]
+
 /** Further names of collections: `/rest/<alias>` is the same as `/rest/<name>`. */
 export const RESOURCE_ALIASES: Readonly<Record<string, (typeof CONFIGURATION_RESOURCES)[number]>> = {
   assistants: 'assistant',

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import express, { type RequestHandler } from 'express'
 import { isExactNumber } from './exact-number.ts'
 import { findJsonError } from './json-error.ts'
-import { pointerSegment } from './json-pointer.ts'
+import { pointerSegment } from './json-object.ts'
 import { parseExact, withItsKeys } from './parse-json.ts'
 import { type FieldError, Problem } from './problem.ts'
 

@@ -9,6 +9,3 @@ export const BASE_URLS: Record<ModelProvider, string | undefined> = {
   google: 'https://generativelanguage.googleapis.com/v1beta',
   'openai-compatible': undefined,
 }
-
-/** Where WhatsApp's Cloud API is for a channel that names no `apiUrl`. */
-export const WHATSAPP_API_URL = 'https://graph.facebook.com/v23.0'

@@ -1,5 +1,4 @@
-import { isSecretKey } from './secret-keys.ts'
-import { areHeaders, isCredentialsName, secretByName } from './secret-names.ts'
+import { areHeaders, isCredentialsName, isSecretKey, secretByName } from './secret-names.ts'
 import { isWholeUrl, looksLikeKey, type SecretPart, secretPartsOfUrl } from './secret-urls.ts'
 
 const MAX_SERVERS = 100

@@ -1,5 +1,4 @@
-import { MASK } from './secret-keys.ts'
-import { areHeaders, secretByName } from './secret-names.ts'
+import { areHeaders, MASK, secretByName } from './secret-names.ts'
 
 /** A part of a text that is secret: user information of a URL, or what follows its path. */
 export interface SecretPart {

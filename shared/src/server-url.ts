@@ -115,3 +115,10 @@ const checkedBy = (parse: (text: string) => unknown) =>
 export const amqpUrl = checkedBy(parseAmqpUrl)
 /** A key of the environment that says where Redis is. */
 export const redisUrl = checkedBy(parseRedisUrl)
+
+/** The URL or path without the slashes at its end. */
+export function withoutTrailingSlashes(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '/') end--
+  return text.slice(0, end)
+}

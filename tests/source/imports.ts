@@ -14,7 +14,7 @@ const DISPATCHER = [
   ['replica', 'thread-log'],
   ['store'],
   ['metrics', 'round-robin'],
-  ['message'],
+  ['message', 'times.ts'],
 ]
 /** They put a service together, so they import what they like. */
 const ROOT = ['app.ts', 'change-partitions.ts', 'config.ts', 'openapi.ts', 'server.ts']

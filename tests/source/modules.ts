@@ -29,7 +29,7 @@ const PACKAGES = new Map(
 )
 
 /** The files of a name like these that are in the working tree, whether committed or not. */
-function filesOfTree(name = /\.(ts|tsx|mjs|css)$/): string[] {
+export function filesOfTree(name = /\.(ts|tsx|mjs|css)$/): string[] {
   return execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' })
     .split('\n')
     .filter((file) => name.test(file) && existsSync(file))

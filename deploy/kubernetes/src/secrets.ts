@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { SERVICES } from '@parley/shared/internal-token'
 import { z } from 'zod'
-import { readComposeFile } from '../../docker/compose-file.ts'
+import { readComposeFile } from '../../docker/compose-environment.ts'
 
 /** Where the servers are, without users: those are added for each service. */
 interface ServerAddresses {

@@ -1,29 +1,22 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { SERVICES } from '@parley/shared/internal-token'
 import { findHelm } from '../src/find-helm.ts'
-import { CHART, documentsIn, type Resource, runHelm } from '../src/render.ts'
+import { CHART, documentsIn, runHelm } from '../src/render.ts'
 import { podSpecsIn } from './pods.ts'
 import { schemaErrors } from './schemas.ts'
 
-let rendered: Resource[] | undefined
-// In CI Go builds a helm where there is none, at most 6 minutes.
-beforeAll(async () => {
-  const helm = await findHelm({ build: process.env.CI !== undefined })
-  if (helm.command === undefined) return console.log(`Nothing is rendered here: ${helm.reason}`)
-  rendered = documentsIn(
-    await runHelm(helm.command, ['operators.yaml', 'keda-and-prometheus.yaml', 'tls.yaml']),
-  )
-}, 450_000)
-const ofKind = (kind: string) => (rendered ?? []).filter((resource) => resource.kind === kind)
+const rendered = documentsIn(
+  await runHelm(await findHelm(), ['operators.yaml', 'keda-and-prometheus.yaml', 'tls.yaml']),
+)
+const ofKind = (kind: string) => rendered.filter((resource) => resource.kind === kind)
 
 test('with TLS every object is valid', async () => {
-  for (const resource of rendered ?? []) expect(await schemaErrors(resource)).toEqual([])
+  for (const resource of rendered) expect(await schemaErrors(resource)).toEqual([])
 })
 
 test('with TLS every service is served, called and probed by it, with the files of the Secret', () => {
-  if (rendered === undefined) return
   const deployments = ofKind('Deployment')
   expect(deployments).toHaveLength(SERVICES.length)
   for (const deployment of deployments) {
@@ -49,7 +42,6 @@ test('with TLS every service is served, called and probed by it, with the files 
 })
 
 test('with TLS Prometheus scrapes by it, and an ingress controller is told of it', () => {
-  if (rendered === undefined) return
   expect(ofKind('PodMonitor')).toMatchObject([
     {
       spec: {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { MASK } from '@parley/shared/secret-keys'
+import { MASK } from '@parley/shared/secret-names'
 import { mask, unmask } from '../src/components/edits.ts'
 
 const before = {

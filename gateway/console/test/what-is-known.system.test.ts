@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
-import { RULED_RESOURCES } from '@parley/shared/permission/ruled-resources'
+import { RULED_RESOURCES } from '@parley/shared/configuration-resources'
 import { consoleSystem } from './console-system.ts'
 import { signIn } from './pages.ts'
 

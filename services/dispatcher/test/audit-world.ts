@@ -66,6 +66,7 @@ export async function startAuditWorld() {
         declare: broker.declare,
         retentionMs,
         graceMs: GRACE_MS,
+        times: { auditCheck: 250, auditBehind: 500, auditAgain: 200 },
         log,
       })
       auditors.add(auditor)

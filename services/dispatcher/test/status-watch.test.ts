@@ -68,6 +68,7 @@ const watching = async (instance: string, now = Date.now) => {
     gateways: targets(),
     webhooks: targets(),
     calls,
+    times: { statusCheck: 250 },
     now,
   })
 }

@@ -8,15 +8,13 @@ export interface BoundSecret {
   url: string
 }
 
+type AnyChannel = { hook: unknown; callback: unknown; config: unknown } | Readonly<Record<string, unknown>>
+
 /**
  * The secret of a channel that its provider is called with, and where it is sent; undefined where it has none. A channel
  * may have one of a provider that it does not name, whose media it has.
  */
-export function boundSecretOf(channel: {
-  hook?: unknown
-  callback?: unknown
-  config?: unknown
-}): BoundSecret | undefined {
+export function boundSecretOf(channel: AnyChannel): BoundSecret | undefined {
   const config = (channel.config ?? {}) as Readonly<Record<string, unknown>>
   const named = [channel.callback, channel.hook].flatMap((name) => providerNamed(name) ?? [])
   for (const { settings } of [...named, ...allProviders()]) {

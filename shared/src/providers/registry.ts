@@ -3,6 +3,7 @@ import { rpc } from './rpc/rpc.ts'
 import { whatsapp } from './whatsapp/whatsapp.ts'
 
 const registered = new Map<string, Provider>()
+let secrets: ReadonlySet<string> = new Set()
 
 registerProvider(rpc)
 registerProvider(whatsapp)
@@ -10,7 +11,16 @@ registerProvider(whatsapp)
 /** Makes a provider known to the services of this process; the result takes it back. */
 export function registerProvider(provider: Provider): () => void {
   registered.set(provider.name, provider)
-  return () => void registered.delete(provider.name)
+  secrets = secretKeys()
+  return () => {
+    registered.delete(provider.name)
+    secrets = secretKeys()
+  }
+}
+
+function secretKeys(): Set<string> {
+  const settings = allProviders().flatMap((provider) => provider.settings)
+  return new Set(settings.filter(({ isSecret }) => isSecret).map(({ key }) => key))
 }
 
 /** The provider of this name, as a channel's `hook` and `callback` have it; undefined where there is none. */
@@ -27,11 +37,9 @@ export const usualProvider = (): Provider =>
   allProviders().find(({ inbound }) => inbound !== undefined) ?? rpc
 
 /** Every provider, in the order of registration. */
-export const allProviders = (): Provider[] => [...registered.values()]
+export function allProviders(): Provider[] {
+  return [...registered.values()]
+}
 
 /** Whether a setting of this name is a provider's secret. */
-export function isProviderSecret(key: string): boolean {
-  for (const { settings } of registered.values())
-    if (settings.some((setting) => setting.key === key && setting.isSecret === true)) return true
-  return false
-}
+export const isProviderSecret = (key: string): boolean => secrets.has(key)

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { stopWithParent } from '../processes/stop-with-parent.ts'
+import { stopWithParent } from '../processes/owned.ts'
 import { buildModelSimulator } from './app.ts'
 
 /** The model simulator's environment. */

@@ -20,6 +20,7 @@ import {
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 import { declareTestLayoutAt, TEST_LAYOUT } from './test-layout.ts'
 import { freshDatabase, releaseDatabase, testServers } from './test-servers.ts'
+import { TEST_TIMES } from './test-times.ts'
 
 type Environment = Record<string, string>
 /** What a proxy can stand in front of. */
@@ -126,7 +127,12 @@ const START: Record<ServiceName, Start> = {
     startService({ name: 'configuration', config: configurationConfig, build: buildConfiguration, ...own }),
   webhook: (own) => startService({ name: 'webhook', config: webhookConfig, build: buildWebhook, ...own }),
   dispatcher: (own) =>
-    startService({ name: 'dispatcher', config: dispatcherConfig, build: buildDispatcher, ...own }),
+    startService({
+      name: 'dispatcher',
+      config: dispatcherConfig,
+      build: (config, log) => buildDispatcher(config, log, TEST_TIMES),
+      ...own,
+    }),
   gateway: (own) => startService({ name: 'gateway', config: gatewayConfig, build: buildGateway, ...own }),
 }
 

@@ -1,6 +1,6 @@
 import { mapSecrets } from '@parley/shared/map-secrets'
 import { alignItems, secretAt } from '@parley/shared/masked-items'
-import { MASK } from '@parley/shared/secret-keys'
+import { MASK } from '@parley/shared/secret-names'
 import { useState } from 'preact/hooks'
 import type { Version } from '../resources.ts'
 

@@ -1,4 +1,4 @@
-import { MASK } from '@parley/shared/secret-keys'
+import { MASK } from '@parley/shared/secret-names'
 import { useLoad } from '../load.ts'
 import { type Schema, schemaNamed, withoutNull } from '../openapi.ts'
 import { fieldsOf, InputError, isChangedSince } from '../problems.ts'

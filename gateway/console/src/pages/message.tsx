@@ -1,7 +1,6 @@
 import { canBeSegment } from '@parley/shared/path-segment'
 import { call } from '../api.ts'
 import { Button, notify } from '../components/actions.tsx'
-import { Audio } from '../components/audio.tsx'
 import { Card, Empty, Fact, Failure, Json, Loading, PageHead, State, Time } from '../components/basics.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { Turns } from '../components/turns.tsx'
@@ -9,6 +8,7 @@ import { useLoad } from '../load.ts'
 import { causeInWords, costOf, type MessageDetail, REPLAYABLE, type Turn } from '../messages.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
+import { Audio } from './bubbles.tsx'
 
 /** One message with all that happened to it. */
 export function MessagePage({ id }: { id: string }) {

@@ -1,4 +1,6 @@
 import { AGENT_TYPES } from '@parley/shared/agent-types'
+import { boundSecretOf } from '@parley/shared/providers/bound-secret'
+import { providerNamed } from '@parley/shared/providers/registry'
 import { originsOfCredentials } from '../credentials/credential-origins.ts'
 import { isCredentials } from '../credentials/model-origins.ts'
 import { findPage } from '../store/find-page.ts'
@@ -36,24 +38,26 @@ function handlerFindings({ _id, handlerUrl }: ResourceDocument): Finding[] {
   return isKnown ? [] : at('unknown_agent', `the built-in agents are ${KNOWN_AGENTS.join(', ')}`)
 }
 
-/** What a callback reads from the channel's `config`. */
-const CALLBACK_SETTINGS: Record<string, readonly string[]> = {
-  whatsapp: ['phoneNumberId', 'accessToken'],
-  rpc: ['callbackUrl'],
-}
-
 function lackFindings({ _id, callback, handlerUrl, config }: ResourceDocument): Finding[] {
   const settings = (config ?? {}) as Record<string, unknown>
   const agent = String(handlerUrl).startsWith(NATIVE) ? String(handlerUrl).slice(NATIVE.length) : undefined
   const isAssistant =
     agent !== undefined && KNOWN_AGENTS.includes(agent) && !WITHOUT_ASSISTANT.includes(agent)
   const needs = [
-    ...(CALLBACK_SETTINGS[String(callback)] ?? []).map((key) => ({ key, by: `the callback ${callback}` })),
+    ...neededToSend(callback).map((key) => ({ key, by: `the callback ${callback}` })),
     ...(isAssistant ? [{ key: 'assistantId', by: `the agent ${agent}` }] : []),
   ]
   return needs
     .filter(({ key }) => settings[key] === undefined || settings[key] === null || settings[key] === '')
     .map(({ key, by }) => finding('channels', _id, 'incomplete_channel', `/config/${key}`, `${by} needs it`))
+}
+
+/** What a channel's provider can't send without, as keys of its `config`. */
+function neededToSend(callback: unknown): string[] {
+  const { settings = [] } = providerNamed(callback) ?? {}
+  return settings.flatMap(({ key, neededTo, isOptional }) =>
+    neededTo === 'send' && !isOptional ? [key] : [],
+  )
 }
 
 /** Active tasks that another active one of the same thread comes before. */
@@ -103,11 +107,14 @@ function finding(
   return { code, resource, _id, path, message }
 }
 
-/** Channels whose access token stays behind, because `apiUrl` leads elsewhere than it did when the token was stored. */
+/** Channels whose secret stays behind, because its address leads elsewhere than it did when the secret was stored. */
 function checkTokens({ documents }: Pick<Batch, 'documents'>): Finding[] {
-  return documents.flatMap((channel) =>
-    withheldFinding(channel, 'channels', '/config/accessToken', undefined),
-  )
+  return documents.flatMap((channel) => {
+    const secret = boundSecretOf(channel)
+    return secret === undefined
+      ? []
+      : withheldFinding(channel, 'channels', `/config/${secret.key}`, undefined)
+  })
 }
 
 /** Credentials that stay behind, because an address that uses them leads elsewhere than it did when they were stored. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@parley/shared/json-object'
-import { WHATSAPP_API_URL } from '@parley/shared/provider-addresses'
+import { boundSecretOf } from '@parley/shared/providers/bound-secret'
 import { isSealed } from '@parley/shared/sealed-value'
-import { MASK } from '@parley/shared/secret-keys'
+import { MASK } from '@parley/shared/secret-names'
 import { type ResourceDefinition, valueAt } from '../resources/definition.ts'
 import type { SpecReader } from '../specs/spec-reader.ts'
 import type { Database } from '../store/database.ts'
@@ -59,17 +59,16 @@ function channelOrigins(
   doc: ResourceDocument,
   sent: JsonObject,
 ): string[] | undefined {
-  const token = (of: JsonObject | undefined) => valueAt(of, 'config.accessToken')
-  if (current === undefined || token(doc) === undefined || isGiven(token(sent), token(current)))
-    return undefined
-  const origins = (current.origins as string[] | undefined) ?? [apiOrigin(current)]
-  return origins.includes(apiOrigin(doc)) ? undefined : origins
+  const bound = boundSecretOf(doc)
+  if (current === undefined || bound === undefined) return undefined
+  const before = boundSecretOf(current)
+  const secretIn = (of: JsonObject) => valueAt(of, `config.${bound.key}`)
+  if (before?.key !== bound.key || isGiven(secretIn(sent), secretIn(current))) return undefined
+  const origins = (current.origins as string[] | undefined) ?? [originOf(before.url)]
+  return origins.includes(originOf(bound.url)) ? undefined : origins
 }
 
-function apiOrigin(channel: ResourceDocument): string {
-  const url = valueAt(channel, 'config.apiUrl') ?? WHATSAPP_API_URL
-  return typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : ''
-}
+const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : '')
 
 /**
  * The origins of what uses these credentials now. Undefined where nothing that is there says where they go; empty where

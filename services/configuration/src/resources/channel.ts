@@ -2,7 +2,8 @@ import { CHANNEL_NUMBERS, type ChannelNumber } from '@parley/shared/channel-sett
 import { type JsonObject, jsonObject, safeInteger } from '@parley/shared/json-object'
 import { jsonSchemaOf } from '@parley/shared/openapi/operation'
 import type { FieldError } from '@parley/shared/problem'
-import { MASK } from '@parley/shared/secret-keys'
+import { allProviders, usualProvider } from '@parley/shared/providers/registry'
+import { MASK } from '@parley/shared/secret-names'
 import { bytesOfSecret, LEAST_SECRET_BYTES } from '@parley/shared/signing-secret'
 import { z } from 'zod'
 import {
@@ -73,6 +74,18 @@ const settings = jsonObject
   })
   .meta({ properties: jsonSchemaOf(knownSettings).properties })
 
+const providerNames = (): string[] => allProviders().map(({ name }) => name)
+
+/** One of those that are known when it is checked. */
+const providerName = z
+  .string()
+  .check((context) => {
+    const values = providerNames()
+    if (!values.includes(context.value))
+      context.issues.push({ code: 'invalid_value', values, input: context.value })
+  })
+  .meta({ enum: providerNames() })
+
 export const channel: ResourceDefinition = {
   name: 'channels',
   title: 'Channel',
@@ -81,7 +94,7 @@ export const channel: ResourceDefinition = {
     name: 'Support',
     description: 'Support line',
     extId: 'support-line',
-    hook: 'whatsapp',
+    hook: usualProvider().name,
     callback: 'rpc',
     handlerUrl: 'native:agents/functionCall',
     config: { assistantId: 1, streamResponseBy: 'turn', extra: { 'a.b': 1, $c: 2 } },
@@ -90,8 +103,8 @@ export const channel: ResourceDefinition = {
     name: text,
     description: text,
     extId: extId.describe('What messages name the channel by; several may have the same'),
-    hook: z.enum(['rpc', 'whatsapp']),
-    callback: z.enum(['rpc', 'whatsapp']),
+    hook: providerName,
+    callback: providerName,
     handlerUrl: url.describe('What answers: any URL, or `native:agents/<type>`'),
     config: settings,
   }),

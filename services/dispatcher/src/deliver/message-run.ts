@@ -22,6 +22,7 @@ import type { Outcome } from '../message/outcome.ts'
 import { handled, ranAgainAt } from '../message/progress.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Traffic } from '../store/traffic.ts'
+import type { Times } from '../times.ts'
 import type { StatusArrival } from './claim.ts'
 import type { Planned } from './prepare.ts'
 import type { Calling } from './thread-run.ts'
@@ -54,6 +55,7 @@ export interface DeliverOptions extends DeliveryRoutes {
   /** How long an uncertain send waits for its status, in milliseconds. */
   uncertainWindow: number
   retentionMs: number
+  times: Pick<Times, 'lookUpFor' | 'lookUpAgain'>
   now: () => number
 }
 

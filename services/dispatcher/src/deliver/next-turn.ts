@@ -31,9 +31,6 @@ import type { RunResult } from './thread-run.ts'
 
 const audioKeyOf = (record: MessageRecord): string => `${callKeyOf(record)}/audio`
 
-const LOOKUP_AGAIN_MS = 1_000
-const LOOKUP_FOR_MS = 10_000
-
 /**
  * Has the model answer for the message's next turn. The call is made beside the run, which leaves; a later run finds
  * its result and stores it.
@@ -125,9 +122,10 @@ async function askPassingOn(
 /** What is not there may be configured in a moment. */
 async function withoutAgent(run: MessageRun, reason: string): Promise<RunResult> {
   const { record, options } = run
+  const { times } = options
   const now = options.now()
-  const isNew = !hasTurns(record) && now - record.receivedAt.getTime() < LOOKUP_FOR_MS
-  if (isNew) return { kind: 'wait', record, until: now + LOOKUP_AGAIN_MS, for: 'configuration' }
+  const isNew = !hasTurns(record) && now - record.receivedAt.getTime() < times.lookUpFor
+  if (isNew) return { kind: 'wait', record, until: now + times.lookUpAgain, for: 'configuration' }
   return settleDead(run, { reason })
 }
 

@@ -50,6 +50,7 @@ import type { Traffic } from '../store/traffic.ts'
 import { createIsFirstOfName } from '../thread-log/first-of-name.ts'
 import { createIsOutsideWindow } from '../thread-log/service-window.ts'
 import { createIsWithPerson, giveToPerson } from '../thread-log/take-over.ts'
+import type { Times } from '../times.ts'
 import type { StatusArrival } from './claim.ts'
 import { createDeliverMessage, type DeliverMessage } from './deliver-message.ts'
 import type { DeliverOptions } from './message-run.ts'
@@ -87,10 +88,11 @@ export function createOutbound(options: {
   traffic: Pick<Traffic, 'moved' | 'left'>
   registry: Registry
   tracing: Tracing
+  times: Times
   log: Log
 }): Outbound {
   const { config, replica, secrets, redis, publisher, statuses, registry, tracing, log } = options
-  const { collections, configuration, webhook, traffic } = options
+  const { collections, configuration, webhook, traffic, times } = options
   const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS })
   const metrics = createMetrics(registry)
   const calls = (kind: CallKind) => observeCalls(http, { kind, metrics, tracing })
@@ -167,6 +169,7 @@ export function createOutbound(options: {
     sendRateLimit: createSendRateLimit(redis, log),
     uncertainWindow: config.UNCERTAIN_WINDOW_SECONDS * 1_000,
     retentionMs: retentionOf(config),
+    times,
     now: Date.now,
   })
   return {

@@ -8,10 +8,10 @@ import { type Consumer, consumeBatches } from '@parley/shared/messaging/consumer
 import type { ConsumerOptions } from '@parley/shared/messaging/deliveries'
 import { declareOrderedChanges } from '@parley/shared/messaging/topology'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
-import { MASK } from '@parley/shared/secret-keys'
+import { MASK } from '@parley/shared/secret-names'
 import type { Channel } from 'amqplib'
 import type { InsertDeliveries, NewDelivery } from './insert-deliveries.ts'
-import type { RecordEvent } from './message-events.ts'
+import type { RecordEvent } from './message-deliveries.ts'
 import type { Subscription, Subscriptions } from './subscriptions.ts'
 
 const RUNTIME = 'runtime'

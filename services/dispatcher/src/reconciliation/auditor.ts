@@ -10,6 +10,7 @@ import type { AuditedMessage } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
 import { createLeaseStore, type Lease } from '../store/lease-store.ts'
 import type { RecentlyStored } from '../store/recently-stored.ts'
+import type { Times } from '../times.ts'
 import { type LogPosition, readPosition, writeAudit } from './audit-state.ts'
 import { type EmptySlots, emptySlotsOf, locate, type Places, placed } from './locate.ts'
 import { type LostMessage, publishAgain } from './publish-again.ts'
@@ -17,11 +18,7 @@ import { type LogEntry, readLog } from './read-log.ts'
 import { removeEnded } from './remove-ended.ts'
 import { createTrace } from './trace-missing.ts'
 
-const LOOK_AGAIN_MS = 1_000
-const TICK_MS = 2_000
 const REMOVE_MS = 30_000
-/** How far the audit stays behind, so that what it looks for has been stored as a rule. */
-const BEHIND_MS = 3_000
 
 export interface Auditor {
   attach(connection: ChannelModel): void
@@ -41,6 +38,7 @@ interface AuditorOptions {
   retentionMs: number
   /** How long a message may take to be stored after its queue ran empty, in milliseconds; 60 s by default. */
   graceMs?: number
+  times: Pick<Times, 'auditCheck' | 'auditBehind' | 'auditAgain'>
   log: Log
 }
 
@@ -49,7 +47,7 @@ interface AuditorOptions {
  * traces what is missing, and removes what is past its retention.
  */
 export function startAuditor(options: AuditorOptions): Auditor {
-  const { collections, instance, log } = options
+  const { collections, instance, times, log } = options
   const leases = createLeaseStore({
     collections: { partitions: collections.auditors, instances: collections.instances },
     instance,
@@ -62,7 +60,7 @@ export function startAuditor(options: AuditorOptions): Auditor {
     await ended?.stop()
   }
   const loop = every({
-    pauseMs: TICK_MS,
+    pauseMs: times.auditCheck,
     run: async () => {
       if (audit !== undefined) await leases.renew([audit.lease])
       if (audit?.lease.isValid() === false) await drop()
@@ -96,7 +94,7 @@ interface Audit {
 
 /** What the owner of the lease does. */
 function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
-  const { collections, lease, broker, publisher, declare, log } = options
+  const { collections, lease, broker, publisher, declare, times, log } = options
   const stopping = new AbortController()
   const active = () => !stopping.signal.aborted && lease.isValid()
   const pauseUntilStopped = (milliseconds: number) => pause(milliseconds, stopping.signal)
@@ -107,7 +105,7 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
   const reader = readLog({
     position: async () => position ?? (await readPosition(collections.audit)),
     work: async (entries, last) => {
-      await pauseUntilStopped(waitFor(last, now()))
+      await pauseUntilStopped(waitFor(last, times.auditBehind, now()))
       await auditEntries(entries.filter(youngEnough(now() - options.retentionMs)), {
         ...shared,
         pause: pauseUntilStopped,
@@ -127,7 +125,7 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
   const failed = (what: string) => (error: Error) =>
     log.warn({ reason: error.message }, `${what} failed; it is tried again`)
   const tracing = every({
-    pauseMs: TICK_MS,
+    pauseMs: times.auditCheck,
     run: async () => {
       if (!active()) return
       await writeAudit(collections.audit, lease, { ...position, ...defined({ readUpTo: reader.readUpTo() }) })
@@ -152,8 +150,9 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
   }
 }
 
-const waitFor = ({ acceptedAt }: LogPosition, now: number): number =>
-  Math.min(BEHIND_MS, Math.max(0, acceptedAt.getTime() + BEHIND_MS - now))
+/** How long the audit of an entry is too early. */
+const waitFor = ({ acceptedAt }: LogPosition, behindMs: number, now: number): number =>
+  Math.min(behindMs, Math.max(0, acceptedAt.getTime() + behindMs - now))
 
 /** What is older may have been stored, have ended and been removed. */
 const youngEnough =
@@ -167,6 +166,7 @@ interface AuditEntriesOptions extends Places {
   /** Ends early when the audit stops. */
   pause(milliseconds: number): Promise<void>
   active(): boolean
+  times: Pick<Times, 'auditAgain'>
   now(): number
 }
 
@@ -176,7 +176,7 @@ interface AuditEntriesOptions extends Places {
  * Rejects while MongoDB or the broker is unavailable; the same batch may be given again.
  */
 async function auditEntries(entries: LogEntry[], options: AuditEntriesOptions): Promise<void> {
-  const { collections, emptySlots, pause, active, now } = options
+  const { collections, emptySlots, pause, active, times, now } = options
   let left = [...new Map(entries.map((entry) => [entry.messageId, entry])).values()]
   let empty = new Map<number, Date>()
   while (active()) {
@@ -184,7 +184,7 @@ async function auditEntries(entries: LogEntry[], options: AuditEntriesOptions): 
     await insertNew(collections.audited, [...located.values()])
     left = left.filter(({ messageId }) => !located.has(messageId))
     if (left.every(({ slot }) => empty.has(slot))) break
-    await pause(LOOK_AGAIN_MS)
+    await pause(times.auditAgain)
     const at = new Date(now())
     const stillEmpty = await emptySlots(left.map(({ slot }) => slot))
     empty = new Map([...stillEmpty].map((slot) => [slot, empty.get(slot) ?? at]))

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import { BASE_URLS, MODEL_PROVIDERS } from '@parley/shared/provider-addresses'
-import { MASK } from '@parley/shared/secret-keys'
+import { MASK } from '@parley/shared/secret-names'
 import { z } from 'zod'
 import { reasonToWithhold } from '../../channels/http/bound-credentials.ts'
 import type { Agent } from '../agent.ts'

@@ -1,7 +1,6 @@
 import { defined } from '@parley/shared/defined'
 import { isExactNumber } from '@parley/shared/exact-number'
-import type { JsonObject } from '@parley/shared/json-object'
-import { pointerSegment } from '@parley/shared/json-pointer'
+import { type JsonObject, pointerSegment } from '@parley/shared/json-object'
 import type { Operation } from './operation.ts'
 import type { Parameter } from './parameter.ts'
 import { ArgsError, isObject } from './spec-document.ts'

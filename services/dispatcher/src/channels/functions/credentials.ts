@@ -1,7 +1,7 @@
 import type { Replica } from '@parley/shared/config-replica/replica'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
-import { MASK } from '@parley/shared/secret-keys'
+import { MASK } from '@parley/shared/secret-names'
 import { z } from 'zod'
 import { type BoundOrigins, reasonToWithhold } from '../http/bound-credentials.ts'
 import type { SecurityScheme } from './security.ts'
