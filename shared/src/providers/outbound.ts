@@ -27,6 +27,10 @@ export interface Outbound {
   outcomeOf(response: ProviderResponse): SendOutcome
   /** What a response says of an error, for people; undefined where it is not the provider's form. */
   errorTextOf?(response: ProviderResponse): string | undefined
+  /** What to do about a send that was given up, by the code of its last attempt. */
+  advice?: Readonly<Record<string, string>>
+  /** What its ids of sends begin with, so that people can look a message up by one. */
+  idPrefix?: string
   typing?: Typing
   media?: MediaRequests
   /** What can be looked up of a channel at the provider, each a check of its own. */

@@ -29,8 +29,6 @@ export interface ProviderDescription {
   operator?: string
   /** How it is connected; undefined where nothing comes from it. */
   receiving?: Receiving
-  /** What to do about a send that it refused, by the code of the refusal. */
-  repairs?: Readonly<Record<string, string>>
 }
 
 /** What is to be done at the provider, so that what people write comes here. */
