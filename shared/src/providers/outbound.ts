@@ -72,7 +72,7 @@ export interface ObjectRules {
   preview(object: Readonly<Record<string, unknown>>): ObjectPreview
 }
 
-export interface LinkedMedia {
+interface LinkedMedia {
   type: MediaType
   /** Where the provider gets them. */
   link: string
