@@ -63,8 +63,8 @@ export interface ObjectRules {
   types: readonly string[]
   /** Those that are taken at any time. */
   templates: readonly string[]
-  /** What is wrong with an object of a known type, by the path of each fault. */
-  faultsOf(object: Readonly<Record<string, unknown>>): { path: string[]; message: string }[]
+  /** What is wrong with an object of a known type, by the path of each. */
+  errorsOf(object: Readonly<Record<string, unknown>>): { path: string[]; message: string }[]
   description: string
   /** The object that sends media from where they are. */
   ofMedia(media: LinkedMedia): Record<string, unknown>

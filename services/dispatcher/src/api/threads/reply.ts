@@ -26,14 +26,14 @@ const MAX_OBJECT_BYTES = 64 * 1024
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
 /** An object of a provider's own. */
-const objectOf = ({ types, faultsOf }: ObjectRules) =>
+const objectOf = ({ types, errorsOf }: ObjectRules) =>
   jsonObject.check((context) => {
     const object = context.value
     const refuse = (path: string[], message: string) => {
       context.issues.push({ code: 'custom', input: object, path, message })
     }
     if (!types.includes(String(object.type))) return refuse(['type'], `is one of ${types.join(', ')}`)
-    for (const { path, message } of faultsOf(object)) refuse(path, message)
+    for (const { path, message } of errorsOf(object)) refuse(path, message)
     if (Buffer.byteLength(JSON.stringify(object)) > MAX_OBJECT_BYTES) refuse([], 'is larger than 64 KiB')
   })
 
