@@ -15,7 +15,7 @@ export const TAGS = [
   { name: 'administration', description: 'Users, roles, invitations and the audit log of a workspace' },
   ...allResources.map(({ name, description }) => ({ name, description })),
   { name: 'configuration', description: 'All of the configuration at once: checks, export, import' },
-  { name: 'webhooks', description: 'Where messages are posted, by programs and by Meta' },
+  { name: 'webhooks', description: 'Where messages are posted, by programs and by providers' },
   { name: 'messages', description: 'The log of what became of every message' },
   { name: 'usage', description: 'What was used of language models' },
   { name: 'events', description: 'What happens, as it happens' },

@@ -17,9 +17,9 @@ export const messageStatus = z.looseObject({
   workspace: safeInteger,
   /** External id of the channel whose webhook it came to. */
   channel: z.string(),
-  /** The provider's id of what was sent (WhatsApp: the wamid). */
+  /** The provider's id of what was sent. */
   providerId: z.string().min(1),
-  /** What the send carried as `biz_opaque_callback_data`; null where it carried none. */
+  /** The id that the send carried, where the provider gives it back; null where it carried none. */
   opaque: z.string().nullable(),
   /** `sent`, `delivered`, `read`, `failed`, or whatever the provider comes up with next. */
   status: z.string().min(1),

@@ -1,5 +1,6 @@
 import type { Address } from './address.ts'
 import type { ProviderRequest, ProviderResponse, SendOutcome } from './http.ts'
+import type { MediaType } from './inbound.ts'
 import type { Settings } from './provider.ts'
 
 /** What goes to a provider: requests as data, which whoever performs them brings the responses to. */
@@ -26,6 +27,10 @@ export interface Outbound {
   outcomeOf(response: ProviderResponse): SendOutcome
   /** What a response says of an error, for people; undefined where it is not the provider's form. */
   errorTextOf?(response: ProviderResponse): string | undefined
+  /** What to do about a send that was given up, by the code of its last attempt. */
+  advice?: Readonly<Record<string, string>>
+  /** What its ids of sends begin with, so that people can look a message up by one. */
+  idPrefix?: string
   typing?: Typing
   media?: MediaRequests
   /** What can be looked up of a channel at the provider, each a check of its own. */
@@ -61,6 +66,23 @@ export interface ObjectRules {
   /** What is wrong with an object of a known type, by the path of each fault. */
   faultsOf(object: Readonly<Record<string, unknown>>): { path: string[]; message: string }[]
   description: string
+  /** The object that sends media from where they are. */
+  ofMedia(media: LinkedMedia): Record<string, unknown>
+  /** What people are shown of an object. */
+  preview(object: Readonly<Record<string, unknown>>): ObjectPreview
+}
+
+interface LinkedMedia {
+  type: MediaType
+  /** Where the provider gets them. */
+  link: string
+  caption?: string
+}
+
+export interface ObjectPreview {
+  type: string
+  link?: string
+  text?: string
 }
 
 export interface Typing {

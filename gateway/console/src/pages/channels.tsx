@@ -84,7 +84,7 @@ function ChannelList() {
         empty={
           <Empty title="No channels yet">
             {writable ? (
-              <a href={hrefOf('/channels/new')}>Connect a WhatsApp number or an endpoint</a>
+              <a href={hrefOf('/channels/new')}>Connect the first one</a>
             ) : (
               'Ask an admin to connect one.'
             )}

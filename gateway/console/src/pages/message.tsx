@@ -1,4 +1,5 @@
 import { canBeSegment } from '@parley/shared/path-segment'
+import { providerOfSource } from '@parley/shared/providers/registry'
 import { call } from '../api.ts'
 import { Button, notify } from '../components/actions.tsx'
 import { Card, Empty, Fact, Failure, Json, Loading, PageHead, State, Time } from '../components/basics.tsx'
@@ -85,7 +86,7 @@ function Facts({ message }: { message: MessageDetail }) {
         </Fact>
         {user?.name && <Fact term="Person">{user.name}</Fact>}
         {user?.phone && <Fact term="Phone">{user.phone}</Fact>}
-        <Fact term="Came by">{message.source === 'meta' ? 'Meta' : 'API'}</Fact>
+        <Fact term="Came by">{providerOfSource(message.source)?.description.label ?? 'API'}</Fact>
         {message.requestId && (
           <Fact term="Request">
             <code>{message.requestId}</code>

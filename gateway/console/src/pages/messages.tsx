@@ -1,3 +1,4 @@
+import { isProviderId } from '@parley/shared/providers/registry'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, type Page } from '../api.ts'
 import { Button, Dialog, notify } from '../components/actions.tsx'
@@ -172,7 +173,7 @@ async function searchFor(typed: string): Promise<void> {
     const found = await call('GET', `/rest/messages/${typed}`).catch(() => undefined)
     return found === undefined ? setQuery({ ...none, requestId: typed }) : navigate(`/messages/${typed}`)
   }
-  const by = typed.startsWith('wamid.') ? 'providerId' : PHONE.test(typed) ? 'phone' : 'thread'
+  const by = isProviderId(typed) ? 'providerId' : PHONE.test(typed) ? 'phone' : 'thread'
   setQuery({ ...none, [by]: typed })
 }
 

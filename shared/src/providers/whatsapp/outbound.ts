@@ -3,6 +3,7 @@ import type { Outbound, ProviderContent, ProviderSend } from '../outbound.ts'
 import { textAt } from '../own.ts'
 import type { Settings } from '../provider.ts'
 import { account } from './account.ts'
+import { advice } from './advice.ts'
 import { media } from './media.ts'
 import { objects } from './objects.ts'
 import { errorTextOf, outcomeOf } from './outcome.ts'
@@ -25,6 +26,8 @@ export const outbound: Outbound = {
   request: (send) => post(send.settings, bodyOf(send)),
   outcomeOf,
   errorTextOf,
+  advice,
+  idPrefix: 'wamid.',
   typing: {
     // It is shown for 25 s, or until a message comes: by the read receipt of the message that is worked.
     everyMs: 20_000,
