@@ -1,5 +1,5 @@
+import { CONFIGURATION_RESOURCES, KINDS, type ResourceName } from '@parley/shared/configuration-resources'
 import type { Assistant, Job } from '@parley/shared/documents/assistant'
-import { KINDS } from '@parley/shared/documents/kinds'
 import type { Task } from '@parley/shared/documents/workflow'
 import { callTagged, listAll } from './api.ts'
 
@@ -23,15 +23,18 @@ interface Resource {
   references: Record<string, string>
 }
 
-const resource = (path: keyof typeof KINDS): Resource => {
+const resource = (path: ResourceName): Resource => {
   const { title, description, references } = KINDS[path]
   const many = path === 'assistant' ? 'assistants' : path
   return { path, one: title, many, about: description.replace(/\.$/, ''), references }
 }
 
-export const RESOURCES: readonly Resource[] = (
-  ['assistant', 'jobs', 'actions', 'configs', 'workflows', 'steps', 'tasks'] as const
-).map(resource)
+const FIRST: ResourceName[] = ['assistant', 'jobs', 'actions', 'configs', 'workflows', 'steps', 'tasks']
+
+/** Those that have no page of their own. */
+export const RESOURCES: readonly Resource[] = [...new Set([...FIRST, ...CONFIGURATION_RESOURCES])]
+  .filter((path) => PAGES[path] === undefined)
+  .map(resource)
 
 /** The fields of a channel's settings stand by themselves in a form. */
 export const CHANNELS: Resource = { ...resource('channels'), references: { assistantId: 'assistant' } }

@@ -1,9 +1,9 @@
+import { CONFIGURATION_RESOURCES, KINDS, type ResourceName } from '@parley/shared/configuration-resources'
 import { actionDocument, assistantDocument, jobDocument } from '@parley/shared/documents/assistant'
-import { KINDS } from '@parley/shared/documents/kinds'
 import { stepDocument, workflowDocument } from '@parley/shared/documents/workflow'
 import { channel } from './channel.ts'
 import { config } from './config.ts'
-import { RESOURCES, type ResourceDefinition, type ResourceName, referencesOf } from './definition.ts'
+import { type ResourceDefinition, referencesOf } from './definition.ts'
 import { subscription } from './subscription.ts'
 import { task } from './task.ts'
 
@@ -85,5 +85,7 @@ export const definitions: Readonly<Record<ResourceName, ResourceDefinition>> = {
   subscriptions: subscription,
 }
 
-/** Every resource in the order of {@link RESOURCES}. */
-export const allResources: readonly ResourceDefinition[] = RESOURCES.map((name) => definitions[name])
+/** Every resource in the order of {@link CONFIGURATION_RESOURCES}. */
+export const allResources: readonly ResourceDefinition[] = CONFIGURATION_RESOURCES.map(
+  (name) => definitions[name],
+)

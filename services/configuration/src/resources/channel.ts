@@ -1,6 +1,6 @@
 import { CHANNEL_NUMBERS, type ChannelNumber } from '@parley/shared/channel-settings'
+import { KINDS } from '@parley/shared/configuration-resources'
 import { SENT } from '@parley/shared/documents/fields'
-import { KINDS } from '@parley/shared/documents/kinds'
 import { type JsonObject, jsonObject, safeInteger } from '@parley/shared/json-object'
 import { jsonSchemaOf } from '@parley/shared/openapi/operation'
 import type { FieldError } from '@parley/shared/problem'

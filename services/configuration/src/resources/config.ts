@@ -1,9 +1,9 @@
+import { CONFIGURATION_RESOURCES, KINDS } from '@parley/shared/configuration-resources'
 import { configDocument, WORKFLOWS_CONFIG } from '@parley/shared/documents/assistant'
-import { KINDS } from '@parley/shared/documents/kinds'
-import { ownOrigins, RESOURCES, type Reference, type ResourceDefinition } from './definition.ts'
+import { ownOrigins, type Reference, type ResourceDefinition } from './definition.ts'
 
 /** An owner's type is free text; where it names a resource, in the singular or the plural, it is a reference. */
-const owners: Reference[] = RESOURCES.map((to) => ({
+const owners: Reference[] = CONFIGURATION_RESOURCES.map((to) => ({
   field: 'owner',
   to,
   when: { field: 'ownerType', values: [to, to.replace(/s$/, '')] },

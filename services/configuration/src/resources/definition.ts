@@ -1,15 +1,9 @@
-import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
-import { KINDS } from '@parley/shared/documents/kinds'
+import { KINDS, type ResourceName } from '@parley/shared/configuration-resources'
 import type { Caller } from '@parley/shared/internal-token'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { FieldError } from '@parley/shared/problem'
 import { z } from 'zod'
 import type { Actor } from './task-transitions.ts'
-
-export const RESOURCES = CONFIGURATION_RESOURCES
-
-/** A collection's name, as it stands in the path. */
-export type ResourceName = (typeof RESOURCES)[number]
 
 /** The type of an indexed field; `integers` is an array of them. */
 export type FieldKind = 'text' | 'integer' | 'integers'

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { KINDS } from '@parley/shared/configuration-resources'
 import { SENT } from '@parley/shared/documents/fields'
 import { EVENT_TYPES } from '@parley/shared/event-types'
 import type { Caller } from '@parley/shared/internal-token'
@@ -37,8 +38,7 @@ const subscriptionMarks = {
 
 export const subscription: ResourceDefinition = {
   name: 'subscriptions',
-  title: 'Subscription',
-  description: 'Where events are posted: what happens to messages, threads, tasks and the configuration.',
+  ...KINDS.subscriptions,
   example: {
     name: 'Data warehouse',
     url: 'https://warehouse.example.com/parley',

@@ -1,4 +1,4 @@
-import { KINDS } from '@parley/shared/documents/kinds'
+import { KINDS } from '@parley/shared/configuration-resources'
 import { type TaskStatus, taskDocument } from '@parley/shared/documents/workflow'
 import { z } from 'zod'
 import { type ResourceDefinition, referencesOf } from './definition.ts'

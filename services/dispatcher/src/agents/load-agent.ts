@@ -1,5 +1,7 @@
+import { AGENTS, type TurnAgent } from '@parley/shared/agents'
 import type { Replica } from '@parley/shared/config-replica/replica'
-import type { ConfigurationDocument, ReplicatedResource } from '@parley/shared/config-replica/replica-store'
+import type { ConfigurationDocument } from '@parley/shared/config-replica/replica-store'
+import type { ResourceName } from '@parley/shared/configuration-resources'
 import {
   type Assistant,
   actionDocument,
@@ -19,7 +21,7 @@ import { z } from 'zod'
 import type { Channel } from '../channels/channels.ts'
 import type { IsFirstOfName } from '../thread-log/first-of-name.ts'
 import { activeTask } from './active-task.ts'
-import type { Agent, AgentAction, AgentType } from './agent.ts'
+import type { Agent, AgentAction } from './agent.ts'
 
 const MAX_ACTIONS = 100
 const MAX_CONFIGS = 200
@@ -40,7 +42,7 @@ const storedConfig = configDocument.stored
 /** Of which assistant, for which thread. */
 interface AgentQuery {
   channel: Channel
-  type: AgentType
+  type: TurnAgent
   thread: string
   /** What was read before (milliseconds since the epoch) does not do as long as configuration answers. */
   notBefore?: number
@@ -76,7 +78,7 @@ export function createLoadAgent(options: {
     const ownConfigs = await configsOf(read, assistant)
     const { configs, origins } = openConfigs(ownConfigs, { secrets, workspace })
     const ownJob = await read.one('jobs', assistant.job, jobDocument.stored)
-    const isTasked = type === 'taskManager'
+    const isTasked = AGENTS[type].tasks
     const activeOrGiven = async () =>
       storedTask.safeParse(
         given === undefined
@@ -109,7 +111,7 @@ export function createLoadAgent(options: {
 interface Reader {
   /** The document; undefined where there is no id, no document, or none of that shape. */
   one<S extends z.ZodType>(
-    resource: ReplicatedResource,
+    resource: ResourceName,
     id: number | null | undefined,
     schema: S,
   ): Promise<z.output<S> | undefined>
