@@ -16,6 +16,7 @@ import { allProviders, providerNamed } from '@parley/shared/providers/registry'
 import type { Request } from 'express'
 import { z } from 'zod'
 import type { Channels } from '../../channels/channels.ts'
+import { addressesOf } from '../../message/addresses.ts'
 import { REPLY_SOURCE } from '../../message/message-record.ts'
 import type { ThreadRecord } from '../../message/thread-record.ts'
 
@@ -97,7 +98,7 @@ export async function publishReply(
   if (provider !== undefined && found?.callback !== provider.name) throw notThrough(provider)
   const message: WebhookMessage = {
     extId: channel,
-    user: { ...thread.user },
+    user: personOf(thread),
     thread: { extId },
     answer: contentOf(reply),
     reply: { by: { _id: caller.account._id, name: caller.account.name } },
@@ -123,6 +124,13 @@ export async function publishReply(
     return { _id, ...(await idempotency.once(request, publish)) }
   }
   return { _id, replayed: false }
+}
+
+/** The person, with the addresses that do not follow from the rest. */
+function personOf({ user, addresses = [] }: ThreadRecord): WebhookMessage['user'] {
+  const known = addressesOf(user)
+  const others = addresses.filter((address) => !known.includes(address))
+  return others.length === 0 ? { ...user } : { ...user, addresses: others }
 }
 
 /** The provider whose object a reply is. */
