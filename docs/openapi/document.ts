@@ -5,16 +5,15 @@ import { operations as ofGateway } from '@parley/gateway/openapi'
 import { operations as ofIdentity } from '@parley/identity/openapi'
 import { defined } from '@parley/shared/defined'
 import type { Content, DescribedOperation, OperationParameter } from '@parley/shared/openapi/operation'
-import { problemSchema } from '@parley/shared/openapi/problem-schema'
 import { operations as ofWebhook } from '@parley/webhook/openapi'
 import { type PermissionOperation, operations as permitted } from '../permission-operations.ts'
 import { createRefusals, type Refusals, refusalsOf } from './refusals.ts'
-import { createSchemas, type Schemas } from './schemas.ts'
+import { createSchemas, problemSchema, type Schemas } from './schemas.ts'
 import { commonHeaders, DESCRIPTION, TAGS } from './texts.ts'
 import { webhooks } from './webhooks.ts'
 
 /** Every public operation as its service describes it. */
-export const described: readonly DescribedOperation[] = [
+const described: readonly DescribedOperation[] = [
   ...ofIdentity,
   ...ofConfiguration,
   ...ofWebhook,

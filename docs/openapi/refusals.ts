@@ -1,7 +1,7 @@
 import { type ErrorCode, errors } from '@parley/shared/errors'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
-import { problemExample } from '@parley/shared/openapi/problem-schema'
 import type { PermissionOperation } from '../permission-operations.ts'
+import { problemExample } from './schemas.ts'
 
 const ALWAYS: ErrorCode[] = [
   ...(['invalid_path', 'malformed_request', 'request_timeout', 'rate_limited', 'headers_too_large'] as const),

@@ -1,10 +1,17 @@
 import { ACCESS_TOKEN, accessTokenClaims } from '@parley/shared/access-token'
+import { Problem } from '@parley/shared/problem'
 import jwt from 'jsonwebtoken'
 import type { KeySet } from './key-set.ts'
-import { unauthenticated } from './unauthenticated.ts'
+
+const DETAILS: Record<TokenRefusal, string> = {
+  missing: 'The header Authorization is missing: send Bearer and a token.',
+  malformed: 'The token is malformed, or not one of this system.',
+  expired: 'The token expired',
+  revoked: 'The token was revoked, or its session has ended.',
+}
 
 /** Whom an access token names, and until when, in milliseconds since 1970. */
-export interface VerifiedToken {
+interface VerifiedToken {
   account: number
   session: string
   expiresAt: number
@@ -56,4 +63,24 @@ function headerOf(token: string): { kid: string } | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Why a request has no caller. */
+type TokenRefusal = 'missing' | 'malformed' | 'expired' | 'revoked'
+
+/**
+ * The refusal of a request without a valid token, as RFC 6750 has it: without an error code where no token came, else
+ * with `invalid_token` and why. `at` is when it expired, in milliseconds since 1970.
+ */
+export function unauthenticated(
+  refusal: TokenRefusal,
+  { at, cause }: { at?: number; cause?: unknown } = {},
+): Problem {
+  const detail = at === undefined ? DETAILS[refusal] : `${DETAILS[refusal]} at ${new Date(at).toISOString()}.`
+  const error = refusal === 'missing' ? '' : `, error="invalid_token", error_description="${detail}"`
+  return new Problem('unauthenticated', {
+    detail,
+    headers: { 'www-authenticate': `Bearer realm="parley"${error}` },
+    cause,
+  })
 }

@@ -7,31 +7,37 @@ import type { Log } from '@parley/shared/log'
 import { createObserver } from '@parley/shared/observe-requests'
 import { Problem } from '@parley/shared/problem'
 import { connectRedis } from '@parley/shared/redis'
-import { createApp, type Service } from '@parley/shared/service-app'
-import { createServiceCalls } from '@parley/shared/service-calls'
+import { createApp, type Readiness, type Service } from '@parley/shared/service-app'
+import { createServiceCalls, type ServiceCalls, type Target } from '@parley/shared/service-calls'
 import type { Request } from 'express'
 import { Registry } from 'prom-client'
 import { createAccessTokens } from './access-tokens.ts'
 import { awaitBody } from './await-body.ts'
-import { createCallers } from './callers.ts'
-import { clientAddress } from './client-address.ts'
+import { type Callers, createCallers } from './callers.ts'
 import type { GatewayConfig } from './config.ts'
 import { consolePages } from './console.ts'
-import { createCors } from './cors.ts'
 import { documentation } from './documentation.ts'
 import { createEventStreams } from './event-streams.ts'
 import { forwarding } from './forward.ts'
-import { gatekeeper } from './gatekeeper.ts'
-import { followInstances } from './instances.ts'
-import { createKeySet } from './key-set.ts'
-import { createListener, requireUnambiguous } from './listener.ts'
-import { nearestPath } from './nearest-path.ts'
+import { clientAddress, gatekeeper } from './gatekeeper.ts'
+import { followInstances, type Instances } from './instances.ts'
+import { createKeySet, type KeySet } from './key-set.ts'
+import { createCors, createListener, requireUnambiguous } from './listener.ts'
 import { createRateLimits } from './rate-limit/rate-limits.ts'
 import { createRedisCount, settleRegularly } from './rate-limit/settle.ts'
-import { gatewayReadiness } from './readiness.ts'
 import { followRevocations } from './revocations.ts'
-import { createRouter, routes } from './routes.ts'
+import { createRouter, routes, type Upstream } from './routes.ts'
 
+const TIMEOUT_MS = 3_000
+
+// A service may need a second to check its own optional dependencies.
+const OPTIONAL_MS = 2_500
+
+/** What the gateway serves itself. */
+const OWN_PATHS = ['/console', '/docs', '/openapi.json', '/openapi-3.0.json', '/health/live', '/health/ready']
+const KNOWN = [...new Set([...routes.map(({ path }) => path), ...OWN_PATHS])]
+const MAX_CHARACTERS = 64
+const MAX_DISTANCE = 3
 const TWO_YEARS_SECONDS = 63_072_000
 
 /** Wires the gateway: a listener for what goes to services, an Express app for what it answers itself. */
@@ -125,4 +131,64 @@ function strictTransport({
 }: Pick<GatewayConfig, 'TLS_CERT_FILE' | 'PUBLIC_URL'>): (res: PendingResponse) => void {
   if (TLS_CERT_FILE === undefined && PUBLIC_URL?.startsWith('https:') !== true) return () => undefined
   return (res) => void res.setHeader('strict-transport-security', `max-age=${TWO_YEARS_SECONDS}`)
+}
+
+/** Says which known path an unknown one is most like; that none is, where more than 3 letters differ. */
+export function nearestPath(path: string): string {
+  const distances = KNOWN.map((known) => ({ known, distance: distance(beginningOf(path, known), known) }))
+  const nearest = distances.reduce((a, b) => (b.distance < a.distance ? b : a))
+  if (nearest.distance > MAX_DISTANCE) return 'No path is like this one; /openapi.json lists them all.'
+  return `There is no such path. Did you mean ${nearest.known}?`
+}
+
+/** As many segments as the known path has, and no more characters than are compared. */
+function beginningOf(path: string, known: string): string {
+  const segments = known.split('/').length
+  return path.split('/', segments).join('/').toLowerCase().slice(0, MAX_CHARACTERS)
+}
+
+/** How many letters have to be added, removed or replaced to make one text of the other (Levenshtein). */
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, at) => at)
+  for (let i = 0; i < from.length; i++) {
+    const next = [i + 1]
+    for (let j = 0; j < to.length; j++) {
+      const replaced = (row[j] ?? 0) + (from[i] === to[j] ? 0 : 1)
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[to.length] ?? 0
+}
+
+/**
+ * The gateway is ready when it can identify callers: it has identity's keys, and identity is ready or callers are
+ * cached. A service that is unavailable makes it degraded, because the others can be called through it.
+ */
+function gatewayReadiness(options: {
+  services: Record<Upstream, Pick<Instances, 'next'>>
+  calls: Pick<ServiceCalls, 'call'>
+  keySet: Pick<KeySet, 'isLoaded'>
+  callers: Pick<Callers, 'isWarm'>
+  /** Undefined where rate limits are not settled. */
+  redis: { ping(): Promise<string> } | undefined
+}): Readiness {
+  const { services, calls, keySet, callers, redis } = options
+  const isReady = async (target: Target) => {
+    const response = await calls.call(target, '/health/ready', { signal: AbortSignal.timeout(TIMEOUT_MS) })
+    await response.body?.cancel()
+    return response.ok
+  }
+  const checks = Object.entries(services).map(([name, instances]) => [name, () => isReady(instances.next())])
+  return {
+    required: {
+      authentication: async () =>
+        (await keySet.isLoaded()) && (callers.isWarm() || (await isReady(services.identity.next()))),
+    },
+    optionalMs: OPTIONAL_MS,
+    optional: {
+      ...Object.fromEntries(checks),
+      ...(redis === undefined ? {} : { redis: async () => (await redis.ping()) === 'PONG' }),
+    },
+  }
 }

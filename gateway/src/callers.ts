@@ -13,10 +13,9 @@ import { Problem } from '@parley/shared/problem'
 import { isUnavailable } from '@parley/shared/unavailable'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import type { AccessTokens } from './access-tokens.ts'
+import { type AccessTokens, unauthenticated } from './access-tokens.ts'
+import { createSingleFlight } from './key-set.ts'
 import type { Upstream } from './routes.ts'
-import { createSingleFlight } from './single-flight.ts'
-import { unauthenticated } from './unauthenticated.ts'
 
 /** The caller of a token, as identity confirmed it. Times are on the clock of `performance.now()`. */
 export interface KnownCaller {
@@ -36,7 +35,7 @@ interface ConfirmingDependencies {
 }
 
 /** The internal tokens of one caller, by the service that they are for. */
-export type InternalTokens = Partial<Record<Upstream, { token: string; renewAt: number; clock: number }>>
+type InternalTokens = Partial<Record<Upstream, { token: string; renewAt: number; clock: number }>>
 
 /** A change that identity reports. It concerns all callers of a session, account, role, workspace or API token. */
 export interface Forgettable {

@@ -1,16 +1,16 @@
-import type { BlockList } from 'node:net'
+import type { IncomingMessage } from 'node:http'
+import { type BlockList, isIP } from 'node:net'
 import { addressKey } from '@parley/shared/addresses'
 import type { PendingResponse, ReceivedRequest } from '@parley/shared/exchange'
 import type { InternalSigner } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
+import { unauthenticated } from './access-tokens.ts'
 import { type Callers, internalTokenFor, type KnownCaller } from './callers.ts'
-import { clientAddress } from './client-address.ts'
 import type { EventStreams } from './event-streams.ts'
 import type { Forwarding } from './forward.ts'
 import type { Instances } from './instances.ts'
 import type { RateLimits } from './rate-limit/rate-limits.ts'
 import type { Route, Upstream } from './routes.ts'
-import { unauthenticated } from './unauthenticated.ts'
 
 interface Gatekeeping {
   services: Record<Upstream, Instances>
@@ -111,3 +111,28 @@ async function callerFor(
 }
 
 const bearerIn = (authorization = ''): string | undefined => BEARER.exec(authorization)?.[1]
+
+/**
+ * Where a request comes from: the other end of the connection, or, when that is a proxy that is trusted, the
+ * nearest address in `X-Forwarded-For` that is not. An untrusted caller can't choose it.
+ */
+export function clientAddress(req: IncomingMessage, trusted: BlockList): string {
+  let address = plain(req.socket.remoteAddress ?? '')
+  if (trusted.rules.length === 0) return address
+  const forwarded = String(req.headers['x-forwarded-for'] ?? '').split(',')
+  while (isTrusted(address, trusted)) {
+    const before = plain(forwarded.pop()?.trim() ?? '')
+    if (isIP(before) === 0) break
+    address = before
+  }
+  return address
+}
+
+function isTrusted(address: string, trusted: BlockList): boolean {
+  const family = isIP(address)
+  return family !== 0 && trusted.check(address, family === 6 ? 'ipv6' : 'ipv4')
+}
+
+function plain(address: string): string {
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice('::ffff:'.length) : address
+}

@@ -4,7 +4,6 @@ import type { InternalClient } from '@parley/shared/internal-client'
 import type { Log } from '@parley/shared/log'
 import { Problem } from '@parley/shared/problem'
 import { z } from 'zod'
-import { createSingleFlight } from './single-flight.ts'
 
 export interface KeySet {
   /** The key of that id, if identity publishes it. Throws `unavailable` when it can't be asked. */
@@ -48,5 +47,17 @@ export function createKeySet({ identity, log }: { identity: Pick<InternalClient,
       if (keys.size === 0) await fetchKeys()
       return keys.size > 0
     },
+  }
+}
+
+/** Shares one run of `work` between all who ask for the same key at the same time. */
+export function createSingleFlight<T>(): (key: string, work: () => Promise<T>) => Promise<T> {
+  const flying = new Map<string, Promise<T>>()
+  return (key, work) => {
+    const known = flying.get(key)
+    if (known !== undefined) return known
+    const flight = work().finally(() => flying.delete(key))
+    flying.set(key, flight)
+    return flight
   }
 }

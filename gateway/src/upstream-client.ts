@@ -6,7 +6,7 @@ import { Agent, type Dispatcher } from 'undici'
 import { setResponseHeaders } from './outgoing-headers.ts'
 
 /** A request that is on its way to a service. */
-export interface Sending {
+interface Sending {
   target: Target
   headers: OutgoingHttpHeaders
   req: ReceivedRequest

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from '@jest/globals'
 import { addressKey, addressRanges } from '@parley/shared/addresses'
-import { clientAddress } from '../src/client-address.ts'
+import { clientAddress } from '../src/gatekeeper.ts'
 
 const trusted = addressRanges.parse('10.0.0.0/8, fd00::/8')
 const request = (remoteAddress: string, forwarded?: string) =>

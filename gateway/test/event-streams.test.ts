@@ -75,7 +75,7 @@ describe('an event stream through the gateway', () => {
     let seen = ''
     while (!seen.includes('data: on')) seen += (await reader?.read())?.value
     // What was asked for on behalf of the reader ends too.
-    expect(await eventually(() => (upstream[0]?.destroyed ? true : undefined))).toBe(true)
+    expect(await eventually(() => upstream[0]?.destroyed)).toBe(true)
   })
 
   test('ends soon after an API token was revoked, and after a role was changed', async () => {
@@ -107,7 +107,7 @@ describe('an event stream through the gateway', () => {
     expect(refused.headers.get('retry-after')).toBe('1')
     expect((await open((await login(user)).accessToken)).status).toBe(200)
     opened[0]?.abort()
-    expect(await eventually(async () => ((await open(token)).status === 200 ? true : undefined))).toBe(true)
+    expect(await eventually(async () => (await open(token)).status === 200)).toBe(true)
   })
 
   test('is for callers with a token in the header only', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { nearestPath } from '../src/nearest-path.ts'
+import { nearestPath } from '../src/app.ts'
 
 test.each([
   ['/rest/chanels', '/rest/channels'],

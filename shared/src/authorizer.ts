@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import type { InternalClient } from './internal-client.ts'
 import type { Caller } from './internal-token.ts'
-import { type Decision, decide, type PermissionEntry } from './permission/decide.ts'
+import { type Decision, decide } from './permission/decide.ts'
+import type { PermissionEntry } from './permission/entry.ts'
 import { Problem } from './problem.ts'
 
 const CACHED_ROLES = 10_000

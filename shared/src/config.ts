@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { amqpUrl, redisUrl } from './server-url.ts'
-import { withoutTrailingSlashes } from './trailing-slashes.ts'
+import { amqpUrl, redisUrl, withoutTrailingSlashes } from './server-url.ts'
 
 const json = z.string().transform((text, context): unknown => {
   try {

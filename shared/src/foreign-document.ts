@@ -12,7 +12,7 @@ const MAX_DEPTH = 100
 const MAX_SHOWN = 200
 
 /** What a value is as JSON; `text` is the length of that in characters. */
-export interface DocumentSize {
+interface DocumentSize {
   nodes: number
   text: number
 }

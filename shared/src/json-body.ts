@@ -3,14 +3,14 @@ import type { IncomingMessage } from 'node:http'
 import express, { type RequestHandler } from 'express'
 import { isExactNumber } from './exact-number.ts'
 import { findJsonError } from './json-error.ts'
-import { pointerSegment } from './json-pointer.ts'
+import { pointerSegment } from './json-object.ts'
 import { parseExact, withItsKeys } from './parse-json.ts'
 import { type FieldError, Problem } from './problem.ts'
 
 /** How deep objects and arrays may nest. */
 export const MAX_DEPTH = 32
 /** How many members, objects and arrays a body may have together. */
-export const MAX_MEMBERS = 20_000
+const MAX_MEMBERS = 20_000
 /** A member counts once for each so many bytes of its key that are begun: V8 and MongoDB work on every byte of it. */
 const KEY_BYTES = 32
 /** How many commas it may have: items of arrays cost less than members. */
@@ -142,7 +142,7 @@ const MAX_FIELD_ERRORS = 20
  * Lists integers of a JSON text that would be stored as other ones, by JSON Pointer; 20 at most. Fractions are taken as
  * the doubles that they are the nearest to.
  */
-export function roundedIntegers(text: string): FieldError[] {
+function roundedIntegers(text: string): FieldError[] {
   return LONG_INTEGER.test(text) ? roundedIn(parseExact(text)) : []
 }
 

@@ -1,5 +1,5 @@
 /** Where a text stops being JSON: line and column, both from 1, and what would be taken there. */
-export interface JsonError {
+interface JsonError {
   line: number
   column: number
   expected: string

@@ -21,7 +21,7 @@ export interface DocumentLease {
 }
 
 /** The leases of many documents of a collection, for one owner: each as a {@link DocumentLease}. */
-export interface DocumentLeases {
+interface DocumentLeases {
   acquire(id: string): Promise<boolean>
   /** Renews leases that were taken, all at once; resolves with those that no other owner has taken since. */
   renew(ids: string[]): Promise<Set<string>>

@@ -1,6 +1,6 @@
 import type { Request } from 'express'
 import { z } from 'zod'
-import { pointerSegment } from './json-pointer.ts'
+import { pointerSegment } from './json-object.ts'
 import { type FieldError, Problem } from './problem.ts'
 
 const DEFAULT_LIMIT = 50

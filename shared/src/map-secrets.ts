@@ -1,4 +1,4 @@
-import { isSecretKey } from './secret-keys.ts'
+import { isSecretKey } from './secret-names.ts'
 import { isSecretLeaf, type Reach, reachOfMember, secretPartsOf } from './secret-places.ts'
 import type { SecretPart } from './secret-urls.ts'
 

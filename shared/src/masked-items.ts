@@ -1,5 +1,5 @@
 import type { SecretPlace } from './map-secrets.ts'
-import { MASK } from './secret-keys.ts'
+import { MASK } from './secret-names.ts'
 import { isSecretLeaf, type Reach, reachOfMember, secretPartsOf } from './secret-places.ts'
 import type { SecretPart } from './secret-urls.ts'
 

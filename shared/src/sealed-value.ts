@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { randomInProduction, safeInProduction } from './config.ts'
 import { type Keyring, keyring } from './keyring.ts'
 import { isSettled, mapSecrets, type SecretLeaf } from './map-secrets.ts'
-import { MASK } from './secret-keys.ts'
+import { MASK } from './secret-names.ts'
 import type { Reach } from './secret-places.ts'
 import { SEALED_PREFIX } from './secret-urls.ts'
 

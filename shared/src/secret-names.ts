@@ -1,7 +1,19 @@
-import { isSecretKey } from './secret-keys.ts'
+import { isProviderSecret } from './providers/registry.ts'
+
+/** What callers see in the place of a secret that is not theirs to see. */
+export const MASK = '••••'
+
+/**
+ * The settled names, beside those of the providers' secrets: everything under these keys is secret, at whatever depth they
+ * and it are.
+ */
+const SECRET_KEYS = new Set([
+  ...['accessToken', 'signingSecrets', 'signingSecret', 'apiKey', 'credentials'],
+  ...['password', 'token', 'clientSecret', 'secret'],
+])
 
 /** What of a value is secret by the name it stands under: all of it, its texts and numbers, or its texts alone. */
-export type NamedSecret = 'all' | 'scalars' | 'texts'
+type NamedSecret = 'all' | 'scalars' | 'texts'
 
 const MAX_CHARACTERS = 200
 
@@ -89,3 +101,6 @@ function wordsOf(key: string): string[] {
     .filter((word) => word !== '')
     .map((word) => word.toLowerCase())
 }
+
+/** Without dependencies but the providers, so that the console's bundle has it too. */
+export const isSecretKey = (key: string): boolean => SECRET_KEYS.has(key) || isProviderSecret(key)

@@ -1,5 +1,4 @@
-import { MASK } from './secret-keys.ts'
-import { areHeaders, secretByName } from './secret-names.ts'
+import { areHeaders, MASK, secretByName } from './secret-names.ts'
 
 /** A part of a text that is secret: user information of a URL, or what follows its path. */
 export interface SecretPart {
@@ -72,10 +71,3 @@ const isKeyName = (name: string): boolean =>
 /** Letters and digits without a word's gaps. */
 const isRandom = (value: string): boolean =>
   value.length >= LEAST_RANDOM && /^[\w\-.~+/=%]+$/.test(value) && /\d/.test(value) && /[a-z]/i.test(value)
-
-/** Whether it has user information and is called over HTTP or a web socket: what a write may not bring. */
-export function hasUserInformation(text: string): boolean {
-  if (!text.includes('@') || !URL.canParse(text)) return false
-  const { protocol, username, password } = new URL(text)
-  return /^(?:https?|wss?):$/.test(protocol) && username + password !== ''
-}

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 
-export interface Host {
+interface Host {
   hostname: string
   port: number
 }
@@ -115,3 +115,10 @@ const checkedBy = (parse: (text: string) => unknown) =>
 export const amqpUrl = checkedBy(parseAmqpUrl)
 /** A key of the environment that says where Redis is. */
 export const redisUrl = checkedBy(parseRedisUrl)
+
+/** The URL or path without the slashes at its end. */
+export function withoutTrailingSlashes(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '/') end--
+  return text.slice(0, end)
+}

@@ -11,7 +11,7 @@ const FOLLOW_MS = 30_000
 export const MIN_VERSION = 'TLSv1.2'
 
 /** A certificate with those that lead to its CA, and its private key, in PEM. */
-export interface Certificate {
+interface Certificate {
   cert: string
   key: string
 }

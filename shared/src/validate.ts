@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { pointerSegment } from './json-pointer.ts'
+import { pointerSegment } from './json-object.ts'
 import { type FieldError, Problem } from './problem.ts'
 
 const MAX_FIELD_ERRORS = 100

@@ -3,9 +3,9 @@ import { eventually } from '@parley/local/testing/service-under-test'
 import { testServers } from '@parley/local/testing/test-servers'
 import { type Channel, type ChannelModel, connect } from 'amqplib'
 import { createLog } from '../src/log.ts'
-import { bindQueues } from '../src/messaging/bind-queues.ts'
 import { type Broker, connectBroker } from '../src/messaging/connection.ts'
 import { declareLayout, layoutExchange, partitionQueues, SLOTS, slotKey } from '../src/messaging/layout.ts'
+import { bindQueues } from '../src/messaging/topology.ts'
 
 const LAYOUT = { generation: 700, partitions: 3 }
 const exchange = layoutExchange(LAYOUT)
@@ -18,7 +18,7 @@ beforeAll(async () => {
   const { amqpUrl } = await testServers()
   connection = await connect(amqpUrl)
   broker = await connectBroker({ url: amqpUrl, declare: (channel) => declareLayout(channel, LAYOUT), log })
-  await eventually(async () => ((await broker.isUp()) ? true : undefined))
+  await eventually(() => broker.isUp())
 })
 afterAll(async () => {
   await broker.close()

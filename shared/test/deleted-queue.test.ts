@@ -34,11 +34,11 @@ test('a queue that somebody deletes is declared again by its consumer, which goe
   const take = async ({ content }: { content: Buffer }) => void taken.push(content.toString())
   const consumer = consumeEach({ queue, take, declare: broker.declare, log })
   broker.follow(consumer)
-  await eventually(async () => (consumer.isConsuming() ? true : undefined))
+  await eventually(async () => consumer.isConsuming())
   await channel.deleteQueue(queue)
   await eventually(async () => {
     channel.sendToQueue(queue, Buffer.from('again'))
-    return taken.length > 0 ? true : undefined
+    return taken.length > 0
   })
   expect(taken[0]).toBe('again')
   await consumer.close()

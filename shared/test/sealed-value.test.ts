@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import { mapSecrets, type SecretPlace } from '@parley/shared/map-secrets'
 import { createSecretBox, openSecrets, secretKeyring } from '@parley/shared/sealed-value'
-import { MASK } from '@parley/shared/secret-keys'
+import { MASK } from '@parley/shared/secret-names'
 import fc from 'fast-check'
 
 const entry = (id: string) => `${id}:${randomBytes(32).toString('base64')}`

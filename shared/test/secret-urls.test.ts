@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { mapSecrets } from '@parley/shared/map-secrets'
-import { MASK } from '@parley/shared/secret-keys'
+import { MASK } from '@parley/shared/secret-names'
 import type { Reach } from '@parley/shared/secret-places'
 import { looksLikeKey } from '@parley/shared/secret-urls'
 

@@ -99,9 +99,9 @@ test('files that are no certificate and its key change nothing, are logged once,
   const before = await serialOf(port)
   const [one, other] = [await authority.issue(HOST), await authority.issue(HOST)]
   files.replace({ cert: one.cert, key: other.key })
-  await eventually(() => (warnings.length > 0 ? true : undefined))
+  await eventually(() => warnings.length > 0)
   files.replace({ cert: 'nothing', key: one.key })
-  await eventually(() => (warnings.length > 1 ? true : undefined))
+  await eventually(() => warnings.length > 1)
   expect(await serialOf(port)).toBe(before)
   files.replace(one)
   await eventually(async () => ((await serialOf(port)) === before ? undefined : true))

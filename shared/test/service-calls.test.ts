@@ -78,11 +78,11 @@ test('a file that changes is read again, and one without a certificate is not us
   const [first, second] = [await serve(authority, '127.0.0.1'), await serve(other, '127.0.0.1')]
   expect(await ask(calls, second)).toBe(FOREIGN)
   files.replace({ ca: 'nothing' })
-  await eventually(() => (warnings.length > 0 ? true : undefined))
+  await eventually(() => warnings.length > 0)
   expect(warnings).toEqual([{ reason: 'TLS_CA_FILE: has no certificate in PEM' }])
   expect(await ask(calls, first)).toBe(first.host)
   files.replace({ ca: `${authority.cert}\n${other.cert}` })
-  await eventually(async () => ((await ask(calls, second)) === second.host ? true : undefined))
+  await eventually(async () => (await ask(calls, second)) === second.host)
   expect(await ask(calls, first)).toBe(first.host)
 })
 

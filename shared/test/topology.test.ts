@@ -42,7 +42,7 @@ describe('the topology', () => {
     await eventually(async () => {
       const counts = await Promise.all([...queues, LOG_QUEUE].map((queue) => channel.checkQueue(queue)))
       const [log, ...statuses] = counts.map(({ messageCount }) => messageCount).reverse()
-      return log === queues.length && statuses.every((count) => count === 1) ? true : undefined
+      return log === queues.length && statuses.every((count) => count === 1)
     })
     await channel.close()
     expect(lines).toEqual([])
@@ -65,7 +65,7 @@ describe('the topology', () => {
       signal: new AbortController().signal,
       againMs: 20,
     })
-    await eventually(() => (tries > 3 ? true : undefined))
+    await eventually(() => tries > 3)
     expect(lines).toEqual([{ queue, reason: expect.stringContaining('inequivalent arg') }])
     await channel.deleteQueue(queue)
     await declaring
@@ -99,10 +99,10 @@ describe('the topology', () => {
     await channel.assertQueue(queue, { durable: true })
     const { log, lines } = errorLog()
     const broker = await connectBroker({ url, declare: declareTopology, log, againMs: 20 })
-    await eventually(() => (lines.length > 0 ? true : undefined))
+    await eventually(() => lines.length > 0)
     expect(await broker.isUp()).toBe(false)
     await channel.deleteQueue(queue)
-    await eventually(async () => ((await broker.isUp()) ? true : undefined))
+    await eventually(() => broker.isUp())
     expect(lines).toHaveLength(1)
     await broker.close()
     await channel.close()

@@ -1,5 +1,5 @@
 /** A straight line, and how far the points are from it. */
-export interface Line {
+interface Line {
   /** Where x is 0, and what each further 1 of x adds. */
   base: number
   slope: number

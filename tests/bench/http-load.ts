@@ -23,7 +23,7 @@ export function getBytes({ path, headers }: { path: string; headers: Record<stri
 }
 
 /** One connection, one request at a time. It costs far less than an HTTP client, which would be the bottleneck. */
-export interface Line {
+interface Line {
   /** Resolves with the status once the answer is there. */
   send(request: Buffer): Promise<number>
   close(): void

@@ -20,7 +20,7 @@ export interface Runner {
 }
 
 /** The processes that a benchmark has started. */
-export interface Processes {
+interface Processes {
   run(command: string, args: string[], env: Record<string, string>): Runner
   /** Ends all of them and waits. */
   stop(signal?: NodeJS.Signals): Promise<void>

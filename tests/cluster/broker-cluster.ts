@@ -24,7 +24,7 @@ const CLUSTER_CONFIGURATION = [
 ]
 
 /** Where a queue's members are, by the names of nodes. */
-export interface QueueMembers {
+interface QueueMembers {
   name: string
   leader: string
   members: string[]

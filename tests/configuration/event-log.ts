@@ -54,7 +54,7 @@ export async function takeEvents(options: {
   return events
 }
 
-export interface EventAccount {
+interface EventAccount {
   /** Versions that the database has and no event told of. */
   lost: number
   /** Events of versions that the database never had, or that differ between two tellings of one version. */

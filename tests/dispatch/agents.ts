@@ -37,7 +37,7 @@ const SCRIPT = [
   { times: MANY, delayMs: MODEL_MS },
 ]
 
-export interface ModelCounts {
+interface ModelCounts {
   calls: number
   /** Whose turn is stored. */
   stored: number
@@ -66,7 +66,7 @@ export interface AgentRun {
 }
 
 /** How conversations ended. */
-export interface EndedCounts {
+interface EndedCounts {
   conversations: number
   /** Their last text arrived, and once. */
   once: number

@@ -6,7 +6,8 @@ import type { DispatchWorkspace } from './workspace.ts'
  * that takes an `Idempotency-Key`.
  */
 export const STEPS = ['check', 'book', 'confirm'] as const
-export const NOT_REPEATABLE: (typeof STEPS)[number] = 'book'
+/** However often, by whatever key. */
+export const REPEATABLE: (typeof STEPS)[number] = 'check'
 /** Says of a step what a call that was lost does not. */
 export const LOOK_UP = 'lookUp'
 

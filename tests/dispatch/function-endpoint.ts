@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { chance } from '@parley/local/simulator/behaviours'
 import { listen } from '@parley/local/testing/service-under-test'
 import { z } from 'zod'
-import { LOOK_UP, NOT_REPEATABLE, type Place, receiptOf, STEPS } from './conversations.ts'
+import { LOOK_UP, type Place, REPEATABLE, receiptOf, STEPS } from './conversations.ts'
 import type { StoredCall } from './store.ts'
 
 const SEED = 17
@@ -23,7 +23,7 @@ export interface FunctionCall extends Place {
 }
 
 /** The functions of the assistant, which fail for 5% of the calls. */
-export interface FunctionEndpoint {
+interface FunctionEndpoint {
   url: string
   readonly calls: readonly FunctionCall[]
   /** How often each step had its effect, by its place. */
@@ -31,7 +31,7 @@ export interface FunctionEndpoint {
   close(): Promise<void>
 }
 
-export type Ledger = ReadonlyMap<string, number>
+type Ledger = ReadonlyMap<string, number>
 
 /**
  * Starts an endpoint that writes down every call and every effect. It knows no `Idempotency-Key`, but for the last step,
@@ -115,7 +115,7 @@ export function countCalls(
       .filter(({ tool }) => tool !== LOOK_UP)
       .map(({ tool, args, result }) => [
         keyOf(argumentsSchema.parse(JSON.parse(args))),
-        result && { ...result, isRepeatable: tool !== NOT_REPEATABLE },
+        result && { ...result, isRepeatable: tool === REPEATABLE },
       ]),
   )
   const effectsOf = (place: Place) => ledger.get(keyOf(place)) ?? 0
@@ -124,7 +124,7 @@ export function countCalls(
     const result = known.get(keyOf(place))
     if (result === undefined) return false
     if (result.state === 'done') return effectsOf(place) > 0
-    // An earlier one of the same id may have been done and its answer lost: whoever reads that it failed may make it again.
+    // An earlier attempt may have been done and its answer lost: whoever reads that it failed may make it again.
     return result.uncertain === true || result.isRepeatable || effectsOf(place) === 0
   }
   return {

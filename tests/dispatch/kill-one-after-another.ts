@@ -9,7 +9,7 @@ const TAKEN_OVER_MS = 60_000
 const CHECK_MS = 50
 
 /** Who is killed (SIGKILL) once this share of the messages was answered with 200. */
-export const KILLS = [
+const KILLS = [
   { at: 0.15, victim: 'dispatcher-2' },
   { at: 0.3, victim: 'rabbitmq' },
   { at: 0.45, victim: 'dispatcher-2' },

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isReady } from '@parley/local/demo/running-system'
-import { startReaper } from '@parley/local/processes/start-reaper'
+import { startReaper } from '@parley/local/processes/owned'
 import type { System } from '@parley/local/system/start-system'
 
 interface TemporaryState {

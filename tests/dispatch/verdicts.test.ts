@@ -80,13 +80,22 @@ describe('the functions of conversations', () => {
       { missing: 1 },
     ],
     [
-      'with an effect that is not, of what may be made again',
+      'with an effect that is not, of what may be made again by its method',
       {
         calls: both,
         ledger: effects(1, 1),
         results: [{ ...result(0, { state: 'failed' }), tool: 'check' }, result(1)],
       },
       {},
+    ],
+    [
+      'with an effect that is not, of what may be made again under its key only',
+      {
+        calls: both,
+        ledger: effects(1, 1),
+        results: [{ ...result(0, { state: 'failed' }), tool: 'confirm' }, result(1)],
+      },
+      { missing: 1 },
     ],
     ['and not reported', { calls: both, ledger: effects(1, 1), results: [result(0)] }, { missing: 1 }],
     [

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { allResources } from '@parley/configuration/resources/all-resources'
+import { RULED_RESOURCES } from '@parley/shared/configuration-resources'
 import { BY_REFERENCE } from '@parley/shared/permission/by-reference'
-import { RULED_RESOURCES } from '@parley/shared/permission/ruled-resources'
 import { operations } from '../../docs/permission-operations.ts'
 
 test('the resources that roles are compared by are those that a role decides about', () => {

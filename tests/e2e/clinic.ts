@@ -1,5 +1,5 @@
 import { CLINIC_LINE, clinicDocuments } from '@parley/local/demo/assistant/clinic'
-import { type Diary, startDiary } from '@parley/local/demo/assistant/diary'
+import { type Diary, startDiary } from '@parley/local/demo/assistant/run-assistant-demo'
 import { registerWebhook, writeAsPerson } from '@parley/local/demo/simulator-client'
 import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
 import { type DispatchWorkspace, registerWorkspace } from '../dispatch/workspace.ts'

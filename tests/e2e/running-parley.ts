@@ -6,14 +6,14 @@ import { eventually } from '@parley/local/testing/service-under-test'
 import { sharedServers } from '@parley/local/testing/test-servers'
 import { startOwnSystem } from '../dispatch/own-system.ts'
 
-export interface HttpResponse {
+interface HttpResponse {
   status: number
   headers: Headers
   text: string
   json: Record<string, unknown>
 }
 
-export interface ReceivedSend {
+interface ReceivedSend {
   to: string
   type: string
   template?: string
@@ -104,9 +104,7 @@ export async function startProcesses({
       return ((await response.json()) as { data: ReceivedSend[] }).data
     },
     async ready() {
-      await eventually(async () => {
-        return (await isReady(system.gatewayUrl)) ? true : undefined
-      })
+      await eventually(() => isReady(system.gatewayUrl))
     },
     stop: own.stop,
   }

@@ -3,7 +3,7 @@ import { verifyWebhook } from '@parley/client/webhook'
 import { type Listening, listen } from '@parley/local/testing/service-under-test'
 
 /** An event as it came in. */
-export interface ReceivedEvent {
+interface ReceivedEvent {
   id: string
   type: string
   timestamp: string

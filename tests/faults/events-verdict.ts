@@ -11,7 +11,7 @@ export interface Arrived {
 }
 
 /** What was wrong with the events of a run. */
-export interface EventsVerdict {
+interface EventsVerdict {
   /** Expected, and never came. */
   lost: number
   /** Came under more than one id. */

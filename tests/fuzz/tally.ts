@@ -2,7 +2,7 @@ import { KINDS, type Kind } from './fuzz-case.ts'
 import { ORACLES, type Oracle } from './judge.ts'
 
 /** A case that broke an oracle, as small as it got. */
-export interface FuzzFinding {
+interface FuzzFinding {
   signature: string
   reproduction: string
 }

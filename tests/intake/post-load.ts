@@ -20,7 +20,7 @@ const RETRY_AFTER_MS = 1_000
 const RESPONSE_MS = 15_000
 
 /** The body of one message; its `input` is different from that of all others. */
-export const messageOf = ({ thread, sequence }: { thread: string; sequence: number }) => ({
+const messageOf = ({ thread, sequence }: { thread: string; sequence: number }) => ({
   extId: 'intake',
   user: { phone: thread },
   thread: { extId: thread },

@@ -40,7 +40,7 @@ export async function readStore(mongoUrl: string, database: string): Promise<str
   return found.map(({ body }) => JSON.parse(body).input)
 }
 
-export const inputOf = ({ thread, sequence }: Pick<PostedMessage, 'thread' | 'sequence'>): string =>
+const inputOf = ({ thread, sequence }: Pick<PostedMessage, 'thread' | 'sequence'>): string =>
   `${thread}/${sequence}`
 
 /** How many of `expected` are not in `inputs`. */

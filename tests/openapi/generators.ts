@@ -18,7 +18,7 @@ interface Command {
 }
 
 /** A generator of clients, pinned; what it needs is installed into a folder of the cache. */
-export interface Generator {
+interface Generator {
   name: string
   version: string
   /** What has to be on the PATH. */
@@ -133,7 +133,7 @@ const typescript: Generator = {
 export const generators: readonly Generator[] = [python, go, typescript]
 
 /** The folder in which a generator is installed, or why it is not. */
-export type Installed = { directory: string } | { directory: undefined; reason: string }
+type Installed = { directory: string } | { directory: undefined; reason: string }
 
 /**
  * The generator that was installed before, or with `install` one that is installed now: at the lowest priority, at most 6
@@ -161,7 +161,7 @@ export async function findGenerator(generator: Generator, options: { install: bo
   }
 }
 
-export interface Ran {
+interface Ran {
   stdout: string
   stderr: string
 }

@@ -7,7 +7,7 @@ export interface MediaType {
   examples?: Record<string, { $ref: string }>
 }
 
-export interface DocumentedParameter {
+interface DocumentedParameter {
   in: 'path' | 'query' | 'header'
   name: string
   required: boolean
@@ -15,13 +15,13 @@ export interface DocumentedParameter {
   example?: unknown
 }
 
-export interface Response {
+interface Response {
   $ref?: string
   headers?: Record<string, object>
   content?: Record<string, MediaType>
 }
 
-export interface DocumentedOperation {
+interface DocumentedOperation {
   operationId: string
   tags: string[]
   description: string
@@ -31,7 +31,7 @@ export interface DocumentedOperation {
   security?: object[]
 }
 
-export interface OpenApi {
+interface OpenApi {
   openapi: string
   tags: { name: string }[]
   paths: Record<string, Record<string, DocumentedOperation>>

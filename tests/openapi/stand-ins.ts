@@ -30,7 +30,7 @@ async function messageIn(run: RunSoFar, states: readonly string[]): Promise<Stan
   const id = messageId(run)
   await eventually(async () => {
     const { state } = await run.call('GET', `/rest/messages/${id}`)
-    return states.includes(state) ? true : undefined
+    return states.includes(state)
   })
   return { parameters: { id } }
 }
@@ -47,7 +47,7 @@ async function withMeta(run: RunSoFar): Promise<void> {
   await run.call('PATCH', '/rest/channels/1', {
     config: { verifyToken: VERIFY_TOKEN, appSecret: APP_SECRET },
   })
-  await eventually(async () => ((await run.call('GET', HANDSHAKE)) === '1' ? true : undefined))
+  await eventually(async () => (await run.call('GET', HANDSHAKE)) === '1')
 }
 
 /** A message with audio. */
@@ -65,9 +65,7 @@ async function newThread(run: RunSoFar): Promise<StandIn> {
   const id = `thread-${randomUUID()}`
   const body = { extId: 'support-line', user: {}, thread: { extId: id }, answer: { message: 'Hello' } }
   await run.call('POST', '/api/hooks/whatsapp', body)
-  await eventually(async () =>
-    (await run.call('GET', `/rest/threads/${id}`)).extId === id ? true : undefined,
-  )
+  await eventually(async () => (await run.call('GET', `/rest/threads/${id}`)).extId === id)
   return { parameters: { id } }
 }
 

@@ -4,7 +4,7 @@ import type { DispatchWorkspace } from '../dispatch/workspace.ts'
 const PATHS = ['/rest/channels/1', '/rest/users', '/rest/hooks', '/rest/messages?limit=1']
 
 /** One answer to a read; status 0 when none came. */
-export interface SteadyRead {
+interface SteadyRead {
   path: string
   status: number
   ms: number

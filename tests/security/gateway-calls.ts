@@ -7,9 +7,9 @@ const session = z.looseObject({ accessToken: z.string(), refreshToken: z.string(
 export type GatewaySession = z.output<typeof session>
 
 const apiToken = z.looseObject({ _id: z.number(), token: z.string() })
-export type GatewayApiToken = z.output<typeof apiToken>
+type GatewayApiToken = z.output<typeof apiToken>
 
-export interface CallOptions {
+interface CallOptions {
   token?: string
   body?: object
 }

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { responseText } from '@parley/local/testing/response-text'
 import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
 
-export interface MatrixResponse {
+interface MatrixResponse {
   status: number
   text: string
   json: Parsed
 }
 
-export type MatrixCall = (
+type MatrixCall = (
   method: string,
   path: string,
   options?: { token?: string | undefined; body?: unknown },

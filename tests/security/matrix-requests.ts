@@ -61,7 +61,7 @@ async function newThread({ call, admin: token }: MatrixWorld): Promise<string> {
   await call('POST', '/rest/messages', { token, body })
   await eventually(async () => {
     const { status } = await call('GET', `/rest/threads/${extId}`, { token })
-    return status === 200 ? true : undefined
+    return status === 200
   })
   return extId
 }

@@ -1,7 +1,7 @@
-// Checks that the folders of each service import one way only: `npm run check` runs this.
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+// Checks that the folders of each service import one way only, that no files import each other in a circle, and that
+// each export is imported somewhere: `npm run check` runs this.
 import { dirname, join } from 'node:path'
+import { circlesOf, type Module, reachableFrom, readModules, unusedExports } from './modules.ts'
 
 /** The dispatcher's folders, from the top: each imports from the groups below its own, and never within its group. */
 const DISPATCHER = [
@@ -14,10 +14,15 @@ const DISPATCHER = [
   ['replica', 'thread-log'],
   ['store'],
   ['metrics', 'round-robin'],
-  ['message'],
+  ['message', 'times.ts'],
 ]
 /** They put a service together, so they import what they like. */
 const ROOT = ['app.ts', 'change-partitions.ts', 'config.ts', 'openapi.ts', 'server.ts']
+
+/** Its users are not in this tree. */
+const PUBLIC = 'shared/client/'
+
+const SERVICE_FILE = /^(gateway\/src|services\/[^/]+\/src)\/(.+)$/
 
 interface Import {
   service: string
@@ -26,29 +31,34 @@ interface Import {
   to: string
 }
 
-const files = execFileSync('git', ['ls-files', 'gateway/src/*', 'services/*/src/*'], { encoding: 'utf8' })
-  .split('\n')
-  .filter((file) => file.endsWith('.ts'))
-const imports = files.flatMap(importsOf)
+const modules = await readModules()
+const imports = modules.flatMap(insideServices)
 const services = Map.groupBy(imports, ({ service }) => service)
-const findings = [...services].flatMap(([service, ofService]) => [
-  ...ofService.filter(isOfRoot).map((one) => `${placeOf(one)}: only tests import app and server`),
-  ...inCycles(betweenFolders(ofService)).map((one) => `${placeOf(one)}: part of a cycle of folders`),
-  ...(service.endsWith('/dispatcher/src') ? betweenFolders(ofService).filter(isUpward) : []).map(
-    (one) => `${placeOf(one)}: imports against the order of the pipeline`,
-  ),
-])
+const findings = [
+  ...[...services].flatMap(([service, ofService]) => [
+    ...ofService.filter(isOfRoot).map((one) => `${placeOf(one)}: only tests import app and server`),
+    ...inCycles(betweenFolders(ofService)).map((one) => `${placeOf(one)}: part of a cycle of folders`),
+    ...(service.endsWith('/dispatcher/src') ? betweenFolders(ofService).filter(isUpward) : []).map(
+      (one) => `${placeOf(one)}: imports against the order of the pipeline`,
+    ),
+  ]),
+  ...circlesOf(modules).map((files) => `${files.join(', ')}: a circle of files`),
+  ...unusedExports(modules)
+    .filter((one) => !one.startsWith(PUBLIC))
+    .map((one) => `${one}: exported, and imported by no other file`),
+]
 for (const finding of findings) console.error(finding)
-console.log(`${imports.length} imports inside ${services.size} services, ${findings.length} the wrong way`)
+console.log(
+  `${modules.length} files, ${imports.length} imports inside ${services.size} services, ${findings.length} findings`,
+)
 if (findings.length > 0 || services.size === 0) process.exitCode = 1
 
-/** Imports of types count, and files that a worker starts from by `new URL`. */
-function importsOf(file: string): Import[] {
-  const [service = '', from = ''] = file.split(/(?<=\/src)\//)
-  const found = readFileSync(file, 'utf8').matchAll(
-    /(?:\bfrom|\bimport|\bimport\(|\bURL\()\s*'(\.[^']+\.ts)'/g,
-  )
-  return [...found].map(([, path = '']) => ({ service, from, to: join(dirname(from), path) }))
+/** The imports of a file of a service from other files of that service. */
+function insideServices({ file, imports }: Module): Import[] {
+  const [, service = '', from = ''] = SERVICE_FILE.exec(file) ?? []
+  if (service === '') return []
+  const own = imports.filter((one) => one.file.startsWith(`${service}/`))
+  return own.map((one) => ({ service, from, to: one.file.slice(service.length + 1) }))
 }
 
 function isOfRoot({ from, to }: Import): boolean {
@@ -80,13 +90,7 @@ function inCycles(all: Import[]): Import[] {
     const folders = imported.get(folderOf(from)) ?? new Set()
     imported.set(folderOf(from), folders.add(folderOf(to)))
   }
-  return all.filter(({ from, to }) => reachableFrom(folderOf(to), imported).has(folderOf(from)))
-}
-
-function reachableFrom(start: string, imported: Map<string, Set<string>>): Set<string> {
-  const reached = new Set([start])
-  for (const folder of reached) for (const next of imported.get(folder) ?? []) reached.add(next)
-  return reached
+  return all.filter(({ from, to }) => reachableFrom([folderOf(to)], imported).has(folderOf(from)))
 }
 
 function placeOf({ service, from, to }: Import): string {

@@ -1,15 +1,15 @@
 import { InvalidArgumentError, Option } from 'commander'
 
 /** The states that a message can be in. */
-export const STATES = [
+const STATES = [
   ...['received', 'handled', 'sending', 'sent', 'delivered', 'read', 'done', 'failed', 'dead', 'unrouted'],
 ] as const
-export const FAULTS = ['caller', 'channel', 'provider', 'us'] as const
+const FAULTS = ['caller', 'channel', 'provider', 'us'] as const
 
 const UNITS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** One or several of `choices`, separated by commas. */
-export function listOf<T extends string>(choices: readonly T[]): (text: string) => T[] {
+function listOf<T extends string>(choices: readonly T[]): (text: string) => T[] {
   return (text) => {
     const given = text.split(',')
     const wrong = given.find((each) => !(choices as readonly string[]).includes(each))
@@ -21,7 +21,7 @@ export function listOf<T extends string>(choices: readonly T[]): (text: string) 
 }
 
 /** A time: ISO 8601, or how long ago it was (`30m`). */
-export function time(text: string): string {
+function time(text: string): string {
   const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
   const at = count === undefined ? Date.parse(text) : Date.now() - Number(count) * (UNITS[unit] ?? 0)
   if (!Number.isNaN(at)) return new Date(at).toISOString()

@@ -2,7 +2,7 @@ import type { Message, MessageSummary } from '@parley/client'
 import { durationText } from './output.ts'
 
 /** What else is known when a message is explained. */
-export interface Surroundings {
+interface Surroundings {
   now: Date
   /** The message of its thread that has to end first, where there is one. */
   before?: MessageSummary | undefined

@@ -1,5 +1,5 @@
 import type { MessageSummary, Parley } from '@parley/client'
-import type { QueryOf } from '@parley/client/list-items'
+import type { QueryOf } from '@parley/client/parley'
 import { ParleyError } from '@parley/client/parley-error'
 
 type Query = QueryOf<'/rest/messages'>

@@ -8,7 +8,7 @@ import { EXIT, Failure } from './failure.ts'
 import { replaceFile } from './replace-file.ts'
 
 /** Who is logged in where, as `parley login` stores it. */
-export interface Profile {
+interface Profile {
   url: string
   token?: string | undefined
   session?: SessionTokens | undefined

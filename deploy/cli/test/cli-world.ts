@@ -14,13 +14,13 @@ import { type Parley, startParley } from '@parley/local/testing/start-parley'
 const PARLEY = fileURLToPath(new URL('../../../node_modules/.bin/parley', import.meta.url))
 const RUN_MS = 60_000
 
-export interface Ran {
+interface Ran {
   code: number | null
   stdout: string
   stderr: string
 }
 
-export interface RunOptions {
+interface RunOptions {
   env?: Record<string, string>
   input?: string
   /** After so many milliseconds (60,000) it is killed: its code is null then. */

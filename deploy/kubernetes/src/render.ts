@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { CHECKOUT } from '@parley/local/checkout'
@@ -10,7 +9,6 @@ import { z } from 'zod'
 const FOLDER = join(CHECKOUT, 'deploy/kubernetes')
 export const CHART = join(FOLDER, 'chart')
 const RENDERED = join(FOLDER, 'rendered')
-const CHECKSUMS = 'checksums.json'
 const RELEASE = 'parley'
 const RENDER_MS = 60_000
 
@@ -21,7 +19,7 @@ const EXAMPLES: Record<string, string[]> = {
 }
 
 /** A Kubernetes object, as far as a rendering is sorted by it. */
-export const resource = z.looseObject({
+const resource = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
   metadata: z.looseObject({
@@ -33,7 +31,7 @@ export const resource = z.looseObject({
 export type Resource = z.output<typeof resource>
 
 /** Rendered files by their path in `rendered`. */
-export type Files = Map<string, string>
+type Files = Map<string, string>
 
 /** Runs helm with values files, and more arguments. Rejects with helm's own error. */
 export async function runHelm(helm: string, values: string[], more: string[] = []): Promise<string> {
@@ -52,13 +50,7 @@ export async function renderAll(helm: string): Promise<Files> {
   for (const [example, values] of Object.entries(EXAMPLES)) {
     for (const [path, text] of inParts(await runHelm(helm, values))) files.set(`${example}/${path}`, text)
   }
-  const checksums = { chart: chartChecksum(), rendered: checksumOf(files) }
-  return files.set(CHECKSUMS, `${JSON.stringify(checksums, null, 2)}\n`)
-}
-
-/** The files that are committed. */
-export function readRendered(): Files {
-  return filesOf(RENDERED, '**/*.{yaml,json}')
+  return files
 }
 
 export function writeRendered(files: Files): void {
@@ -69,18 +61,10 @@ export function writeRendered(files: Files): void {
   }
 }
 
-/** The checksums that were recorded beside a rendering, and those of the chart and of the rendering as they are. */
-export function checksumsOf(files: Files): { recorded: unknown; present: unknown } {
-  return {
-    recorded: JSON.parse(files.get(CHECKSUMS) ?? '{}'),
-    present: { chart: chartChecksum(), rendered: checksumOf(files) },
-  }
-}
-
 /** Every object of a rendering, with the file that it is in; the files of kustomize itself are left out. */
 export function resourcesOf(files: Files): { file: string; resource: Resource }[] {
   return [...files]
-    .filter(([file]) => !file.endsWith('kustomization.yaml') && file !== CHECKSUMS)
+    .filter(([file]) => !file.endsWith('kustomization.yaml'))
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([file, text]) => documentsIn(text).map((each) => ({ file, resource: each })))
 }
@@ -128,23 +112,4 @@ function kustomization(names: string[]): string {
     `namespace: ${RELEASE}`,
   ]
   return [...lines, 'resources:', ...names.toSorted().map((name) => `  - ${name}`), ''].join('\n')
-}
-
-/** Of all that a rendering is made from: its schema only checks values. */
-function chartChecksum(): string {
-  const chart = filesOf(CHART, '{Chart.yaml,values.yaml,templates/*,files/*}')
-  const examples = filesOf(join(FOLDER, 'examples'), `{${Object.values(EXAMPLES).flat().join(',')}}`)
-  return checksumOf(new Map([...chart, ...examples]))
-}
-
-function filesOf(directory: string, pattern: string): Files {
-  const paths = globSync(pattern, { cwd: directory }).toSorted()
-  return new Map(paths.map((path) => [path, readFileSync(join(directory, path), 'utf8')]))
-}
-
-function checksumOf(files: Files): string {
-  const hash = createHash('sha256')
-  const paths = [...files.keys()].filter((path) => path !== CHECKSUMS).toSorted()
-  for (const path of paths) hash.update(`${path}\0${files.get(path)}\0`)
-  return hash.digest('hex')
 }

@@ -1,4 +1,4 @@
-// npm run kubernetes -- render: writes rendered/ and the settings in values.schema.json. It needs helm, or Go to build it.
+// npm run kubernetes -- render: writes rendered/ and the settings in values.schema.json. By helm, which is fetched where there is none.
 // npm run kubernetes -- secrets [--mongo URL] [--amqp URL] [--redis URL] [--management URL]: writes the Secrets of .env,
 //   which it makes when there is none, to .local/kubernetes-secrets.yaml; without URLs for the servers of examples/servers.yaml.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
@@ -29,9 +29,7 @@ await command()
 
 async function render(): Promise<void> {
   writeSchema(withSettings(readSchema()))
-  const helm = await findHelm({ build: true })
-  if (helm.command === undefined) throw new Error(`Nothing is rendered: ${helm.reason}`)
-  writeRendered(await renderAll(helm.command))
+  writeRendered(await renderAll(await findHelm()))
   console.log('deploy/kubernetes/rendered and the settings in values.schema.json are up to date')
 }
 

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { SERVICES } from '@parley/shared/internal-token'
 import { z } from 'zod'
-import { readComposeFile } from '../../docker/compose-file.ts'
+import { readComposeFile } from '../../docker/compose-environment.ts'
 
 /** Where the servers are, without users: those are added for each service. */
-export interface ServerAddresses {
+interface ServerAddresses {
   mongo: string
   amqp: string
   redis: string
@@ -12,7 +12,7 @@ export interface ServerAddresses {
   management: string
 }
 
-export interface Secret {
+interface Secret {
   apiVersion: 'v1'
   kind: 'Secret'
   metadata: { name: string; labels: Record<string, string> }

@@ -36,7 +36,7 @@ const podSpec = z.looseObject({
     }),
   ),
 })
-export type PodSpec = z.output<typeof podSpec>
+type PodSpec = z.output<typeof podSpec>
 
 const withTemplate = z.object({ template: z.object({ spec: podSpec }) })
 const workload = z.object({

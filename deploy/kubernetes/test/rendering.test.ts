@@ -7,12 +7,13 @@ import { CHECKOUT } from '@parley/local/checkout'
 import { SERVICES } from '@parley/shared/internal-token'
 import { parse } from 'yaml'
 import { environmentOf } from '../../../docs/environment-page.ts'
-import { documentsIn, type Resource, readRendered, resourcesOf } from '../src/render.ts'
+import { findHelm } from '../src/find-helm.ts'
+import { documentsIn, type Resource, renderAll, resourcesOf } from '../src/render.ts'
 import { podSpecsIn } from './pods.ts'
 import { schemaErrors } from './schemas.ts'
 
 const read = (path: string) => readFileSync(join(CHECKOUT, path), 'utf8')
-const rendered = readRendered()
+const rendered = await renderAll(await findHelm())
 const all = resourcesOf(rendered)
 /** What the chart makes, as far as it is looked at here; the schemas, which are checked below, allow more. */
 interface Specs {

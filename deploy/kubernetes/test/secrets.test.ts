@@ -8,9 +8,9 @@ import { parseConfig } from '@parley/shared/config'
 import { SERVICES } from '@parley/shared/internal-token'
 import { z } from 'zod'
 import { environmentOf } from '../../../docs/environment-page.ts'
-import { composeEnvironment } from '../../docker/compose-environment.ts'
-import { readComposeFile } from '../../docker/compose-file.ts'
-import { documentsIn, readRendered, resourcesOf } from '../src/render.ts'
+import { composeEnvironment, readComposeFile } from '../../docker/compose-environment.ts'
+import { findHelm } from '../src/find-helm.ts'
+import { documentsIn, renderAll, resourcesOf } from '../src/render.ts'
 import { kubernetesSecrets } from '../src/secrets.ts'
 import { podSpecsIn } from './pods.ts'
 import { schemaErrors } from './schemas.ts'
@@ -24,7 +24,7 @@ const addresses = {
 }
 const secrets = kubernetesSecrets(values, addresses)
 const contentOf = (name: string) => secrets.find(({ metadata }) => metadata.name === name)?.stringData ?? {}
-const workloads = resourcesOf(readRendered()).flatMap(({ file, resource }) =>
+const workloads = resourcesOf(await renderAll(await findHelm())).flatMap(({ file, resource }) =>
   podSpecsIn(resource).map((spec) => ({ file, name: resource.metadata.name, spec })),
 )
 

@@ -10,8 +10,13 @@ import { SERVICES, type ServiceName } from '@parley/shared/internal-token'
 import { config as webhook } from '@parley/webhook/config'
 import { z } from 'zod'
 import { renderEnvironmentPage } from '../../../docs/environment-page.ts'
-import { addServerPasswords, composeEnvironment, environmentFile } from '../../docker/compose-environment.ts'
-import { readComposeFile } from '../../docker/compose-file.ts'
+import { renderTimesPage } from '../../../docs/times-page.ts'
+import {
+  addServerPasswords,
+  composeEnvironment,
+  environmentFile,
+  readComposeFile,
+} from '../../docker/compose-environment.ts'
 import { CHECKOUT } from '../src/checkout.ts'
 import { planProcesses } from '../src/system/plan-processes.ts'
 import { makeSecrets } from '../src/system/secrets.ts'
@@ -94,4 +99,8 @@ describe('Compose gives each service a valid environment', () => {
 
 test('docs/environment.md is what npm run docs writes from the services’ environments', () => {
   expect(readFileSync(join(CHECKOUT, 'docs/environment.md'), 'utf8')).toBe(renderEnvironmentPage())
+})
+
+test('docs/times.md is what npm run docs writes from the dispatcher’s times', () => {
+  expect(readFileSync(join(CHECKOUT, 'docs/times.md'), 'utf8')).toBe(renderTimesPage())
 })

@@ -11,7 +11,7 @@ export interface Page<T> {
 
 type Query = Record<string, string | number | boolean | undefined>
 
-export interface CallOptions {
+interface CallOptions {
   query?: Query
   body?: unknown
   headers?: Record<string, string>

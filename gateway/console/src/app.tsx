@@ -2,8 +2,7 @@ import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { call, logOut, unreachable } from './api.ts'
 import { Button, Dialog, Notices, notify } from './components/actions.tsx'
-import { Failure, Loading, NotFound } from './components/basics.tsx'
-import { Icon, type IconName } from './components/icon.tsx'
+import { Failure, Icon, type IconName, Loading, NotFound } from './components/basics.tsx'
 import { useKeys } from './components/keyboard.ts'
 import { followLive } from './live.ts'
 import { useLoad } from './load.ts'
@@ -15,17 +14,12 @@ import { LoginPage } from './pages/login.tsx'
 import { MessagesPage } from './pages/messages.tsx'
 import { OverviewPage } from './pages/overview.tsx'
 import { PeoplePage } from './pages/people.tsx'
+import { RESOURCES } from './resources.ts'
 import { type Me, may, me } from './rights.ts'
-import { hrefOf, navigate, usePlace } from './router.ts'
+import { hrefOf, navigate, type PageProps, usePlace } from './router.ts'
 import { account, session } from './session.ts'
 import { useStore } from './store.ts'
 import { nextTheme, theme } from './theme.ts'
-
-export interface PageProps {
-  /** The segments of the path below the page's own. */
-  rest: string[]
-  query: URLSearchParams
-}
 
 interface PageEntry {
   path: string
@@ -38,7 +32,6 @@ interface PageEntry {
 }
 
 const ASKING_MS = 5_000
-const CONFIGURATION = ['assistant', 'jobs', 'actions', 'configs', 'workflows', 'steps', 'tasks']
 
 const PAGES: readonly PageEntry[] = [
   { path: '/', name: 'Overview', icon: 'gauge', key: 'o', page: OverviewPage },
@@ -52,7 +45,7 @@ const PAGES: readonly PageEntry[] = [
     name: 'Assistants',
     icon: 'spark',
     key: 'a',
-    reads: CONFIGURATION,
+    reads: RESOURCES.map((resource) => resource.path),
     page: AssistantsPage,
   },
   { path: '/channels', name: 'Channels', icon: 'plug', key: 'c', reads: ['channels'], page: ChannelsPage },

@@ -22,7 +22,7 @@ interface OpenApi {
 let document: Promise<OpenApi> | undefined
 
 /** The gateway's OpenAPI document, read once. */
-export function openApi(): Promise<OpenApi> {
+function openApi(): Promise<OpenApi> {
   document ??= call<OpenApi>('GET', '/openapi.json').catch((error) => {
     document = undefined
     throw error

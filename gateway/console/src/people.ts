@@ -18,7 +18,7 @@ export interface Role {
   updatedAt: string
 }
 
-export interface Names {
+interface Names {
   users: ReadonlyMap<number, string>
   roles: ReadonlyMap<number, string>
 }

@@ -1,7 +1,7 @@
 import { ParleyError } from '@parley/client/parley-error'
 
 /** What is wrong with a field; `path` is a JSON Pointer. */
-export interface FieldProblem {
+interface FieldProblem {
   path: string
   message: string
 }

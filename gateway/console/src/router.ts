@@ -1,7 +1,7 @@
 import { createStore, useStore } from './store.ts'
 
 /** Where the console is: the path below `/console`, and the query. */
-export interface Place {
+interface Place {
   path: string
   query: URLSearchParams
 }
@@ -51,4 +51,11 @@ export function setQuery(change: Record<string, string | undefined>): void {
     else query.set(name, value)
   }
   navigate(query.size === 0 ? path : `${path}?${query}`, { replace: true })
+}
+
+/** What a page is given of the path and query. */
+export interface PageProps {
+  /** The segments of the path below the page's own. */
+  rest: string[]
+  query: URLSearchParams
 }

@@ -13,7 +13,7 @@ export const account = createStore<string | undefined>(undefined)
 /** Asks for the next access token with the cookie, which no script reads. */
 export type Refresh = () => Promise<{ accessToken: string } | 'ended' | 'unavailable'>
 
-export interface CookieSession extends Session {
+interface CookieSession extends Session {
   begin(accessToken: string): void
   end(): void
   /** Goes on with the session of the cookie, if there is one. */

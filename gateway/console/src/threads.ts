@@ -1,3 +1,7 @@
+import type { ObjectPreview } from '@parley/shared/providers/outbound'
+import { isJsonObject, own } from '@parley/shared/providers/own'
+import { allProviders } from '@parley/shared/providers/registry'
+
 /** A person's conversation on a channel. */
 export interface Thread {
   _id: string
@@ -25,17 +29,27 @@ export interface Said {
   transcript?: string
   media?: string
   reason?: string
-  whatsapp?: { type?: string } & Record<string, unknown>
   template?: string
   language?: string
   variables?: string[]
   state: string
+  /** What was sent in a provider's own form, under the provider's name. */
+  [provider: string]: unknown
 }
 
 export interface SaidPage {
   data: Said[]
   previous: string | null
   next: string | null
+}
+
+/** What people are shown of what was sent in a provider's own form; undefined where nothing was. */
+export function previewOf(said: Readonly<Record<string, unknown>>): ObjectPreview | undefined {
+  for (const { name, outbound } of allProviders()) {
+    const object = own(said, name)
+    if (isJsonObject(object)) return outbound.objects?.preview(object)
+  }
+  return undefined
 }
 
 export const nameOf = ({ user, extId }: Pick<Thread, 'user' | 'extId'>): string =>

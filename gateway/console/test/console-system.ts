@@ -83,7 +83,7 @@ export function consoleSystem({
 }
 
 /** What {@link consoleSystem} has started. */
-export interface Started {
+interface Started {
   parley: RunningParley
   url: string
   garden: Account

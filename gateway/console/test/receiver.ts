@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-export interface Receiver {
+interface Receiver {
   url: string
   got: { headers: IncomingHttpHeaders; body: string }[]
   close(): Promise<void>

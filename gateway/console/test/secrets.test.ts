@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { MASK } from '@parley/shared/secret-keys'
-import { mask, unmask } from '../src/secrets.ts'
+import { MASK } from '@parley/shared/secret-names'
+import { mask, unmask } from '../src/components/edits.ts'
 
 const before = {
   servers: [

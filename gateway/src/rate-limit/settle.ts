@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis'
 import type { RateCounter, Use } from './rate-counter.ts'
 
 /** The counter in Redis that settling needs. */
-export interface SharedCount {
+interface SharedCount {
   /** Adds `count` to what all instances have used of a window, and returns the sum. */
   add(options: { name: string; count: number; ttlMs: number }): Promise<number>
 }

@@ -3,8 +3,7 @@ import { type Listening, listen, type RunningService } from '@parley/local/testi
 import { type Parley, type Proxied, startParley } from '@parley/local/testing/start-parley'
 import { startedForTests } from '@parley/local/testing/started-for-tests'
 import type { Caller, ServiceName } from '@parley/shared/internal-token'
-import type { PermissionEntry } from '@parley/shared/permission/decide'
-import { DEFAULT_ROLES } from '@parley/shared/permission/entry'
+import { DEFAULT_ROLES, type PermissionEntry } from '@parley/shared/permission/entry'
 import type { mongo } from 'mongoose'
 
 interface CallOptions extends JsonRequest {

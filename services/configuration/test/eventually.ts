@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const PROBE_MS = 50
 
-/** Asks until the answer passes, for at most `withinMs`, and returns it; throws with the last answer. */
+/** Asks until the answer passes, for at most a minute, and returns it; throws with the last answer. */
 export async function eventually<T>(
   ask: () => Promise<T> | T,
   passes: (response: T) => boolean,
-  timeoutMs = 15_000,
+  timeoutMs = 60_000,
 ): Promise<T> {
   const until = Date.now() + timeoutMs
   for (;;) {

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import type { JsonObject } from '@parley/shared/json-object'
 import { mapSecrets } from '@parley/shared/map-secrets'
 import { createSecretBox, openSecrets, secretKeysOf } from '@parley/shared/sealed-value'
-import { MASK } from '@parley/shared/secret-keys'
+import { MASK } from '@parley/shared/secret-names'
 import fc from 'fast-check'
 import { sealFields } from '../src/secrets/seal-fields.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { mapSecrets } from '@parley/shared/map-secrets'
 import { createSecretBox, openSecrets, sealSecrets, secretKeysOf } from '@parley/shared/sealed-value'
-import { MASK } from '@parley/shared/secret-keys'
+import { MASK } from '@parley/shared/secret-names'
 import fc from 'fast-check'
 import { sealChanges } from '../src/history/seal-changes.ts'
 import { changesBetween } from '../src/history/write-history.ts'

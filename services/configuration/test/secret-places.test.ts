@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { isSealed } from '@parley/shared/sealed-value'
-import { MASK } from '@parley/shared/secret-keys'
+import { MASK } from '@parley/shared/secret-names'
 import { bodies } from './bodies.ts'
 import { configurationForTests } from './configuration-server.ts'
 import { eventually } from './eventually.ts'

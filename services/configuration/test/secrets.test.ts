@@ -8,7 +8,7 @@ import {
   secretKeysConfig,
   secretKeysOf,
 } from '@parley/shared/sealed-value'
-import { MASK } from '@parley/shared/secret-keys'
+import { MASK } from '@parley/shared/secret-names'
 import { z } from 'zod'
 import { bodies } from './bodies.ts'
 import { configurationForTests } from './configuration-server.ts'

@@ -45,7 +45,7 @@ import { declareQueues } from './layout/declare-queues.ts'
 import { showEvents, showState, showWaiting } from './metrics/show-state.ts'
 import { auditLagSeconds, reconciliationDifference } from './reconciliation/audit-state.ts'
 import { startAuditor } from './reconciliation/auditor.ts'
-import { countLostMessages } from './reconciliation/count-lost.ts'
+import { countLostMessages } from './reconciliation/count.ts'
 import { reconciliationRoutes } from './reconciliation/reconciliation-routes.ts'
 import { followDocumentChanges } from './replica/follow-changes.ts'
 import { type Partition, type Partitions, startPartitions } from './schedule/partitions.ts'
@@ -59,11 +59,16 @@ import { readLayout } from './store/layout-record.ts'
 import { createLeaseStore } from './store/lease-store.ts'
 import { RecentlyStored } from './store/recently-stored.ts'
 import { createTraffic } from './store/traffic.ts'
-/** Connects in the background, works this instance's partitions and the provider's statuses, serves the message log. */
 import { createIsFirstOfName } from './thread-log/first-of-name.ts'
 import { createThreadLog } from './thread-log/thread-log.ts'
+import { TIMES, type Times } from './times.ts'
 
-export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
+/** Connects in the background, works this instance's partitions and the provider's statuses, serves the message log. */
+export async function buildApp(
+  config: Config & BaseConfig,
+  log: Log,
+  times: Times = TIMES,
+): Promise<Service> {
   const registry = new Registry()
   const tracing = await createTracing('dispatcher', config)
   const instance = randomUUID()
@@ -102,6 +107,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     webhooks: roundRobin(config.WEBHOOK_URL),
     calls,
     collections,
+    times,
     log,
   })
   const secrets = createSecretBox(secretKeysOf(config))
@@ -131,6 +137,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     configuration,
     webhook,
     traffic,
+    times,
   })
   const statusQueues = statusConsumers({
     collections,
@@ -202,7 +209,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     partitions = started
     broker.follow(started)
     const auditor = startAuditor({
-      ...{ collections, startSession, instance, publisher, recentlyStored, retentionMs, declare, log },
+      ...{ collections, startSession, instance, publisher, recentlyStored, retentionMs, declare, times, log },
       broker: auditBroker,
     })
     auditBroker.follow(auditor)

@@ -4,7 +4,7 @@ import { createLog } from '@parley/shared/log'
 import { connectMongoForCommand } from '@parley/shared/mongo-for-command'
 import { z } from 'zod'
 import { partitionsConfig } from './config.ts'
-import { ChangeRefused, isSettled, requestChange } from './layout/request-change.ts'
+import { ChangeRefused, isSettled, requestChange } from './layout/change-layout.ts'
 import { collectionsOf } from './store/collections.ts'
 import { readLayout } from './store/layout-record.ts'
 

@@ -11,8 +11,8 @@ import {
 } from '@parley/shared/config'
 import { MAX_PARTITIONS } from '@parley/shared/messaging/layout'
 import { secretKeysConfig } from '@parley/shared/sealed-value'
+import { withoutTrailingSlashes } from '@parley/shared/server-url'
 import { signingSecretKey } from '@parley/shared/signing-secret'
-import { withoutTrailingSlashes } from '@parley/shared/trailing-slashes'
 import { z } from 'zod'
 
 /** As {@link addressRanges}, and single addresses. */

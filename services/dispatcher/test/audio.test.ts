@@ -100,9 +100,7 @@ describe('GET /rest/messages/{id}/audio', () => {
     message({ meta: { type: 'audio', audio: { id: '4711', voice: true } } }, extId)
   const stored = async (id: string, body: ReturnType<typeof message>, source: 'api' | 'meta' = 'api') => {
     await world.post(id, body, { source })
-    await eventually(async () =>
-      (await world.get(`/rest/messages/${id}`)).status === 200 ? true : undefined,
-    )
+    await eventually(async () => (await world.get(`/rest/messages/${id}`)).status === 200)
   }
   const media = () => asked.filter(({ path }) => !path.startsWith('/health'))
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { MessageRecord } from '@parley/dispatcher/message/message-record'
 import { type Auditor, startAuditor } from '@parley/dispatcher/reconciliation/auditor'
 import { type Balance, balance, countMessages } from '@parley/dispatcher/reconciliation/count'
 import { collectionsOf, prepareDatabase } from '@parley/dispatcher/store/collections'
 import { RecentlyStored } from '@parley/dispatcher/store/recently-stored'
+import { eventually } from '@parley/local/testing/service-under-test'
 import { declareTestLayout, TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
 import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
@@ -17,7 +17,6 @@ import { connectMongo } from '@parley/shared/mongo'
 import { type ConsumeMessage, connect } from 'amqplib'
 import { newRecord } from './new-record.ts'
 
-const CONDITION_MS = 40_000
 const RETENTION_MS = 30 * 24 * 60 * 60 * 1_000
 const GRACE_MS = 1_000
 
@@ -42,7 +41,7 @@ export async function startAuditWorld() {
     log,
   })
   const publisher = createPublisher({ broker, log })
-  await untilTrue(() => publisher.isUp())
+  await eventually(() => publisher.isUp())
   const connection = await connect(amqpUrl)
   const channel = await connection.createConfirmChannel()
   const auditors = new Set<Auditor>()
@@ -67,6 +66,7 @@ export async function startAuditWorld() {
         declare: broker.declare,
         retentionMs,
         graceMs: GRACE_MS,
+        times: { auditCheck: 250, auditBehind: 500, auditAgain: 200 },
         log,
       })
       auditors.add(auditor)
@@ -129,18 +129,3 @@ export async function startAuditWorld() {
 }
 
 export type AuditWorld = Awaited<ReturnType<typeof startAuditWorld>>
-
-/** Asks until it gets something; throws after 40 s. */
-export async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
-  const deadline = performance.now() + CONDITION_MS
-  for (;;) {
-    const answer = await ask()
-    if (answer !== undefined) return answer
-    if (performance.now() > deadline) throw new Error('the condition did not come true within 40 s')
-    await pause(20)
-  }
-}
-
-/** Waits until a condition holds. */
-export const untilTrue = (ask: () => Promise<boolean>): Promise<true> =>
-  until(async () => ((await ask()) ? true : undefined))

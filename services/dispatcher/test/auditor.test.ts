@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { auditLagSeconds, reconciliationDifference } from '@parley/dispatcher/reconciliation/audit-state'
 import { removeEnded } from '@parley/dispatcher/reconciliation/remove-ended'
+import { eventually } from '@parley/local/testing/service-under-test'
 import { TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
 import { declareTopology, LOG_QUEUE } from '@parley/shared/messaging/topology'
-import { type AuditWorld, startAuditWorld, untilTrue } from './audit-world.ts'
+import { type AuditWorld, startAuditWorld } from './audit-world.ts'
 import { newRecord } from './new-record.ts'
 
 let world: AuditWorld
@@ -43,7 +44,7 @@ describe('the auditor', () => {
       at: new Date(),
       expiresAt: new Date(Date.now() + 60_000),
     })
-    await untilTrue(async () => (await world.audited()) === 21)
+    await eventually(async () => (await world.audited()) === 21)
     expect(await world.balance()).toMatchObject({
       accepted: 21,
       delivered: 20,
@@ -58,14 +59,14 @@ describe('the auditor', () => {
     world.start()
     for (const id of ids('b', 10)) await world.store(id)
     for (const id of ids('b', 5)) await world.accept(id)
-    await untilTrue(async () => (await world.audited()) === 5)
+    await eventually(async () => (await world.audited()) === 5)
     const position = () => world.collections.audit.findOne({ _id: 'log', offset: 4, messageId: 'b-4' })
-    await untilTrue(async () => (await position()) !== null)
+    await eventually(async () => (await position()) !== null)
     await world.stop()
     await world.collections.audit.updateOne({ _id: 'log' }, { $set: { offset: 1, messageId: 'b-1' } })
     for (const id of ids('b', 10).slice(5)) await world.accept(id)
     world.start()
-    await untilTrue(async () => (await world.audited()) === 10)
+    await eventually(async () => (await world.audited()) === 10)
     expect(await world.balance()).toMatchObject({ accepted: 10, inFlight: 10, difference: 0, unaudited: 0 })
   })
 
@@ -78,14 +79,14 @@ describe('the auditor', () => {
     expect(again.properties).toMatchObject({ headers, messageId, timestamp, type })
     expect(again.properties.headers).toEqual(headers)
     expect(again.content).toEqual(taken.content)
-    await untilTrue(async () => (await world.difference()) === 1)
+    await eventually(async () => (await world.difference()) === 1)
     expect(await reconciliationDifference(world.collections)).toMatchObject({
       difference: 1,
       ageSeconds: expect.any(Number),
       auditedUpTo: expect.any(Date),
     })
     await world.store('lost', { state: 'done' })
-    await untilTrue(async () => (await world.difference()) === 0)
+    await eventually(async () => (await world.difference()) === 0)
     expect(await world.balance()).toMatchObject({ accepted: 1, done: 1, difference: 0, unaudited: 0 })
   })
 
@@ -94,11 +95,11 @@ describe('the auditor', () => {
     await world.collections.audit.updateOne({ _id: 'log' }, { $unset: { readUpTo: '' } })
     expect(await lag()).toBeUndefined()
     world.start()
-    await untilTrue(async () => (await lag()) !== undefined)
+    await eventually(async () => (await lag()) !== undefined)
     await world.accept('queued', { partition: 5, age: 60_000 })
-    await untilTrue(async () => ((await lag()) ?? 0) > 50)
+    await eventually(async () => ((await lag()) ?? 0) > 50)
     await world.store('queued')
-    await untilTrue(async () => ((await lag()) ?? Number.POSITIVE_INFINITY) < 30)
+    await eventually(async () => ((await lag()) ?? Number.POSITIVE_INFINITY) < 30)
     await world.stop()
     expect(await auditLagSeconds(world.collections, Date.now() + 600_000)).toBeGreaterThan(590)
   })
@@ -107,7 +108,7 @@ describe('the auditor', () => {
     world.start()
     await world.accept('noted')
     world.recentlyStored.note({ _id: 'noted', workspace: 1, channel: 'c', receivedAt: new Date() })
-    await untilTrue(async () => (await world.audited()) === 1)
+    await eventually(async () => (await world.audited()) === 1)
     expect(await world.balance()).toMatchObject({ accepted: 1, difference: 1 })
     await world.store('noted')
     expect(await world.balance()).toMatchObject({ accepted: 1, inFlight: 1, difference: 0 })
@@ -119,10 +120,10 @@ describe('the auditor', () => {
     await world.store('stored')
     await world.accept('stored', { partition: 6 })
     const late = Date.now() + 6_000
-    await untilTrue(async () => ((await world.checkedAt())?.getTime() ?? 0) > late)
+    await eventually(async () => ((await world.checkedAt())?.getTime() ?? 0) > late)
     expect([await world.audited(), await world.difference()]).toEqual([0, 0])
     await world.store('queued')
-    await untilTrue(async () => (await world.audited()) === 2)
+    await eventually(async () => (await world.audited()) === 2)
     expect(await world.balance()).toMatchObject({ accepted: 2, inFlight: 2, difference: 0 })
   })
 
@@ -132,7 +133,7 @@ describe('the auditor', () => {
     await world.accept('old', { partition: 1, age: 90 * 60 * 1_000 })
     const channel = world.channel
     await channel.purgeQueue(testQueue(1))
-    await untilTrue(async () => (await world.difference()) === 1)
+    await eventually(async () => (await world.difference()) === 1)
     expect(await world.audited()).toBe(1)
     expect((await channel.checkQueue(testQueue(1))).messageCount).toBe(0)
   })
@@ -143,13 +144,13 @@ describe('the auditor', () => {
       await world.store(id)
       await world.accept(id)
     }
-    await untilTrue(async () => (await world.audited()) === 8)
+    await eventually(async () => (await world.audited()) === 8)
     const channel = world.channel
     await channel.deleteQueue(LOG_QUEUE)
     await declareTopology(channel)
     await world.store('new')
     await world.accept('new')
-    await untilTrue(async () => (await world.audited()) === 9)
+    await eventually(async () => (await world.audited()) === 9)
     expect(await world.balance()).toMatchObject({ accepted: 9, difference: 0 })
   })
 })

@@ -2,8 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import fc from 'fast-check'
 import { boundedResponse } from '../src/channels/http/bounded-response.ts'
-import { JsonCounter } from '../src/channels/http/json-counter.ts'
-import { type ResponseBounds, ResponseCount } from '../src/channels/http/response-bounds.ts'
+import { JsonCounter, type ResponseBounds, ResponseCount } from '../src/channels/http/response-bounds.ts'
 
 const BOUNDS: ResponseBounds = {
   bytes: 2_000,

@@ -1,3 +1,4 @@
+import { TEST_TIMES } from '@parley/local/testing/test-times'
 import { createLog } from '@parley/shared/log'
 import { Registry } from 'prom-client'
 import type { Callback } from '../src/channels/callback.ts'
@@ -40,6 +41,7 @@ export function deliveryOptions(
     log: createLog({ service: 'test', level: 'silent' }),
     uncertainWindow: 60_000,
     retentionMs: 60_000,
+    times: TEST_TIMES,
     now: Date.now,
     ...own,
   }

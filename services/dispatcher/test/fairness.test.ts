@@ -52,12 +52,12 @@ describe('a handler that hangs', () => {
     await Promise.all(
       Array.from({ length: MANY }, (_, n) => world.post(`hangs-${n}`, message(`thread-${n}`))),
     )
-    await eventually(() => (hanging.length > 0 ? true : undefined))
+    await eventually(() => hanging.length > 0)
     const others = Array.from({ length: 32 }, (_, n) => `other-${n}`)
     await Promise.all(others.map((id) => world.post(id, message(id), { workspace: OTHER })))
     await eventually(() => {
       const came = new Set(callbacks.calls.map(({ json }) => json.messageId))
-      return others.every((id) => came.has(id)) ? true : undefined
+      return others.every((id) => came.has(id))
     })
     expect(ended).toBe(0)
   })
@@ -69,7 +69,7 @@ describe('a handler that hangs', () => {
   test('is left alone after a while: its messages wait without being tried, and say for what', async () => {
     const open = await eventually(async () => {
       const opened = await world.metric('parley_circuit_breakers_open')
-      return opened.get('') === 1 ? true : undefined
+      return opened.get('') === 1
     })
     expect(open).toBe(true)
     const waiting = await eventually(async () => {

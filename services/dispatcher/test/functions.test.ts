@@ -111,7 +111,7 @@ describe('a function of an answer', () => {
       const id = `f-secured-${++n}`
       await world.post(id, message('secured', { functions: [refund] }))
       await world.message(id, 'delivered')
-      return endpoint.calls.at(-1)?.headers['x-key'] === 'k-2' ? true : undefined
+      return endpoint.calls.at(-1)?.headers['x-key'] === 'k-2'
     })
   })
 
@@ -172,9 +172,7 @@ describe('a function of an answer', () => {
   test('that was configured only a moment later is called', async () => {
     await world.putChannel(4, channel('early', 4))
     await world.post('f-early', message('early', { functions: [refund] }))
-    await eventually(async () =>
-      (await world.get('/rest/messages/f-early')).status === 200 ? true : undefined,
-    )
+    await eventually(async () => (await world.get('/rest/messages/f-early')).status === 200)
     await world.put('assistant', 4, assistant({ actions: [4] }))
     await world.put('actions', 4, action())
     await world.message('f-early', 'delivered')
@@ -187,7 +185,7 @@ describe('a function of an answer', () => {
       res.writeHead(200).end(JSON.stringify(answer))
     }
     await world.post('f-asked', message('asked', {}))
-    await eventually(() => (endpoint.calls.length > 0 ? true : undefined))
+    await eventually(() => endpoint.calls.length > 0)
     await world.put('assistant', 5, assistant({ actions: [1] }))
     await world.message('f-asked', 'delivered')
     expect(endpoint.paths()).toEqual(['/handler', '/v1/orders/o%201/refund'])

@@ -132,7 +132,7 @@ describe('the body of a response', () => {
   test('that is too large is given up, and the connection closed', async () => {
     const response = await guarded()(at('/large'))
     await expect(response.text()).rejects.toMatchObject({ failure: 'answer_too_large', status: 200 })
-    await eventually(() => (closed === 1 ? true : undefined))
+    await eventually(() => closed === 1)
   })
 
   test('may be cancelled, and broken off, when all of it has come', async () => {
@@ -157,7 +157,7 @@ describe('the body of a response', () => {
   test('is closed when nobody reads it to its end', async () => {
     const response = await guarded()(at('/slowly'))
     await response.body?.cancel()
-    await eventually(() => (closed === 1 ? true : undefined))
+    await eventually(() => closed === 1)
   })
 })
 
@@ -166,7 +166,7 @@ describe('a deadline', () => {
     const signal = AbortSignal.timeout(50)
     const read = async () => (await guarded()(at(path), { signal })).text()
     await expect(read()).rejects.toMatchObject({ name: 'TimeoutError' })
-    await eventually(() => (closed === 1 ? true : undefined))
+    await eventually(() => closed === 1)
   })
 
   test('that passed before the call lets nothing leave', async () => {

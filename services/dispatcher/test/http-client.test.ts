@@ -78,7 +78,7 @@ describe('a target that a workspace named', () => {
     const http = createHttpClient({ allowed, lookup: slow })
     open.push(http)
     const calls = Array.from({ length: 8 }, () => call(at('shared.example'), http))
-    await eventually(async () => (lookups.length > 0 ? true : undefined))
+    await eventually(async () => lookups.length > 0)
     expect(lookups).toHaveLength(1)
     lookups[0]?.()
     expect((await Promise.all(calls)).map(({ body }) => body)).toEqual(Array(8).fill('POST 2'))
@@ -180,7 +180,7 @@ describe('a call', () => {
     const failed = expect(http.send({ ...asked, signal: controller.signal })).rejects.toMatchObject({
       failure: 'no_answer',
     })
-    await eventually(() => (reached === 1 ? true : undefined))
+    await eventually(() => reached === 1)
     controller.abort()
     await failed
     await expect(http.send({ ...asked, signal: controller.signal })).rejects.toMatchObject({
@@ -241,7 +241,7 @@ test('a connection serves the next call, and is closed when there is none for a 
   await call(at('public.example', '/kept'), http)
   expect(connections()).toBe(1)
   const open = promisify(server.getConnections.bind(server))
-  await eventually(async () => ((await open()) === 0 ? true : undefined))
+  await eventually(async () => (await open()) === 0)
 })
 
 test('as many connections are opened as there are calls at once', async () => {

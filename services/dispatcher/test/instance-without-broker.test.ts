@@ -71,7 +71,7 @@ async function startInstance(name: string): Promise<Instance> {
 async function untilShares(a: number, b: number): Promise<void> {
   const working = () => [instances.a, instances.b].map(({ partitions }) => partitions.working().size)
   try {
-    await eventually(() => (working().join() === `${a},${b}` ? true : undefined))
+    await eventually(() => working().join() === `${a},${b}`)
   } catch (cause) {
     const connected = [await instances.a.broker.isUp(), await instances.b.broker.isUp()]
     const stored = [
@@ -98,7 +98,7 @@ test('while no instance has a broker, all of them go on with what is in the stor
   for (const { proxy } of Object.values(instances)) proxy.cut()
   await eventually(async () => {
     const without = await collections.instances.countDocuments({ hasBroker: false })
-    return without === 2 ? true : undefined
+    return without === 2
   })
   await untilShares(TEST_LAYOUT.partitions / 2, TEST_LAYOUT.partitions / 2)
   for (const { proxy } of Object.values(instances)) proxy.mend()

@@ -82,7 +82,7 @@ describe('the tools of a server', () => {
     const lists = () => rough.calls.filter(({ text }) => text.includes('"tools/list"')).length
     expect(lists()).toBe(1)
     version = 2
-    await eventually(async () => ((await open()).includes('v2') ? true : undefined))
+    await eventually(async () => (await open()).includes('v2'))
     expect(lists()).toBe(2)
     expect(namesOf(await tools.open(agentOf([roughServer({ version: 2 })])))).toContain('v2')
     expect(lists()).toBe(3)

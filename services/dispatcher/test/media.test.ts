@@ -54,9 +54,7 @@ describe('GET /rest/messages/{id}/media', () => {
     await control('inbound', { phoneNumberId: '1', from: '5511988887777', message, ...(media && { media }) })
     const meta = await eventually(async () => got[0])
     await world.post(id, { extId: 'line', user: {}, thread: {}, answer: {}, meta }, { source: 'meta' })
-    await eventually(async () =>
-      (await world.get(`/rest/messages/${id}`)).status === 200 ? true : undefined,
-    )
+    await eventually(async () => (await world.get(`/rest/messages/${id}`)).status === 200)
   }
 
   test.each([
@@ -99,9 +97,7 @@ describe('GET /rest/messages/{id}/media', () => {
     await world.post('media-forged', message)
     await world.post('media-gone', message, { source: 'meta' })
     for (const id of ['media-forged', 'media-gone']) {
-      await eventually(async () =>
-        (await world.get(`/rest/messages/${id}`)).status === 200 ? true : undefined,
-      )
+      await eventually(async () => (await world.get(`/rest/messages/${id}`)).status === 200)
       expect((await world.get('/rest/messages/media-forged/media')).status).toBe(404)
     }
     // The simulator takes any number for a phone number, which is no media.
@@ -145,9 +141,7 @@ describe('media that take long to fetch', () => {
   async function store(id: string, message: object, options: { workspace: number; source: 'api' | 'meta' }) {
     await world.post(id, { extId: 'line', user: {}, thread: {}, answer: {}, ...message }, options)
     const { workspace } = options
-    await eventually(async () =>
-      (await world.get(`/rest/messages/${id}`, { workspace })).status === 200 ? true : undefined,
-    )
+    await eventually(async () => (await world.get(`/rest/messages/${id}`, { workspace })).status === 200)
   }
 
   test('take no room from another workspace, and none from what is in the message itself', async () => {
@@ -158,9 +152,7 @@ describe('media that take long to fetch', () => {
     const audio = Buffer.from('OggS').toString('base64')
     await store('inline', { audio }, { workspace: eve, source: 'api' })
     const eves = Array.from({ length: 40 }, () => world.bytes('/rest/messages/eve/media'))
-    await eventually(async () =>
-      asked.filter((url) => url.endsWith('/hangs')).length >= 8 ? true : undefined,
-    )
+    await eventually(async () => asked.filter((url) => url.endsWith('/hangs')).length >= 8)
     const began = performance.now()
     for (let n = 0; n < 10; n++) {
       const own = await world.bytes('/rest/messages/bob/media', { workspace: bob })

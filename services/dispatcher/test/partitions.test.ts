@@ -76,7 +76,7 @@ function start(
 }
 
 const whenOpened = (world: { opened: Partition[] }, count: number) =>
-  eventually(() => (world.opened.length >= count ? true : undefined))
+  eventually(() => world.opened.length >= count)
 
 describe('the partitions of an instance', () => {
   test('whose hand-over failed because the database was unavailable are worked again when this instance needs them', async () => {
@@ -86,7 +86,7 @@ describe('the partitions of an instance', () => {
     await whenOpened(world, 8)
     world.failingReleases = 4
     world.instances = ['a', 'b']
-    await eventually(() => (world.failingReleases === 0 ? true : undefined))
+    await eventually(() => world.failingReleases === 0)
     world.instances = ['a']
     await whenOpened(world, 12)
     expect(new Set(world.opened.slice(8).map(({ lease }) => lease.partition)).size).toBe(4)
@@ -118,14 +118,14 @@ describe('the partitions of an instance', () => {
     await whenOpened(world, 8)
     world.instances = ['a', 'b']
     const handedOver = world.opened.slice(4).map(({ lease }) => lease)
-    await eventually(() => (world.renewed.length === 8 ? true : undefined))
+    await eventually(() => world.renewed.length === 8)
     world.instances = ['a']
     for (const lease of handedOver) world.lose(lease)
     await whenOpened(world, 12)
     settled.resolve()
     const taken = world.opened.slice(8).map(({ lease }) => lease.term)
     world.renewed = []
-    await eventually(() => (world.renewed.length > 0 ? true : undefined))
+    await eventually(() => world.renewed.length > 0)
     expect(world.renewed).toEqual(expect.arrayContaining(taken))
     await partitions.close()
   })

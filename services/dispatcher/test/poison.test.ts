@@ -1,57 +1,32 @@
 import { describe, expect, test } from '@jest/globals'
-import { createLog } from '@parley/shared/log'
-import { Registry } from 'prom-client'
 import { createEndpoints } from '../src/channels/endpoints/endpoints.ts'
 import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
 import { RETRY_DELAYS } from '../src/message/settle.ts'
-import { createMetrics } from '../src/metrics/metrics.ts'
+import { deliveryOptions } from './delivery-options.ts'
 import { dispatcherDatabase } from './dispatcher-database.ts'
 import { newRecord } from './new-record.ts'
-import { noThreads } from './no-threads.ts'
-import { noTraffic } from './no-traffic.ts'
 
-const log = createLog({ service: 'test', level: 'silent' })
 const database = dispatcherDatabase({ partitions: 8 })
 let now = Date.now()
 
 const delivered = async () => ({ kind: 'accepted', delivered: true }) as const
-const never = async () => {
-  throw new Error('nothing is submitted')
-}
-const runWith = (trouble: { handle?: () => never; find?: () => never }) =>
-  createDeliverMessage({
-    metrics: createMetrics(new Registry()),
-    traffic: noTraffic,
-    channels: {
-      find: async () =>
-        trouble.find?.() ?? {
-          _id: 1,
-          workspace: 1,
-          hook: 'whatsapp',
-          callback: 'rpc',
-          handlerUrl: 'native:agents/echo',
-          config: {},
-        },
-    },
-    handle: async () => trouble.handle?.() ?? { kind: 'answer', answer: { message: 'x' } },
-    callbackOf: () => ({ reports: false, deliver: delivered }),
-    functions: { check: never, open: never },
-    endpoints: createEndpoints({ now: () => now, opened: () => {} }),
-    threads: noThreads,
-    submit: never,
+const callback = { reports: false, deliver: delivered }
+const slot = async () => ({ kind: 'reserved', at: now }) as const
+const runWith = (trouble: { handle?: () => never; find?: () => never }) => {
+  const options = deliveryOptions(callback, {
     read: (_id) => database.collections.messages.findOne({ _id }),
-    sendRateLimit: {
-      slot: async () => ({ kind: 'reserved', at: now }),
-      anotherSlot: async () => ({ kind: 'reserved', at: now }),
-      count: async () => {},
-      slowDown: async () => {},
-    },
-    statuses: { clearSince: () => 0, consumedUntil: Date.now },
-    log,
-    uncertainWindow: 1_000,
-    retentionMs: 60_000,
+    handle: async () => trouble.handle?.() ?? { kind: 'answer', answer: { message: 'x' } },
+    sendRateLimit: { slot, anotherSlot: slot, count: async () => {}, slowDown: async () => {} },
+    endpoints: createEndpoints({ now: () => now, opened: () => {} }),
     now: () => now,
   })
+  const { find } = options.channels
+  const channels = {
+    ...options.channels,
+    find: async (...of: Parameters<typeof find>) => trouble.find?.() ?? find(...of),
+  }
+  return createDeliverMessage({ ...options, channels })
+}
 
 describe('a message that something unforeseen goes wrong with', () => {
   test.each([

@@ -70,7 +70,7 @@ describe('the reconciliation', () => {
     await eventually(async () => {
       const { json } = await world.get('/rest/messages/conservation')
       const { accepted, rejected, unaudited } = json as Parsed
-      return accepted === 15 && rejected === 1 && unaudited === 0 ? true : undefined
+      return accepted === 15 && rejected === 1 && unaudited === 0
     })
     const balance = await counted()
     const none = { sent: 0, read: 0, failed: 0, unrouted: 0, inFlight: 0, difference: 0, unaudited: 0 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { createRemoteClock } from '../src/channels/send-rate-limit/remote-clock.ts'
+import { createRemoteClock } from '../src/channels/send-rate-limit/send-rate-limit.ts'
 
 test('a reading that took long does not shift the time', () => {
   const clock = createRemoteClock()

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { WebhookMessage } from '@parley/shared/message'
 import { createFindAction } from '../src/channels/functions/find-action.ts'
 import { createFunctions } from '../src/channels/functions/functions.ts'
-import { createIsIdempotentAction } from '../src/channels/functions/idempotent-action.ts'
 import { createReadOperationCall } from '../src/channels/functions/operation-call.ts'
-import { effectOf, isIdempotent } from '../src/channels/functions/repeatable.ts'
+import { createIsIdempotentAction, effectOf, isIdempotent } from '../src/channels/functions/repeatable.ts'
 import { createSpecReader } from '../src/channels/functions/spec-reader.ts'
 import { createHttpClient } from '../src/channels/http/http-client.ts'
 import { createSigner } from '../src/channels/signing.ts'
@@ -176,6 +175,21 @@ describe('a call of a function that fails', () => {
       expected.other,
     ])
     expect([(await asTool(put)).kind, (await asTool(post)).kind]).toEqual([expected.tool, expected.otherTool])
+  })
+
+  test.each<[string, Partial<Given>, object]>([
+    ['under its key only', {}, { kind: 'unreached', mayHaveRun: true }],
+    ['by its method', { method: 'put' }, { kind: 'unreached', mayHaveRun: false }],
+    ['by a config', { settings: 'idempotent: true' }, { kind: 'unreached', mayHaveRun: false }],
+    [
+      'under its key only',
+      { response: 503 },
+      { kind: 'uncertain', result: { status: 503, uncertain: true } },
+    ],
+    ['by its method', { method: 'put', response: 503 }, { kind: 'answered', result: { status: 503 } }],
+  ])('and may be made again %s: %o', async (_, changes, expected) => {
+    const keyed = { method: 'post', keys: 'by the operation', settings: 'none', module: false } as const
+    expect(await asTool({ ...keyed, response: 'nothing', ...changes })).toMatchObject(expected)
   })
 
   test('and may have been done tells the model so, with what was answered', async () => {

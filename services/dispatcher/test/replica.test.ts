@@ -53,7 +53,7 @@ describe("the dispatcher's own replicas of what is configured", () => {
     expect(await deliver('a')).toBe('/first')
     await world.putChannel(1, channel('a', 'second'))
     await world.replicated('channels', 1, 2)
-    await eventually(async () => ((await deliver('a')) === '/second' ? true : undefined))
+    await eventually(async () => (await deliver('a')) === '/second')
     await world.putChannel(1, channel('b', 'third'))
     expect(await deliver('b')).toBe('/third')
     await world.remove('channels', 1)
@@ -61,7 +61,7 @@ describe("the dispatcher's own replicas of what is configured", () => {
     await eventually(async () => {
       const id = `removed-${++posted}`
       await world.post(id, { extId: 'b', user: {}, thread: { extId: id }, answer: { message: 'x' } })
-      return (await world.message(id, 'delivered', 'unrouted')).state === 'unrouted' ? true : undefined
+      return (await world.message(id, 'delivered', 'unrouted')).state === 'unrouted'
     })
     expect(paths.at(-1)).toBe('/third')
   })
@@ -96,7 +96,7 @@ describe("the dispatcher's own replicas of what is configured", () => {
     await deliver('old')
     const store = world.database.collection<DocumentReplica>('configured')
     const _id = `channels/${world.workspace}/4`
-    await eventually(async () => ((await store.findOne({ _id }))?.readAt ? true : undefined))
+    await eventually(async () => (await store.findOne({ _id }))?.readAt)
     const past = new Date(Date.now() - 61_000)
     const document = JSON.stringify({ ...channel('old', 'stale'), _id: 4 })
     await store.updateOne({ _id }, { $set: { document, version: 0, readAt: past, storedAt: past } })
@@ -112,8 +112,8 @@ describe("the dispatcher's own replicas of what is configured", () => {
     }
     broker.publish(CONFIGURATION_EXCHANGE, 'jobs.updated', Buffer.from(JSON.stringify(change)))
     const version = async () => (await store.findOne({ _id }))?.version
-    await eventually(async () => ((await deliver('old')) && (await version()) === 1 ? true : undefined))
-    await eventually(async () => ((await deliver('old')) === '/old' ? true : undefined))
+    await eventually(async () => (await deliver('old')) && (await version()) === 1)
+    await eventually(async () => (await deliver('old')) === '/old')
     await connection.close()
   })
 
@@ -177,7 +177,7 @@ describe('a version', () => {
     expect(asked.length).toBe(2)
     expect(await replica.find(job, { notBefore: Date.now() + 1 })).toEqual([])
     expect(asked.length).toBe(3)
-    await eventually(async () => ((await stored().read(job))[0]?.document === undefined ? true : undefined))
+    await eventually(async () => (await stored().read(job))[0]?.document === undefined)
   })
 
   test('of the configs of an owner is complete once they were read, also where there are none, and events add to it', async () => {

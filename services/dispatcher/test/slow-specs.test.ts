@@ -40,7 +40,7 @@ function twoActions() {
     if (task.key === '1/1/1' && state.isSlow) return { kind: 'too_slow' }
     if (task.kind === 'operations') return { kind: 'operations', ids: ['createInvoice'] }
     const request = { method: 'POST', url: `https://x.example/${task.key}`, headers: {} }
-    return { kind: 'request', request, security: [], isRepeatable: false }
+    return { kind: 'request', request, security: [], isRepeatable: false, isKeyed: false }
   }
   const functions = createFunctions({
     findAction: createFindAction({

@@ -71,6 +71,7 @@ describe('a call that fits', () => {
     expect(ask('refund', all)).toEqual({
       kind: 'request',
       isRepeatable: true,
+      isKeyed: true,
       request: {
         method: 'POST',
         url:

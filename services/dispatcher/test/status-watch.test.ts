@@ -68,6 +68,7 @@ const watching = async (instance: string, now = Date.now) => {
     gateways: targets(),
     webhooks: targets(),
     calls,
+    times: { statusCheck: 250 },
     now,
   })
 }
@@ -76,7 +77,7 @@ const notedTwice = async () => {
   const seenAt = async () => (await collections.openIntake.findOne())?.seenAt.getTime() ?? 0
   for (let note = 0; note < 2; note++) {
     const before = await seenAt()
-    await eventually(async () => ((await seenAt()) > before ? true : undefined))
+    await eventually(async () => (await seenAt()) > before)
   }
 }
 const clearOf = ({ clearSince }: Awaited<ReturnType<typeof watching>>) =>
@@ -97,8 +98,7 @@ const consume = (queue: string, options: { prefetch?: number; work: ReturnType<t
 describe('a missing status', () => {
   test('says nothing while providers can not hand statuses in, and only from then on when they can', async () => {
     const watch = await watching('edge')
-    const until = (clear: boolean) =>
-      eventually(() => ((watch.clearSince() !== undefined) === clear ? true : undefined))
+    const until = (clear: boolean) => eventually(() => (watch.clearSince() !== undefined) === clear)
     await until(true)
     const before = Date.now()
     answer = 503
@@ -115,7 +115,7 @@ describe('a missing status', () => {
     await eventually(() => collections.openIntake.findOne())
     const before = Date.now()
     const second = await watching('second')
-    await eventually(() => (clearOf(second) < before ? true : undefined))
+    await eventually(() => clearOf(second) < before)
     expect(Math.abs(clearOf(second) - clearOf(first))).toBeLessThan(200)
     await Promise.all([first.close(), second.close()])
   })
@@ -141,7 +141,7 @@ describe('a missing status', () => {
     await eventually(() => collections.openIntake.findOneAndUpdate({}, { $set: { seenAt: new Date(0) } }))
     suspended = 60_000
     const woken = Date.now() + suspended
-    await eventually(() => (clearOf(watch) >= woken ? true : undefined))
+    await eventually(() => clearOf(watch) >= woken)
     await watch.close()
   })
 
@@ -149,8 +149,8 @@ describe('a missing status', () => {
     const watch = await watching('closed')
     await eventually(() => watch.clearSince())
     answer = 503
-    await eventually(() => (watch.clearSince() === undefined ? true : undefined))
-    await eventually(async () => ((await collections.openIntake.findOne()) === null ? true : undefined))
+    await eventually(() => watch.clearSince() === undefined)
+    await eventually(async () => (await collections.openIntake.findOne()) === null)
     const early = { openSince: new Date(Date.now() - 60_000), seenAt: new Date() }
     await collections.openIntake.insertOne({ _id: 'intake', ...early })
     const opened = Date.now()
@@ -166,17 +166,17 @@ describe('a missing status', () => {
     const watch = await watching('set back', () => Date.now() + ahead)
     await eventually(() => watch.clearSince())
     answer = 503
-    await eventually(() => (watch.clearSince() === undefined ? true : undefined))
+    await eventually(() => watch.clearSince() === undefined)
     answer = 200
     ahead = 3_600_000
     const isAhead = (since: number) => since > Date.now() + ahead / 2
-    await eventually(() => (isAhead(clearOf(watch)) ? true : undefined))
+    await eventually(() => isAhead(clearOf(watch)))
     const work = applied()
     const consumers = STATUS_QUEUES.map((queue) => consume(queue, { work }))
-    await eventually(() => (isAhead(watch.consumedUntil()) ? true : undefined))
+    await eventually(() => isAhead(watch.consumedUntil()))
     ahead = 0
-    await eventually(() => (clearOf(watch) <= Date.now() ? true : undefined))
-    await eventually(() => (watch.consumedUntil() <= Date.now() ? true : undefined))
+    await eventually(() => clearOf(watch) <= Date.now())
+    await eventually(() => watch.consumedUntil() <= Date.now())
     await watch.close()
     await Promise.all(consumers.map((consumer) => consumer.close()))
   })
@@ -195,12 +195,12 @@ describe('a missing status', () => {
     watch.consumedUntil()
     await eventually(async () => {
       const markers = (await collections.instances.findOne({ _id: 'stuck' }))?.statusMarkers ?? {}
-      return Object.keys(markers).length === others.length ? true : undefined
+      return Object.keys(markers).length === others.length
     })
     expect(watch.consumedUntil()).toBe(0)
     const opened = Date.now()
     gate.resolve()
-    await eventually(() => (watch.consumedUntil() > opened ? true : undefined))
+    await eventually(() => watch.consumedUntil() > opened)
     watch.close()
     await Promise.all(consumers.map((consumer) => consumer.close()))
   })
@@ -235,7 +235,7 @@ describe('a missing status', () => {
       }
     })()
     const began = Date.now()
-    await eventually(() => (watch.consumedUntil() > began + 3_000 ? true : undefined))
+    await eventually(() => watch.consumedUntil() > began + 3_000)
     const waited = Date.now() - began
     isFlowing = false
     await flow

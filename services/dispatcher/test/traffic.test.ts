@@ -196,7 +196,7 @@ describe('traffic', () => {
     const record = { workspace, timeline: [], receivedAt: new Date() }
     recorder.accepted(record)
     recorder.moved(record, { from: 'sending', to: 'sent', at: Date.now() })
-    await eventually(() => (refused > 0 ? true : undefined))
+    await eventually(() => refused > 0)
     recorder.accepted(record)
     await recorder.close()
     expect(await readTraffic('', { workspace })).toMatchObject({ accepted: 2, sent: 1 })

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import type { DeadLetter } from '@parley/shared/messaging/deliveries'
 import { QUEUE_END_TYPE } from '@parley/shared/messaging/layout'
 import type { ConsumeMessage } from 'amqplib'
-import { createUntilEnd } from '../src/intake/until-end.ts'
+import { createUntilEnd } from '../src/intake/open-partition.ts'
 
 const delivery = (type: string) => ({ properties: { type } }) as unknown as ConsumeMessage
 const [MESSAGE, END] = [delivery('message'), delivery(QUEUE_END_TYPE)]

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
-import { waitingOf } from '../src/api/messages/waiting.ts'
+import { waitingOf } from '../src/api/messages/view.ts'
 import { withErrorText } from '../src/channels/http/error-text.ts'
 import type { Outcome } from '../src/message/outcome.ts'
 import { rpcLine, text } from './rpc-line.ts'
@@ -31,9 +31,7 @@ describe('a message that is tried again', () => {
     const { since = '', until = '' } = message.waiting ?? {}
     expect(Date.parse(until)).toBeGreaterThan(Date.parse(since))
     // It is tried again meanwhile.
-    await eventually(async () =>
-      (await listed('waits'))[0]?.waiting?.code === 'http_500' ? true : undefined,
-    )
+    await eventually(async () => (await listed('waits'))[0]?.waiting?.code === 'http_500')
     await line.world.post('m-behind', text('next', 'waits'))
     const behind = await eventually(async () => {
       const found = await shown('m-behind')

@@ -26,13 +26,13 @@ describe("the service's own replicas of channels", () => {
     await world.putChannel(1, metaChannel('a'))
     expect(await statusOf('a')).toBe(200)
     await world.putChannel(1, metaChannel('a', { appSecret: 'second' }))
-    await eventually(async () => ((await statusOf('a', 'second')) === 200 ? true : undefined))
+    await eventually(async () => (await statusOf('a', 'second')) === 200)
     expect(await statusOf('a')).toBe(403)
     await world.putChannel(1, metaChannel('b', { appSecret: 'second' }))
-    await eventually(async () => ((await statusOf('a', 'second')) === 404 ? true : undefined))
+    await eventually(async () => (await statusOf('a', 'second')) === 404)
     expect(await statusOf('b', 'second')).toBe(200)
     await world.deleteChannel(1)
-    await eventually(async () => ((await statusOf('b', 'second')) === 404 ? true : undefined))
+    await eventually(async () => (await statusOf('b', 'second')) === 404)
   })
 
   test('of several channels with one external id the one whose hook fits comes first, then the lowest id', async () => {
@@ -41,7 +41,7 @@ describe("the service's own replicas of channels", () => {
     await world.putChannel(21, metaChannel('many', { appSecret: 'lower' }))
     expect([await statusOf('many', 'lower'), await statusOf('many', 'higher')]).toEqual([200, 403])
     await world.deleteChannel(21)
-    await eventually(async () => ((await statusOf('many', 'higher')) === 200 ? true : undefined))
+    await eventually(async () => (await statusOf('many', 'higher')) === 200)
   })
 
   test('a channel that nobody asked for yet is replicated too, and serves while configuration is unavailable', async () => {
@@ -51,7 +51,7 @@ describe("the service's own replicas of channels", () => {
     expect(await statusOf('unasked')).toBe(200)
     expect(await statusOf('unknown')).toBe(503)
     world.configuration.mend()
-    await eventually(async () => ((await statusOf('unknown')) === 404 ? true : undefined))
+    await eventually(async () => (await statusOf('unknown')) === 404)
   })
 
   test('a replica serves another process of the service, and while the database is unavailable', async () => {
@@ -82,7 +82,7 @@ describe("the service's own replicas of channels", () => {
     expect(await statusOf('old')).toBe(200)
     await world.putChannel(40, metaChannel('old', { appSecret: 'newer' }))
     const _id = `${world.caller.workspace._id}/40`
-    const isNew = async () => ((await replicaOf(40))?.version === 2 ? true : undefined)
+    const isNew = async () => (await replicaOf(40))?.version === 2
     await eventually(isNew)
     const document = JSON.stringify({ ...metaChannel('old'), _id: 40 })
     const past = new Date(Date.now() - 61_000)
@@ -93,7 +93,7 @@ describe("the service's own replicas of channels", () => {
     const seen = new Set<number>()
     await eventually(async () => {
       seen.add(await statusOf('old'))
-      return (await statusOf('old', 'newer')) === 200 ? true : undefined
+      return (await statusOf('old', 'newer')) === 200
     })
     expect([...seen].every((status) => status === 200 || status === 403)).toBe(true)
     // The answer does not wait for the replica to be written.

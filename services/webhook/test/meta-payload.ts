@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-export const APP_SECRET = 'app secret'
+const APP_SECRET = 'app secret'
 export const VERIFY_TOKEN = 'verify token'
 
 export const metaChannel = (extId: string, config: object = {}) => ({

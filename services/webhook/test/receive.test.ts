@@ -95,7 +95,7 @@ describe('POST /api/hooks/whatsapp', () => {
       handlerUrl: 'native:agents/echo',
     }
     await world.putChannel(77, { ...channel, extId, config: {} })
-    await eventually(async () => ((await warning())[1] === null ? true : undefined))
+    await eventually(async () => (await warning())[1] === null)
   })
 
   test('two equal posts are two messages', async () => {

@@ -37,7 +37,7 @@ export async function startTaking(connection: ChannelModel): Promise<{ drain(): 
         channel.publish(MESSAGES_EXCHANGE, key, Buffer.from(''), { messageId: marker })
       }
       const isMarker = ({ delivery }: Taken) => delivery.properties.messageId === marker
-      await eventually(() => (taken.filter(isMarker).length === QUEUES.length ? true : undefined))
+      await eventually(() => taken.filter(isMarker).length === QUEUES.length)
       return taken.splice(0).filter((one) => !isMarker(one))
     },
   }

@@ -173,12 +173,12 @@ describe('an event stream', () => {
       await collectGarbage()
       break
     }
-    await eventually(() => (closed === 1 ? true : undefined), { timeoutMs: 5_000 })
+    await eventually(() => closed === 1, { timeoutMs: 5_000 })
     const events = createParley({ url, token: 't' }).events('/rest/events')
     await events.next()
     await collectGarbage()
     await events.return(undefined)
-    await eventually(() => (closed === 2 ? true : undefined), { timeoutMs: 5_000 })
+    await eventually(() => closed === 2, { timeoutMs: 5_000 })
   })
 
   test('says whenever it is open, and ends with the signal', async () => {

@@ -8,7 +8,7 @@ export interface Unconfirmed {
 }
 
 /** What is in flight. One timer watches all deadlines: one for each would be a part of what a message costs. */
-export interface InFlight {
+interface InFlight {
   count(): number
   add(one: Unconfirmed): void
   /** Whether it was still in flight. */

@@ -1,6 +1,5 @@
 import type { Channel } from 'amqplib'
-import { bindQueues } from './bind-queues.ts'
-import { hashOf, MESSAGES_EXCHANGE, ORDERED_QUEUE } from './topology.ts'
+import { bindQueues, hashOf, MESSAGES_EXCHANGE, ORDERED_QUEUE } from './topology.ts'
 
 /**
  * How many slots the threads are spread over, for good. Publishers know slots alone; a layout gives each slot to one of

@@ -86,7 +86,7 @@ export function traceparentOf(headers: NodeJS.Dict<string | string[]>): string |
 }
 
 /** What makes a message the same one when it comes again. */
-export type Origin =
+type Origin =
   | { source: 'api' | 'reply'; workspace: number; key: string; body: Buffer }
   /** What a provider sent, by its own id, and the status where it is that of a send. */
   | { source: string; workspace: number; channel: string; id: string; status?: string }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '../internal-token.ts'
 import { covers } from './covers.ts'
-import type { PermissionEntry } from './decide.ts'
+import type { PermissionEntry } from './entry.ts'
 
 type RoleVersion = Pick<Caller['role'], '_id' | 'version'>
 type Permissions = readonly PermissionEntry[]

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Access, PermissionEntry } from './decide.ts'
-import { parsePart } from './entry.ts'
+import { RULED_RESOURCES } from '../configuration-resources.ts'
+import type { Access } from './decide.ts'
+import { type PermissionEntry, parsePart } from './entry.ts'
 import { type Chain, type Expression, literal, type Path, partsOf } from './expression.ts'
 import { type FoldScope, fold, isKnown } from './fold.ts'
-import { RULED_RESOURCES } from './ruled-resources.ts'
 import { grants, valueAt, workspaceOf } from './values.ts'
 import { Work, WorkExceeded } from './work.ts'
 

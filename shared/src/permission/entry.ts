@@ -1,6 +1,15 @@
-import type { PermissionEntry } from './decide.ts'
 import { type Expression, literal, type Path, partsOf } from './expression.ts'
 import { MAX_LENGTH, type ParsedExpression, parse } from './parse.ts'
+
+/**
+ * One permission entry as it is stored. By contract the three are strings; `true` and `false` are taken as
+ * well, and anything else (left out, null, a number) denies.
+ */
+export type PermissionEntry = {
+  readonly schema?: unknown
+  readonly read?: unknown
+  readonly write?: unknown
+}
 
 type EntryError = { readonly path: string; readonly column: number; readonly message: string }
 

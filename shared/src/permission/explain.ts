@@ -4,10 +4,9 @@ import {
   type FoldedEntry,
   type FoldedPart,
   foldEntries,
-  type PermissionEntry,
   type Question,
 } from './decide.ts'
-import { parsePart } from './entry.ts'
+import { type PermissionEntry, parsePart } from './entry.ts'
 import { evaluate } from './evaluate.ts'
 import { workspaceOf } from './values.ts'
 import { fits, operandLimits } from './work.ts'
@@ -31,7 +30,7 @@ type EntryExplanation = {
   readonly write: AccessExplanation
 }
 
-export type Explanation = { readonly result: string; readonly entries: EntryExplanation[] }
+type Explanation = { readonly result: string; readonly entries: EntryExplanation[] }
 
 const MAX_SHOWN = 80
 

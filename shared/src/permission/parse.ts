@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { isSecretKey } from '../secret-keys.ts'
+import { isSecretKey } from '../secret-names.ts'
 import {
   type Expression,
   ExpressionError,

@@ -1,5 +1,6 @@
 import type { Address } from './address.ts'
 import type { ProviderRequest, ProviderResponse, SendOutcome } from './http.ts'
+import type { MediaType } from './inbound.ts'
 import type { Settings } from './provider.ts'
 
 /** What goes to a provider: requests as data, which whoever performs them brings the responses to. */
@@ -68,6 +69,23 @@ export interface ObjectRules {
   /** What is wrong with an object of a known type, by the path of each. */
   errorsOf(object: Readonly<Record<string, unknown>>): { path: string[]; message: string }[]
   description: string
+  /** The object that sends media from where they are. */
+  ofMedia(media: LinkedMedia): Record<string, unknown>
+  /** What people are shown of an object. */
+  preview(object: Readonly<Record<string, unknown>>): ObjectPreview
+}
+
+interface LinkedMedia {
+  type: MediaType
+  /** Where the provider gets them. */
+  link: string
+  caption?: string
+}
+
+export interface ObjectPreview {
+  type: string
+  link?: string
+  text?: string
 }
 
 export interface Typing {

@@ -25,7 +25,7 @@ export interface Relay {
   close(): Promise<void>
 }
 
-export interface RelayOptions<Change extends { at?: Date | undefined }> {
+interface RelayOptions<Change extends { at?: Date | undefined }> {
   /** Names the lease and the place; relays of other names run concurrently. */
   name: string
   log: Log

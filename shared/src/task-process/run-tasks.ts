@@ -1,15 +1,19 @@
 // The process that runs tasks, one at a time: node run-tasks.ts <module> <bytes>
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import type { Begin, Outcome } from './task-process.ts'
+import type { Watched } from './watch-limits.ts'
 
-/** What the watching thread knows. */
-export interface Watched {
-  /** How often a task has begun or ended, so it is odd while one runs, and what that may take, in milliseconds. */
-  state: Int32Array
-  /** Of the resident set. */
-  maxBytes: number
-  parent: number
+/** What a task made, how many milliseconds of a processor it took, and what its process has taken of memory. */
+export interface Outcome<Result> {
+  result: Result
+  ms: number
+  bytes: number
+}
+
+/** What the process is sent. */
+export interface Begin {
+  task: unknown
+  taskMs: number
 }
 
 const [, , module = '', maxBytes] = process.argv

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { defined } from '../defined.ts'
+import type { Begin, Outcome } from './run-tasks.ts'
 
 const MB = 1024 * 1024
 const HEAP_MB = 96
@@ -13,19 +14,6 @@ const START_MS = 30_000
 const IDLE_MS = 600_000
 /** A machine that is full gives a task so little of its processors at worst, as a part of one. */
 const LEAST_SHARE = 0.1
-
-/** What a task made, how many milliseconds of a processor it took, and what its process has taken of memory. */
-export interface Outcome<Result> {
-  result: Result
-  ms: number
-  bytes: number
-}
-
-/** What the process is sent. */
-export interface Begin {
-  task: unknown
-  taskMs: number
-}
 
 /** How a task ended: `killed` beyond its time or memory, `not_started` when no process could be had. */
 export type TaskEnd<Result> =

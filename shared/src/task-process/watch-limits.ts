@@ -1,6 +1,14 @@
 // A thread that ends its process by SIGKILL when a task takes too much: nothing else ends what runs in native code.
 import { workerData } from 'node:worker_threads'
-import type { Watched } from './run-tasks.ts'
+
+/** What the thread is given. */
+export interface Watched {
+  /** How often a task has begun or ended, so it is odd while one runs, and what that may take, in milliseconds. */
+  state: Int32Array
+  /** Of the resident set. */
+  maxBytes: number
+  parent: number
+}
 
 const LOOK_MS = 20
 const IDLE_LOOK_MS = 1_000

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import type { Caller } from '@parley/shared/internal-token'
 import { createCoverage } from '@parley/shared/permission/coverage'
-import type { PermissionEntry } from '@parley/shared/permission/decide'
+import type { PermissionEntry } from '@parley/shared/permission/entry'
 
 const grantor: Caller = {
   account: { _id: 1, username: 'a@example.com', name: 'Ana', profile: 1, context: { level: 1 } },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { covers } from '@parley/shared/permission/covers'
-import { decide, type PermissionEntry } from '@parley/shared/permission/decide'
-import { DEFAULT_ROLES } from '@parley/shared/permission/entry'
+import { decide } from '@parley/shared/permission/decide'
+import { DEFAULT_ROLES, type PermissionEntry } from '@parley/shared/permission/entry'
 import fc from 'fast-check'
 import { ACCOUNT } from './arbitraries.ts'
 

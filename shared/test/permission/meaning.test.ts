@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { startedForTests } from '@parley/local/testing/started-for-tests'
-import { decide, type PermissionEntry } from '@parley/shared/permission/decide'
-import { DEFAULT_ROLES, validateEntry } from '@parley/shared/permission/entry'
+import { decide } from '@parley/shared/permission/decide'
+import { DEFAULT_ROLES, type PermissionEntry, validateEntry } from '@parley/shared/permission/entry'
 import { comesTo, connectDocuments, type Doc, found } from './ask.ts'
 
 const ACCOUNT = {

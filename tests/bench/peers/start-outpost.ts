@@ -26,8 +26,6 @@ export const SETTINGS = {
 const TENANTS_AT_A_TIME = 16
 
 /** Outpost in one process, with RabbitMQ and Redis as Parley has them, and PostgreSQL; all of it on empty data. */
-export type Outpost = Awaited<ReturnType<typeof startOutpost>>
-
 export function startOutpost(options: {
   parts: OutpostParts
   binaries: OutpostBinaries

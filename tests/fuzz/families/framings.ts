@@ -3,7 +3,7 @@ import type { Header } from '../fuzz-case.ts'
 
 const BOMB_BYTES = 24 * 1024 * 1024
 
-export interface FramedContent {
+interface FramedContent {
   type?: string
   encoding?: string
   body?: string

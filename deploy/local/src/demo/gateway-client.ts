@@ -40,7 +40,7 @@ export interface GatewayClient {
 }
 
 /** Who a workspace is registered for. */
-export interface Registration {
+interface Registration {
   name: string
   email: string
   password: string

@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { SetupError } from '../setup-error.ts'
 import type { PlannedMessage } from './demo-plan.ts'
 import type { GatewayClient } from './gateway-client.ts'
-import { limitRate } from './limit-rate.ts'
 
 const REPEAT_FOR_MS = 60_000
 const REPEAT_AFTER_MS = 200
@@ -80,3 +79,12 @@ async function attempt({ body, key }: PlannedMessage, gateway: Pick<GatewayClien
 }
 
 const now = (): number => performance.timeOrigin + performance.now()
+
+/** Waits for the caller's turn: at most `rate` callers a second have it, evenly spaced. */
+function limitRate(rate: number): () => Promise<void> {
+  let next = performance.now()
+  return async () => {
+    next = Math.max(next + 1_000 / rate, performance.now())
+    await pause(Math.max(0, next - performance.now()))
+  }
+}

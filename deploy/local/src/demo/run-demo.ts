@@ -1,13 +1,34 @@
+import { z } from 'zod'
 import { waitUntil } from '../wait-until.ts'
 import { CHANNEL_EXT_ID, planThreads } from './demo-plan.ts'
 import { type DispatcherCount, type GatewayClient, registerWorkspace } from './gateway-client.ts'
 import { postThreads } from './post-threads.ts'
-import { readTimes } from './read-times.ts'
 import { isReconciled, latencies, type Reconciliation, reconcile } from './reconciliation.ts'
 import { dispatchersOf, type Kill, killProcess, type RunningSystem } from './running-system.ts'
 import { misbehave, readTroubles, registerWebhook, type Troubles } from './simulator-client.ts'
-import type { TimeSpent } from './time-spent.ts'
+import { type LoggedMessage, sumOf, type TimeSpent, timeSpent } from './time-spent.ts'
 import { awaitReceived, createArrivalLog, simulatorPosition } from './watch-simulator.ts'
+
+const AT_ONCE = 6
+const PAGE = 200
+
+/** Reading each message of a large run would take longer than the run. */
+const MOST = 2_000
+const SENT = ['sent', 'delivered', 'read']
+
+const time = z.iso.datetime().transform((text) => Date.parse(text))
+
+const page = z.looseObject({
+  data: z.array(z.looseObject({ _id: z.string() })),
+  next: z.string().nullable(),
+})
+
+const message = z.looseObject({
+  thread: z.string(),
+  receivedAt: time,
+  timeline: z.array(z.looseObject({ at: time, state: z.string() })),
+  attempts: z.array(z.looseObject({ at: time, ms: z.number(), outcome: z.string() })),
+})
 
 const IN_FLIGHT = 32
 /** Below the 80 that a number may send, so that what is seen is no backlog of our own. */
@@ -155,4 +176,44 @@ async function connectLine(options: {
     config: { phoneNumberId, accessToken: 'demo', apiUrl, appSecret, verifyToken: crypto.randomUUID() },
   })
   await registerWebhook(simulatorUrl, { phoneNumberId, url: gateway.providerUrl(CHANNEL_EXT_ID), appSecret })
+}
+
+/** Where the messages of a workspace spent their time; the latest 2,000 of them, by the message log. */
+async function readTimes(
+  gateway: Pick<GatewayClient, 'get'>,
+  killed: { from: number; to: number } | undefined,
+): Promise<{ messages: number; spent: TimeSpent }> {
+  const ids = await latestIds(gateway)
+  const found = await Promise.all(
+    Array.from({ length: AT_ONCE }, async (_, worker) => {
+      const own: z.output<typeof message>[] = []
+      for (let at = worker; at < ids.length; at += AT_ONCE)
+        own.push(message.parse(await gateway.get(`/rest/messages/${ids[at]}`)))
+      return own
+    }),
+  )
+  const messages = found.flat().toSorted((a, b) => a.receivedAt - b.receivedAt)
+  const threads = Map.groupBy(messages, ({ thread }) => thread)
+  const spent = [...threads.values()].map((thread) => timeSpent(thread.map(loggedMessage), killed))
+  return { messages: messages.length, spent: sumOf(spent) }
+}
+
+async function latestIds(gateway: Pick<GatewayClient, 'get'>): Promise<string[]> {
+  const ids: string[] = []
+  for (let after: string | null = ''; after !== null && ids.length < MOST; ) {
+    const query = new URLSearchParams({ limit: String(PAGE), ...(after === '' ? {} : { after }) })
+    const { data, next } = page.parse(await gateway.get(`/rest/messages?${query}`))
+    ids.push(...data.map(({ _id }) => _id))
+    after = next
+  }
+  return ids
+}
+
+function loggedMessage({ receivedAt, timeline, attempts }: z.output<typeof message>): LoggedMessage {
+  const sent = timeline.find(({ state }) => SENT.includes(state)) ?? timeline.at(-1)
+  return {
+    receivedAt,
+    sentAt: sent?.at ?? receivedAt,
+    attempts: attempts.map(({ at, ms, outcome }) => ({ startedAt: at - ms, endedAt: at, outcome })),
+  }
 }

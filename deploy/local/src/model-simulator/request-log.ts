@@ -3,7 +3,7 @@ const MAX_BODIES = 1_000
 const MAX_BODY_CHARACTERS = 256 * 1024
 
 /** One request of the API. */
-export interface LoggedRequest {
+interface LoggedRequest {
   /** Counts up from 1. */
   n: number
   at: string

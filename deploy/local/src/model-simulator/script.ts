@@ -66,7 +66,7 @@ export type ScriptedResponse = z.output<typeof response>
 export const scriptBody = z.strictObject({ responses: z.array(response).max(MAX_RESPONSES) })
 
 /** What a response is chosen by. */
-export interface Asked {
+interface Asked {
   path: 'chat' | 'transcription'
   model: string
   lastUserText: string

@@ -1,8 +1,14 @@
 import { createServer } from 'node:http'
-import { parseConfig } from '@parley/shared/config'
-import { stopWithParent } from '../processes/stop-with-parent.ts'
+import { integer, parseConfig } from '@parley/shared/config'
+import { z } from 'zod'
+import { stopWithParent } from '../processes/owned.ts'
 import { buildModelSimulator } from './app.ts'
-import { config } from './config.ts'
+
+/** The model simulator's environment. */
+const config = z.object({
+  HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
+  PORT: integer({ min: 0, max: 65_535 }).describe('Port to listen on; 0 takes a free one'),
+})
 
 // Longer than callers leave a connection idle.
 const KEEP_ALIVE_MS = 65_000

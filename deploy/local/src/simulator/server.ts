@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { parseConfig } from '@parley/shared/config'
-import { stopWithParent } from '../processes/stop-with-parent.ts'
+import { stopWithParent } from '../processes/owned.ts'
 import { buildSimulator } from './app.ts'
 import { config } from './config.ts'
 

@@ -9,7 +9,7 @@ const REQUEST_MS = 10_000
 const AGAIN_MS = 1_000
 
 /** Where the statuses of a phone number's sends go, signed with the app's secret. */
-export interface Webhook {
+interface Webhook {
   phoneNumberId: string
   url: string
   appSecret: string

@@ -17,7 +17,7 @@ export const PROCESSES = [
   'simulator',
   'model-simulator',
 ] as const
-export type ProcessName = (typeof PROCESSES)[number]
+type ProcessName = (typeof PROCESSES)[number]
 /** The processes that stand for providers: they have no metrics, and stop when all others have. */
 export const SIMULATORS: readonly string[] = ['simulator', 'model-simulator']
 

@@ -234,7 +234,7 @@ interface Addressed {
 }
 
 /** Whether a process says that it is ready, and that nothing it depends on is unavailable. */
-export async function isReady(url: string): Promise<boolean> {
+async function isReady(url: string): Promise<boolean> {
   const response = await askHealth(url)
   return healthSchema.safeParse(await response.json()).data?.status === 'ready'
 }

@@ -1,4 +1,4 @@
-import { stopWithParent } from '../processes/stop-with-parent.ts'
+import { stopWithParent } from '../processes/owned.ts'
 import { rememberTestRun } from './current-test-run.ts'
 import { startTestRun } from './test-run.ts'
 

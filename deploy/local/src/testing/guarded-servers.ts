@@ -19,7 +19,7 @@ export interface GuardedServer extends Server {
 }
 
 /** Where a mongod stores its data, and its address. */
-export interface ServerPlace {
+interface ServerPlace {
   directory: string
   port: number
 }

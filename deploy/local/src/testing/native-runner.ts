@@ -11,26 +11,12 @@ import type {
   TestWatcher,
 } from 'jest-runner'
 import { currentTestRun } from './current-test-run.ts'
+import type { FileOutcome, TestFile } from './test-worker.ts'
 
 const WORKER = fileURLToPath(new URL('./test-worker.ts', import.meta.url))
 const EXIT_MS = 10_000
 /** What tests have loaded stays in memory; beyond this, a new worker takes over. */
 const MAX_WORKER_BYTES = 700 * 1024 * 1024
-
-export type TestResult = Parameters<OnTestSuccess>[1]
-
-/** What a worker is to run. */
-export interface TestFile {
-  path: string
-  config: Config.ProjectConfig
-  globalConfig: Config.GlobalConfig
-}
-
-/** How a file ended, its result or why there is none, and what memory the worker takes now. */
-export type FileOutcome = { bytes: number } & (
-  | { result: TestResult; isLeaking: boolean }
-  | { failure: string }
-)
 
 /**
  * Runs test files for jest on Node itself: each worker is one process that imports the files natively, and loads the

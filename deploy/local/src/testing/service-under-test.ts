@@ -12,8 +12,11 @@ import { z } from 'zod'
 /** Whatever `JSON.parse` gives: a test looks into what came back. */
 export type Parsed = ReturnType<typeof JSON.parse>
 
-const READY_MS = 60_000
 const CONDITION_MS = 60_000
+const FIRST_PAUSE_MS = 5
+const PAUSE_GROWTH = 1.4
+/** Each question costs the service and its database as much as a caller's. */
+const MAX_PAUSE_MS = 100
 const KEEP_ALIVE_MS = 65_000
 
 export interface ServiceKeys {
@@ -113,25 +116,30 @@ export async function startService<S extends z.ZodRawShape>(options: {
 
 /** Waits until the service is ready and nothing that it depends on is unavailable; throws after 60 s. */
 export async function untilReady(url: string): Promise<void> {
-  const deadline = performance.now() + READY_MS
-  while (performance.now() < deadline) {
+  await eventually(async () => {
     const { status } = (await (await fetch(`${url}/health/ready`)).json()) as { status: unknown }
-    if (status === 'ready') return
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  throw new Error(`${url} was not ready within 60 s`)
+    return status === 'ready'
+  })
 }
 
-/** Asks `condition` again and again until it gives something; throws after 60 s, or `timeoutMs`. */
+/** What a condition gives once it is true. */
+type Found<T> = Exclude<T, undefined | null | false>
+
+/**
+ * Asks `condition` again and again, at ever longer intervals, until it gives something else than undefined, null or
+ * false; throws after 60 s, or `timeoutMs`.
+ */
 export async function eventually<T>(
-  condition: () => Promise<T | undefined> | T | undefined,
+  condition: () => Promise<T> | T,
   { timeoutMs = CONDITION_MS } = {},
-): Promise<T> {
+): Promise<Found<T>> {
   const deadline = performance.now() + timeoutMs
+  let pauseMs = FIRST_PAUSE_MS
   while (performance.now() < deadline) {
     const value = await condition()
-    if (value !== undefined) return value
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    if (value !== undefined && value !== null && value !== false) return value as Found<T>
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    pauseMs = Math.min(pauseMs * PAUSE_GROWTH, MAX_PAUSE_MS)
   }
   throw new Error(`the condition did not come true within ${timeoutMs} ms`)
 }

@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import type { TestResult } from './native-runner.ts'
+import type { TestResult } from './test-worker.ts'
 
 const SHOWN = 20
 

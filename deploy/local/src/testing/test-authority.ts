@@ -46,7 +46,7 @@ export async function createAuthority(): Promise<TestAuthority> {
 }
 
 /** Files that are replaced together, as Kubernetes does it with those of a Secret. */
-export interface MountedFiles<Name extends string> {
+interface MountedFiles<Name extends string> {
   paths: Record<Name, string>
   replace(texts: Record<Name, string>): void
 }

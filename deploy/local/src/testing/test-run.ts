@@ -1,16 +1,17 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeApiDocument } from '../api-document.ts'
 import { CACHE_DIRECTORY } from '../checkout.ts'
-import { findOwned, ownerMark, stopOwned } from '../processes/owned.ts'
-import { startReaper } from '../processes/start-reaper.ts'
+import { findOwned, ownerMark, startReaper, stopOwned } from '../processes/owned.ts'
 import { prepareServers } from '../servers/start-servers.ts'
 import { waitUntil } from '../wait-until.ts'
 import { ServerHost } from './server-host.ts'
 import { TEST_DIRECTORY, TEST_HOST, VHOSTS } from './test-environment.ts'
 
 const EXIT_MS = 5_000
+const MEMORY_FOLDER = '/dev/shm'
+const ENOUGH_MEMORY = 8 * 1024 ** 3
 
 export interface TestRun {
   /** Whether a server that the tests share ended by itself since `at` (of `performance.now()`). */
@@ -26,7 +27,7 @@ export interface TestRun {
  * first test asks for them, so a run of pure unit tests does without. Rejects when `signal` aborts.
  */
 export async function startTestRun(signal: AbortSignal): Promise<TestRun> {
-  const directory = await mkdtemp(join(tmpdir(), 'parley-test-'))
+  const directory = await mkdtemp(join(await folderForServers(), 'parley-test-'))
   const reaper = startReaper({ directory, remove: true })
   const abort = async () => {
     await stopOwned(directory, { graceMs: 0 })
@@ -55,6 +56,17 @@ export async function startTestRun(signal: AbortSignal): Promise<TestRun> {
     await abort()
     throw error
   }
+}
+
+/** Memory where there is enough of it: most of what the tests' servers do is wait for the disk. */
+async function folderForServers(): Promise<string> {
+  try {
+    const { bavail, bsize } = await statfs(MEMORY_FOLDER)
+    if (Math.min(bavail * bsize, process.availableMemory()) > ENOUGH_MEMORY) return MEMORY_FOLDER
+  } catch {
+    // Only Linux has such a folder.
+  }
+  return tmpdir()
 }
 
 async function endRun(run: { directory: string; host: ServerHost; abort(): Promise<void> }): Promise<void> {

@@ -16,7 +16,7 @@ interface TestServers {
   mongoUrl: string
   /** An empty database of Redis that no other test file gets (all share it where REDIS_URL is given). */
   redisUrl: string
-  /** An empty virtual host that no other test file gets. Where AMQP_URL is given, that broker must have t0…t111. */
+  /** An empty virtual host that no other test file gets. Where AMQP_URL is given, that broker must have t0…t71. */
   amqpUrl: string
 }
 

@@ -3,8 +3,23 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { ModernFakeTimers } from '@jest/fake-timers'
 import { ModuleMocker } from 'jest-mock'
+import type { Config, OnTestSuccess } from 'jest-runner'
 import { setTestGlobals } from './jest-globals.ts'
-import type { FileOutcome, TestFile, TestResult } from './native-runner.ts'
+
+export type TestResult = Parameters<OnTestSuccess>[1]
+
+/** What a worker is to run. */
+export interface TestFile {
+  path: string
+  config: Config.ProjectConfig
+  globalConfig: Config.GlobalConfig
+}
+
+/** How a file ended, its result or why there is none, and what memory the worker takes now. */
+export type FileOutcome = { bytes: number } & (
+  | { result: TestResult; isLeaking: boolean }
+  | { failure: string }
+)
 
 const LEAK_MS = 5_000
 const CHECK_MS = 10

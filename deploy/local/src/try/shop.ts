@@ -1,7 +1,7 @@
 /** The channel that people write to, and the one that the shop's own system sends by. */
 export const SUPPORT_LINE = 'support-line'
 export const ORDER_LINE = 'order-line'
-export const ASSISTANT = 'Flora'
+const ASSISTANT = 'Flora'
 export const WORKFLOW = 'Complaint'
 
 /** Where the simulators are, and the two numbers of the shop. */

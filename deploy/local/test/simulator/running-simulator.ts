@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buildSimulator } from '@parley/local/simulator/app'
 
-export interface SimulatorResponse {
+interface SimulatorResponse {
   status: number
   body: Record<string, unknown>
 }

@@ -56,7 +56,7 @@ const behaviour = () => posts.flatMap(({ statuses }) => statuses.map(({ status }
 
 test('the statuses of a send are posted to its number’s webhook, signed', async () => {
   const id = await send('1')
-  await eventually(() => (behaviour().length === 2 ? true : undefined))
+  await eventually(() => behaviour().length === 2)
   expect(behaviour()).toEqual(['sent', 'delivered'])
   for (const { body, signature, statuses } of posts) {
     expect(signature).toBe(`sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`)
@@ -69,19 +69,19 @@ test('the statuses of a send are posted to its number’s webhook, signed', asyn
 test('refused statuses are posted again until they are accepted', async () => {
   response = () => (posts.length < 3 ? 503 : 200)
   await send('2')
-  await eventually(() => (posts.length === 3 ? true : undefined))
+  await eventually(() => posts.length === 3)
   expect(new Set(posts.map(({ body }) => body)).size).toBe(1)
 })
 
 test('statuses can come twice, in the wrong order, and include read', async () => {
   await send('3', { reads: true, repeats: true, reorders: true })
-  await eventually(() => (behaviour().length === 6 ? true : undefined))
+  await eventually(() => behaviour().length === 6)
   expect(behaviour()).toEqual(['read', 'read', 'delivered', 'delivered', 'sent', 'sent'])
 })
 
 test('a status can say that a send failed, and why', async () => {
   await send('6', { undeliverable: [{ code: 131026, to: ['5511988887777'] }] })
-  await eventually(() => (behaviour().length === 2 ? true : undefined))
+  await eventually(() => behaviour().length === 2)
   expect(posts.flatMap(({ statuses }) => statuses)).toMatchObject([
     { status: 'sent' },
     { status: 'failed', errors: [{ code: 131026 }] },
@@ -121,7 +121,7 @@ test('nothing is posted for a number without a webhook', async () => {
   const { body } = await simulator.post('/v23.0/4/messages', text)
   const [silent] = body.messages as Array<{ id: string }>
   const id = await send('5')
-  await eventually(() => (behaviour().length === 2 ? true : undefined))
+  await eventually(() => behaviour().length === 2)
   const ids = posts.flatMap(({ statuses }) => statuses.map((status) => status.id))
   expect([new Set(ids), silent?.id]).toEqual([new Set([id]), expect.stringContaining('wamid')])
 })

@@ -6,7 +6,7 @@ import { Failure } from './basics.tsx'
 
 type Kind = 'primary' | 'plain' | 'danger'
 
-export interface ButtonProps {
+interface ButtonProps {
   children: ComponentChildren
   kind?: Kind
   small?: boolean
@@ -117,7 +117,7 @@ export function Dialog(props: {
 }
 
 /** Asks before something that can't be undone. */
-export function Confirm(props: {
+function Confirm(props: {
   title: string
   children: ComponentChildren
   action: string

@@ -1,6 +1,15 @@
+import { mapSecrets } from '@parley/shared/map-secrets'
+import { alignItems, secretAt } from '@parley/shared/masked-items'
+import { MASK } from '@parley/shared/secret-names'
 import { useState } from 'preact/hooks'
 import type { Version } from '../resources.ts'
-import { mask } from '../secrets.ts'
+
+const SETTINGS: Field = { field: 'config', name: undefined }
+
+const documentWith = (value: unknown, { field, name }: Field): Record<string, unknown> => ({
+  name,
+  [field]: value,
+})
 
 export type Values = Record<string, unknown>
 
@@ -71,4 +80,22 @@ function rebased(now: Typed, { from, to, field, part }: OwnChange): Typed {
   } catch {
     return now
   }
+}
+
+/** Which field of a document a value is, and what the document is named: the value of a config may be secret as a whole. */
+interface Field {
+  field: string
+  name: unknown
+}
+
+/** A field with every secret in it masked, so that none is on the screen by accident. */
+export function mask(value: unknown, of: Field = SETTINGS): unknown {
+  return mapSecrets(documentWith(value, of), () => MASK)[of.field]
+}
+
+/** What was typed, with the secrets of `before` where the mask was left and it is certain which was meant. */
+export function unmask(typed: unknown, before: unknown, of: Field = SETTINGS): unknown {
+  const [now, then] = [documentWith(typed, of), documentWith(before, of)]
+  const own = alignItems(now, then, (one, other) => one === other)
+  return mapSecrets(now, (leaf, place) => (leaf === MASK ? (secretAt(own, place) ?? leaf) : leaf))[of.field]
 }

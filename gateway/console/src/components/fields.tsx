@@ -16,9 +16,7 @@ interface ControlAttributes {
 }
 
 /** A label with its control, what is said about it, and what is wrong with it. */
-export function Field(
-  props: FieldProps & { children: (attributes: ControlAttributes) => ComponentChildren },
-) {
+function Field(props: FieldProps & { children: (attributes: ControlAttributes) => ComponentChildren }) {
   const id = useId()
   const { label, note, error, required, children } = props
   const described = [note && `${id}-note`, error && `${id}-error`].filter(Boolean).join(' ')

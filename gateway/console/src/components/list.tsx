@@ -16,7 +16,7 @@ export interface Column<T> {
 
 type Query = Record<string, string | undefined>
 
-export interface Listed<T> {
+interface Listed<T> {
   rows: T[] | undefined
   error: Error | undefined
   next: string | null

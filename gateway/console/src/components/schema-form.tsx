@@ -1,12 +1,11 @@
-import { MASK } from '@parley/shared/secret-keys'
+import { MASK } from '@parley/shared/secret-names'
 import { useLoad } from '../load.ts'
 import { type Schema, schemaNamed, withoutNull } from '../openapi.ts'
 import { fieldsOf, InputError, isChangedSince } from '../problems.ts'
 import { choicesOf, type Version } from '../resources.ts'
-import { mask, unmask } from '../secrets.ts'
 import { Button } from './actions.tsx'
 import { Failure, Loading } from './basics.tsx'
-import type { Edits, Typed, Values } from './edits.ts'
+import { type Edits, mask, type Typed, unmask, type Values } from './edits.ts'
 import { AreaField, SelectField, TextField } from './fields.tsx'
 import { useSubmit } from './submit.ts'
 
@@ -276,7 +275,7 @@ const LABELS: Record<string, string> = {
 }
 
 /** The name of a field in words. */
-export function labelOf(name: string): string {
+function labelOf(name: string): string {
   if (LABELS[name]) return LABELS[name]
   const words = name.replaceAll(/([A-Z])/g, ' $1').toLowerCase()
   return words.charAt(0).toUpperCase() + words.slice(1)

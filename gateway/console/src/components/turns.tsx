@@ -1,4 +1,4 @@
-import type { Turn } from '../turns.ts'
+import type { Turn } from '../messages.ts'
 import { State } from './basics.tsx'
 import { ScrollRegion } from './scroll-region.tsx'
 
@@ -19,7 +19,7 @@ export const Turns = ({ turns }: { turns: readonly Turn[] }) => (
 )
 
 /** One call of a tool, unfolded on demand. */
-export function ToolCall({ call: { tool, args, result } }: { call: Call }) {
+function ToolCall({ call: { tool, args, result } }: { call: Call }) {
   return (
     <details class="tool">
       <summary>

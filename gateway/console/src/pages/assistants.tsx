@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
 import { call, callTagged, type Page } from '../api.ts'
-import type { PageProps } from '../app.tsx'
 import { Button, DeleteButton, LinkButton, notify } from '../components/actions.tsx'
 import {
   Card,
@@ -16,11 +15,11 @@ import {
 import { useEdits } from '../components/edits.ts'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { SchemaForm } from '../components/schema-form.tsx'
-import type { Finding } from '../findings.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import {
   type Document,
+  type Finding,
   RESOURCES,
   readDocument,
   replaceDocument,
@@ -28,7 +27,7 @@ import {
   type Version,
 } from '../resources.ts'
 import { may } from '../rights.ts'
-import { hrefOf, navigate } from '../router.ts'
+import { hrefOf, navigate, type PageProps } from '../router.ts'
 import { AssistantPrompt } from './assistant-prompt.tsx'
 import { Operations } from './operations.tsx'
 import { TryAssistant } from './try-assistant.tsx'

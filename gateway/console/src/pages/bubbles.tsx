@@ -1,9 +1,12 @@
+import type { ObjectPreview } from '@parley/shared/providers/outbound'
 import type { ComponentChildren } from 'preact'
-import { Audio } from '../components/audio.tsx'
+import { useEffect, useState } from 'preact/hooks'
+import { callForBlob } from '../api.ts'
+import { Button } from '../components/actions.tsx'
 import { Time } from '../components/basics.tsx'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
-import type { Said } from '../threads.ts'
+import { previewOf, type Said } from '../threads.ts'
 
 /** What was said as bubbles, with a mark for each day; each leads to all that happened to its message. */
 export const Bubbles = ({ items }: { items: Said[] }) => (
@@ -65,15 +68,16 @@ const STATES: Record<string, string> = {
 }
 
 function SaidContent({ said }: { said: Said }) {
-  const { text, transcript, media, template, language, variables, whatsapp, message } = said
+  const { text, transcript, media, template, language, variables, message } = said
+  const preview = previewOf(said)
   return (
     <>
       {text && <Formatted text={text} />}
       {media && (media.includes('audio') ? <Audio id={message} /> : <span class="quiet">[{media}]</span>)}
       {transcript && <p class="quiet">“{transcript}”</p>}
       {template && <TemplateContent {...{ template, language, variables }} />}
-      {whatsapp && <WhatsappContent content={whatsapp} />}
-      {!text && !media && !transcript && !template && !whatsapp && <span class="quiet">[no text]</span>}
+      {preview && <ObjectContent preview={preview} />}
+      {!text && !media && !transcript && !template && !preview && <span class="quiet">[no text]</span>}
     </>
   )
 }
@@ -104,23 +108,18 @@ export const TemplateContent = ({ template, language, variables = [] }: Template
   </>
 )
 
-/** A message object of the Cloud API: its kind, its link and its words. */
-export function WhatsappContent({ content }: { content: NonNullable<Said['whatsapp']> }) {
-  const { type = 'message' } = content
-  const own = (content[type] ?? {}) as Record<string, unknown>
-  const body = own.caption ?? (own.body as { text?: string } | undefined)?.text ?? own.body
-  return (
-    <>
-      <span class="kind">{type}</span>
-      {typeof own.link === 'string' && <span class="link-text">{own.link}</span>}
-      {typeof body === 'string' && <Formatted text={body} />}
-    </>
-  )
-}
+/** What was sent in a provider's own form: its kind, its link and its words. */
+export const ObjectContent = ({ preview: { type, link, text } }: { preview: ObjectPreview }) => (
+  <>
+    <span class="kind">{type}</span>
+    {link && <span class="link-text">{link}</span>}
+    {text && <Formatted text={text} />}
+  </>
+)
 
 const MARKS = /(\*[^*\n]+\*|_[^_\n]+_|~[^~\n]+~)/
 
-/** WhatsApp's own marks for bold, italic and struck text. */
+/** The marks of messengers for bold, italic and struck text. */
 function Formatted({ text }: { text: string }): ComponentChildren {
   return (
     <p>
@@ -132,4 +131,19 @@ function Formatted({ text }: { text: string }): ComponentChildren {
       })}
     </p>
   )
+}
+
+/** The audio of a message, loaded on demand. */
+export function Audio({ id }: { id: string }) {
+  const [url, setUrl] = useState<string>()
+  useEffect(() => () => void (url && URL.revokeObjectURL(url)), [url])
+  const load = async () => setUrl(URL.createObjectURL(await callForBlob(`/rest/messages/${id}/audio`)))
+  if (url === undefined)
+    return (
+      <Button small onClick={load}>
+        Load the audio
+      </Button>
+    )
+  // biome-ignore lint/a11y/useMediaCaption: what a person recorded has no captions
+  return <audio controls src={url} />
 }

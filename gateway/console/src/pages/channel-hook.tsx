@@ -1,11 +1,14 @@
+import { providerNamed } from '@parley/shared/providers/registry'
+import { listAll } from '../api.ts'
 import { Paste, Secret } from '../components/actions.tsx'
 import { Badge, Card, Fact, Time } from '../components/basics.tsx'
-import type { Hook } from '../hooks.ts'
 
 /** Where the provider sends to, what to paste there, and how it goes. */
 export function HookCard({ hook, config }: { hook: Hook; config: Record<string, unknown> }) {
   const { url, problems, handshake, lastReceivedAt, lastError, signingSecret } = hook
-  const isWhatsapp = hook.channel.hook === 'whatsapp'
+  const { description, settings = [] } = providerNamed(hook.channel.hook) ?? {}
+  const { receiving, operator = description?.label } = description ?? {}
+  const pasted = settings.filter(({ isGenerated, neededTo }) => isGenerated && neededTo === 'receive')
   return (
     <Card title="Webhook">
       {problems.length > 0 && (
@@ -16,24 +19,29 @@ export function HookCard({ hook, config }: { hook: Hook; config: Record<string, 
         </ul>
       )}
       <dl class="facts">
-        {isWhatsapp && url && (
-          <Fact term="Callback URL, for Meta">
+        {receiving && url && (
+          <Fact term={`Callback URL, for ${operator}`}>
             <Paste value={url} label="the callback URL" />
           </Fact>
         )}
-        {isWhatsapp && typeof config.verifyToken === 'string' && (
-          <Fact term="Verify token, for Meta">
-            <Secret value={config.verifyToken} label="the verify token" />
-          </Fact>
-        )}
-        {isWhatsapp && (
+        {pasted.map(({ key, label }) => {
+          const value = config[key]
+          return (
+            typeof value === 'string' && (
+              <Fact key={key} term={`${label}, for ${operator}`}>
+                <Secret value={value} label={`the ${label.toLowerCase()}`} />
+              </Fact>
+            )
+          )
+        })}
+        {receiving?.hasHandshake && (
           <Fact term="Handshake">
             {handshake.succeeded ? (
               <>
                 <Badge tone="good">done</Badge> <Time at={handshake.at} relative />
               </>
             ) : (
-              <Badge tone="warn">waiting for Meta</Badge>
+              <Badge tone="warn">{`waiting for ${operator}`}</Badge>
             )}
           </Fact>
         )}
@@ -53,4 +61,22 @@ export function HookCard({ hook, config }: { hook: Hook; config: Record<string, 
       </dl>
     </Card>
   )
+}
+
+/** The webhook of one channel, and how it goes. */
+export interface Hook {
+  channel: { _id: number; name: string; extId: string; hook: string }
+  url: string | null
+  setup: { where: string; paste?: string; subscribe?: string[] }[]
+  problems: string[]
+  handshake: { succeeded: boolean; at: string | null }
+  lastReceivedAt: string | null
+  lastError: { at: string; code: string; message: string } | null
+  signingSecret?: { source: 'channel' | 'derived'; value?: string } | null
+}
+
+/** The webhook of a channel. */
+export async function hookOf(channel: number): Promise<Hook | undefined> {
+  const hooks = await listAll<Hook>('/rest/hooks', { limit: 10_000 })
+  return hooks.find((one) => one.channel._id === channel)
 }

@@ -1,24 +1,12 @@
+import type { Setting } from '@parley/shared/providers/provider'
+import { providerNamed } from '@parley/shared/providers/registry'
 import { useState } from 'preact/hooks'
 import { Button, Dialog, notify } from '../components/actions.tsx'
 import { Card, Failure } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
-import type { Hook } from '../hooks.ts'
 import type { Document } from '../resources.ts'
-
-const SECRETS = [
-  {
-    key: 'accessToken',
-    name: 'Access token',
-    note: 'With it messages are sent. Meta makes a new one in the system user’s settings.',
-  },
-  {
-    key: 'appSecret',
-    name: 'App secret',
-    note: 'With it Meta signs what it sends here. Reset it at Meta first.',
-  },
-  { key: 'verifyToken', name: 'Verify token', note: 'Asked for once, when the callback URL is set at Meta.' },
-]
+import type { Hook } from './channel-hook.tsx'
 
 interface SecretsProps {
   channel: Document
@@ -29,9 +17,10 @@ interface SecretsProps {
 
 /** Replaces the secrets of a channel one by one; none is shown. */
 export function ChannelSecrets({ channel, hook, onChange }: SecretsProps) {
-  const [replacing, setReplacing] = useState<(typeof SECRETS)[number]>()
+  const [replacing, setReplacing] = useState<Setting>()
   const config = (channel.config ?? {}) as Record<string, unknown>
-  const isWhatsapp = channel.hook === 'whatsapp' || channel.callback === 'whatsapp'
+  const providers = new Set([channel.hook, channel.callback].flatMap((name) => providerNamed(name) ?? []))
+  const secrets = [...providers].flatMap(({ settings }) => settings.filter(({ isSecret }) => isSecret))
   const own = Array.isArray(config.signingSecrets) ? config.signingSecrets : []
   const current = own[0] ?? hook?.signingSecret?.value
   // Null says that there is none; until the hook is there, it is not known.
@@ -44,24 +33,23 @@ export function ChannelSecrets({ channel, hook, onChange }: SecretsProps) {
   return (
     <Card title="Secrets">
       <ul class="rows">
-        {isWhatsapp &&
-          SECRETS.map((secret) => (
-            <li key={secret.key}>
-              <div class="grow">
-                <p class="line">
-                  {secret.name} <span class="quiet">{config[secret.key] ? 'is set' : 'is not set'}</span>
-                </p>
-                <p class="note">{secret.note}</p>
-              </div>
-              <Button
-                small
-                label={`Replace the ${secret.name.toLowerCase()}`}
-                onClick={() => setReplacing(secret)}
-              >
-                {config[secret.key] ? 'Replace' : 'Set'}
-              </Button>
-            </li>
-          ))}
+        {secrets.map((secret) => (
+          <li key={secret.key}>
+            <div class="grow">
+              <p class="line">
+                {secret.label} <span class="quiet">{config[secret.key] ? 'is set' : 'is not set'}</span>
+              </p>
+              <p class="note">{secret.replacing ?? secret.note}</p>
+            </div>
+            <Button
+              small
+              label={`Replace the ${secret.label.toLowerCase()}`}
+              onClick={() => setReplacing(secret)}
+            >
+              {config[secret.key] ? 'Replace' : 'Set'}
+            </Button>
+          </li>
+        ))}
         <li>
           <div class="grow">
             <p class="line">Signing secret</p>
@@ -74,7 +62,7 @@ export function ChannelSecrets({ channel, hook, onChange }: SecretsProps) {
       </ul>
       {replacing && (
         <ReplaceDialog
-          name={replacing.name}
+          name={replacing.label}
           onClose={() => setReplacing(undefined)}
           onReplace={(value) => onChange({ [replacing.key]: value })}
         />

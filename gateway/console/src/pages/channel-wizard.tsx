@@ -1,3 +1,5 @@
+import type { Setting } from '@parley/shared/providers/provider'
+import { allProviders, providerNamed, usualProvider } from '@parley/shared/providers/registry'
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button, LinkButton } from '../components/actions.tsx'
@@ -9,8 +11,7 @@ import type { MessageDetail } from '../messages.ts'
 import { choicesOf, type Document } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
-import { HookCard } from './channel-hook.tsx'
-import { hookOf } from './channels.tsx'
+import { HookCard, hookOf } from './channel-hook.tsx'
 
 /** Connects a channel in three steps: its settings, what to paste at the provider, and a test message. */
 export function ChannelWizard() {
@@ -25,20 +26,20 @@ export function ChannelWizard() {
   )
 }
 
-type Kind = 'whatsapp' | 'rpc'
-
 interface Input {
-  kind: Kind
+  provider: string
   name: string
   extId: string
-  phoneNumberId: string
-  accessToken: string
-  appSecret: string
-  apiUrl: string
-  url: string
+  /** What the provider asks for, by its key in `config`. */
+  settings: Record<string, string>
   assistantId: string
   handlerUrl: string
 }
+
+/** Those that messages come from first. */
+const PROVIDERS = allProviders().toSorted(
+  (one, other) => Number(other.inbound !== undefined) - Number(one.inbound !== undefined),
+)
 
 const HANDLERS = [
   { value: 'native:agents/taskManager', name: 'The assistant, with its tools and workflow' },
@@ -49,8 +50,8 @@ const HANDLERS = [
 ]
 
 const START: Input = {
-  ...{ kind: 'whatsapp', name: '', extId: '', phoneNumberId: '', accessToken: '', appSecret: '' },
-  ...{ apiUrl: '', url: '', assistantId: '', handlerUrl: 'native:agents/echo' },
+  ...{ provider: usualProvider().name, name: '', extId: '', settings: {} },
+  ...{ assistantId: '', handlerUrl: 'native:agents/echo' },
 }
 
 function SettingsStep({ onCreated }: { onCreated(channel: Document): void }) {
@@ -58,64 +59,33 @@ function SettingsStep({ onCreated }: { onCreated(channel: Document): void }) {
   const assistants = useLoad('choices assistant', () =>
     may('read', 'assistant') ? choicesOf('assistant') : Promise.resolve([]),
   )
-  const set = (field: keyof Input) => (value: string) => setInput((before) => ({ ...before, [field]: value }))
-  const text = (field: keyof Input) => ({ value: input[field], onChange: set(field) })
+  type Field = Exclude<keyof Input, 'settings'>
+  const set = (field: Field) => (value: string) => setInput((before) => ({ ...before, [field]: value }))
+  const text = (field: Field) => ({ value: input[field], onChange: set(field) })
   const { busy, error, submit } = useSubmit(async () =>
     onCreated(await call<Document>('POST', '/rest/channels', { body: channelOf(input) })),
   )
-  const isWhatsapp = input.kind === 'whatsapp'
   return (
     <Card title="1. Settings">
       <form class="form" onSubmit={submit}>
         <SelectField
           label="Kind"
-          {...text('kind')}
-          options={[
-            { value: 'whatsapp', name: 'A WhatsApp number' },
-            { value: 'rpc', name: 'An endpoint of yours gets the answers' },
-          ]}
+          {...text('provider')}
+          options={PROVIDERS.map(({ name, description }) => ({ value: name, name: description.title }))}
         />
         <TextField label="Name" required {...text('name')} />
         <TextField label="External id" note="Messages name the channel by it" required {...text('extId')} />
-        {isWhatsapp ? (
-          <>
-            <TextField
-              label="Phone number id"
-              note="From Meta’s API setup"
-              required
-              {...text('phoneNumberId')}
-            />
-            <TextField
-              label="Access token"
-              type="password"
-              note="Of a system user that may send messages"
-              required
-              {...text('accessToken')}
-            />
-            <TextField
-              label="App secret"
-              type="password"
-              note="From the app’s basic settings; needed to receive"
-              required={false}
-              {...text('appSecret')}
-            />
-            <TextField
-              label="API address"
-              type="url"
-              note="For a simulator; Meta’s own when left out"
-              required={false}
-              {...text('apiUrl')}
-            />
-          </>
-        ) : (
+        {askedFor(input.provider).map(({ key, label, note, kind, isSecret, isOptional }) => (
           <TextField
-            label="Endpoint"
-            type="url"
-            note="Gets each answer as a signed POST"
-            required
-            {...text('url')}
+            key={key}
+            {...{ label, note, required: !isOptional }}
+            type={isSecret ? 'password' : kind}
+            value={input.settings[key] ?? ''}
+            onChange={(value) =>
+              setInput((before) => ({ ...before, settings: { ...before.settings, [key]: value } }))
+            }
           />
-        )}
+        ))}
         <SelectField
           label="Who answers"
           value={HANDLERS.some(({ value }) => value === input.handlerUrl) ? input.handlerUrl : 'url'}
@@ -147,36 +117,44 @@ function SettingsStep({ onCreated }: { onCreated(channel: Document): void }) {
   )
 }
 
-const TOKEN_BYTES = 18
+const settingsOf = (provider: string) => providerNamed(provider)?.settings ?? []
 
-function channelOf(input: Input): object {
-  const { kind, name, extId, phoneNumberId, accessToken, appSecret, apiUrl, url, assistantId, handlerUrl } =
-    input
-  const verifyToken = Array.from(crypto.getRandomValues(new Uint8Array(TOKEN_BYTES)), (byte) =>
-    byte.toString(16).padStart(2, '0'),
-  ).join('')
-  const whatsapp = {
-    ...{ phoneNumberId, accessToken, verifyToken },
-    ...(appSecret === '' ? {} : { appSecret }),
-    ...(apiUrl === '' ? {} : { apiUrl }),
-  }
+/** What somebody has to look up, or may change, before the channel sends and receives. */
+const askedFor = (provider: string): readonly Setting[] =>
+  settingsOf(provider).filter(({ neededTo, isGenerated }) => neededTo !== 'check' && !isGenerated)
+
+function channelOf({ provider, name, extId, settings, assistantId, handlerUrl }: Input): object {
+  const given = askedFor(provider).flatMap(({ key }) => (settings[key] ? [[key, settings[key]]] : []))
+  const generated = settingsOf(provider).flatMap(({ key, isGenerated }) =>
+    isGenerated ? [[key, randomText()]] : [],
+  )
   const config = {
-    ...(kind === 'whatsapp' ? whatsapp : { callbackUrl: url }),
+    ...Object.fromEntries([...given, ...generated]),
     ...(assistantId === '' ? {} : { assistantId: Number(assistantId) }),
   }
-  return { name, description: name, extId, hook: kind, callback: kind, handlerUrl, config }
+  return { name, description: name, extId, hook: provider, callback: provider, handlerUrl, config }
+}
+
+const RANDOM_BYTES = 18
+
+function randomText(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(RANDOM_BYTES))
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 function ConnectStep({ channel }: { channel: Document }) {
   const hook = useLoad(`hook ${channel._id}`, () => hookOf(channel._id), { everyMs: 2_000 })
+  const receiving = providerNamed(channel.hook)?.description.receiving
   return (
     <>
-      {channel.hook === 'whatsapp' && (
+      {receiving && (
         <>
           <Card title="2. Receive">
             <p>
-              Paste the address and the verify token at Meta (WhatsApp, Configuration, Webhook), and subscribe
-              to <code>messages</code>. This page waits for the handshake.{' '}
+              {receiving.instructions.map((part) =>
+                typeof part === 'string' ? part : <code key={part.code}>{part.code}</code>,
+              )}
+              {receiving.hasHandshake && ' This page waits for the handshake. '}
               {hook.data?.handshake.succeeded && <Badge tone="good">The handshake has come</Badge>}
             </p>
           </Card>
@@ -187,7 +165,7 @@ function ConnectStep({ channel }: { channel: Document }) {
           )}
         </>
       )}
-      {may('write', 'messages') && <TestStep channel={channel} />}
+      {may('write', 'messages') && <TestStep channel={channel} step={receiving ? 3 : 2} />}
       <div class="actions">
         <LinkButton href={hrefOf(`/channels/${channel._id}`)}>Go to the channel</LinkButton>
       </div>
@@ -195,7 +173,7 @@ function ConnectStep({ channel }: { channel: Document }) {
   )
 }
 
-function TestStep({ channel }: { channel: Document }) {
+function TestStep({ channel, step }: { channel: Document; step: number }) {
   const [phone, setPhone] = useState('')
   const [text, setText] = useState('Hello from Parley')
   const [thread, setThread] = useState<string>()
@@ -209,7 +187,7 @@ function TestStep({ channel }: { channel: Document }) {
     setThread(extId)
   })
   return (
-    <Card title={channel.hook === 'whatsapp' ? '3. Send a test' : '2. Send a test'}>
+    <Card title={`${step}. Send a test`}>
       <form class="form" onSubmit={submit}>
         <TextField
           label="Phone"

@@ -1,17 +1,15 @@
 import { call, listAll, type Page } from '../api.ts'
-import type { PageProps } from '../app.tsx'
 import { DeleteButton, LinkButton, notify } from '../components/actions.tsx'
 import { Badge, Card, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { useEdits } from '../components/edits.ts'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { SchemaForm } from '../components/schema-form.tsx'
-import type { Finding } from '../findings.ts'
-import type { Hook } from '../hooks.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import {
   CHANNELS,
   type Document,
+  type Finding,
   patchDocument,
   readDocument,
   replaceDocument,
@@ -19,9 +17,9 @@ import {
   type Version,
 } from '../resources.ts'
 import { may } from '../rights.ts'
-import { hrefOf, navigate } from '../router.ts'
+import { hrefOf, navigate, type PageProps } from '../router.ts'
 import { Findings, HistoryCard } from './assistants.tsx'
-import { HookCard } from './channel-hook.tsx'
+import { type Hook, HookCard, hookOf } from './channel-hook.tsx'
 import { ChannelSecrets } from './channel-secrets.tsx'
 import { ChannelWizard } from './channel-wizard.tsx'
 
@@ -86,7 +84,7 @@ function ChannelList() {
         empty={
           <Empty title="No channels yet">
             {writable ? (
-              <a href={hrefOf('/channels/new')}>Connect a WhatsApp number or an endpoint</a>
+              <a href={hrefOf('/channels/new')}>Connect the first one</a>
             ) : (
               'Ask an admin to connect one.'
             )}
@@ -161,10 +159,4 @@ function ChannelPage({ id }: { id: string }) {
       <HistoryCard path="channels" id={id} changed={data.updatedAt} />
     </>
   )
-}
-
-/** The webhook of a channel. */
-export async function hookOf(channel: number): Promise<Hook | undefined> {
-  const hooks = await listAll<Hook>('/rest/hooks', { limit: 10_000 })
-  return hooks.find((one) => one.channel._id === channel)
 }

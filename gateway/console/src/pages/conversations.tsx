@@ -1,10 +1,9 @@
 import { useRef, useState } from 'preact/hooks'
-import type { PageProps } from '../app.tsx'
 import { Badge, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { useRows } from '../components/keyboard.ts'
 import { More, useList } from '../components/list.tsx'
 import { count } from '../format.ts'
-import { hrefOf, setQuery } from '../router.ts'
+import { hrefOf, type PageProps, setQuery } from '../router.ts'
 import { initialsOf, nameOf, type Thread } from '../threads.ts'
 import { ConversationPane } from './conversation.tsx'
 

@@ -1,13 +1,20 @@
-import type { PageProps } from '../app.tsx'
-import { LinkButton } from '../components/actions.tsx'
-import { Badge, Empty, PageHead, Time } from '../components/basics.tsx'
+import { useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import { Button, DeleteButton, Dialog, LinkButton, notify, Paste } from '../components/actions.tsx'
+import { Badge, Card, Empty, Fact, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { count } from '../format.ts'
+import { useLoad } from '../load.ts'
+import { isGone } from '../problems.ts'
+import { readDocument, replaceDocument } from '../resources.ts'
 import { may } from '../rights.ts'
-import { hrefOf } from '../router.ts'
+import { hrefOf, navigate, type PageProps } from '../router.ts'
 import type { Subscription } from '../subscriptions.ts'
+import { Findings, HistoryCard } from './assistants.tsx'
+import { Deliveries } from './deliveries.tsx'
 import { NewSubscription } from './new-subscription.tsx'
-import { SubscriptionPage } from './subscription.tsx'
+
+const BACK = { href: hrefOf('/events'), label: 'Events' }
 
 /** Where events go: the subscriptions, and one of them with its deliveries. */
 export function EventsPage({ rest: [id], query }: PageProps) {
@@ -55,7 +62,112 @@ function SubscriptionList() {
   )
 }
 
-export function SubscriptionState({ of: { active, failing, full, disabled } }: { of: Subscription }) {
+/** One subscription: how it goes, what was delivered, and what may be done to it. */
+function SubscriptionPage({ id, query }: { id: string; query: URLSearchParams }) {
+  const path = `/rest/subscriptions/${id}`
+  const {
+    data: read,
+    error,
+    reload,
+  } = useLoad(path, (signal) => readDocument<Subscription>('subscriptions', id, signal), { everyMs: 5_000 })
+  const [secret, setSecret] = useState<string>()
+  const writable = may('write', 'subscriptions')
+  if (read === undefined || isGone(error))
+    return (
+      <>
+        <PageHead title="Subscription" back={BACK} />
+        {error ? <Failure error={error} /> : <Loading />}
+      </>
+    )
+  const { data } = read
+  const test = async () => {
+    await call('POST', `${path}/test`)
+    notify('A test event is on its way.')
+  }
+  const patch = async (body: object) => {
+    await call('PATCH', path, { body })
+    reload()
+  }
+  const replaceSecret = async () => {
+    const body = { ...bodyOf(data), signingSecret: null }
+    const replaced = await replaceDocument<Subscription>('subscriptions', id, { body, over: read })
+    setSecret(replaced.data.signingSecret)
+    reload()
+  }
+  const remove = async () => {
+    await call('DELETE', path)
+    notify(`${data.name} was deleted.`)
+    navigate('/events')
+  }
+  return (
+    <>
+      <PageHead title={data.name} back={BACK} note={<code>{data.url}</code>}>
+        {writable && data.active && (
+          <Button kind="primary" onClick={test}>
+            Send a test event
+          </Button>
+        )}
+        {writable && (
+          <Button onClick={() => patch({ active: !data.active })}>
+            {data.active ? 'Turn off' : 'Turn on'}
+          </Button>
+        )}
+        {writable && <DeleteButton what={`subscription ${data.name}`} onDelete={remove} />}
+      </PageHead>
+      <Findings resource="subscriptions" id={data._id} />
+      <Card>
+        <dl class="facts">
+          <Fact term="State">
+            <SubscriptionState of={data} />
+          </Fact>
+          {data.failing && (
+            <Fact term="Failing since">
+              <Time at={data.failing.since} relative /> · {data.failing.reason}
+            </Fact>
+          )}
+          {data.full && (
+            <Fact term="Full since">
+              <Time at={data.full.since} relative /> · {data.full.reason}
+            </Fact>
+          )}
+          {data.disabled && (
+            <Fact term="Turned off">
+              <Time at={data.disabled.at} relative /> · {data.disabled.reason}
+            </Fact>
+          )}
+          <Fact term="Events">{data.events.join(', ')}</Fact>
+          {data.channel && (
+            <Fact term="Channel">
+              <a href={hrefOf(`/channels/${data.channel}`)}>No. {data.channel}</a>
+            </Fact>
+          )}
+          {writable && (
+            <Fact term="Signing secret">
+              <Button small onClick={replaceSecret}>
+                Replace the signing secret
+              </Button>
+            </Fact>
+          )}
+        </dl>
+      </Card>
+      <Deliveries path={path} query={query} writable={writable && data.active} />
+      <HistoryCard path="subscriptions" id={id} changed={data.updatedAt} />
+      {secret && (
+        <Dialog title="The new signing secret" onClose={() => setSecret(undefined)}>
+          <p>Store it now: it is not shown again, and the old one signs nothing more.</p>
+          <Paste value={secret} label="the signing secret" />
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+const bodyOf = ({ name, url, events, channel, active }: Subscription): object => ({
+  ...{ name, url, events, active },
+  ...(channel ? { channel } : {}),
+})
+
+function SubscriptionState({ of: { active, failing, full, disabled } }: { of: Subscription }) {
   if (disabled) return <Badge tone="bad">turned off: nothing arrived</Badge>
   if (!active) return <Badge>off</Badge>
   if (full) return <Badge tone="bad">full</Badge>

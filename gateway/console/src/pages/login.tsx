@@ -1,9 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call, logIn } from '../api.ts'
 import { Button } from '../components/actions.tsx'
-import { Failure } from '../components/basics.tsx'
+import { Failure, Icon } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
-import { Icon } from '../components/icon.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { navigate, usePlace } from '../router.ts'
 

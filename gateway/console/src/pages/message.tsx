@@ -1,15 +1,15 @@
 import { canBeSegment } from '@parley/shared/path-segment'
+import { providerOfSource } from '@parley/shared/providers/registry'
 import { call } from '../api.ts'
 import { Button, notify } from '../components/actions.tsx'
-import { Audio } from '../components/audio.tsx'
 import { Card, Empty, Fact, Failure, Json, Loading, PageHead, State, Time } from '../components/basics.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { Turns } from '../components/turns.tsx'
 import { useLoad } from '../load.ts'
-import { causeInWords, type MessageDetail, REPLAYABLE } from '../messages.ts'
+import { causeInWords, costOf, type MessageDetail, REPLAYABLE, type Turn } from '../messages.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
-import { costOf, type Turn } from '../turns.ts'
+import { Audio } from './bubbles.tsx'
 
 /** One message with all that happened to it. */
 export function MessagePage({ id }: { id: string }) {
@@ -86,7 +86,7 @@ function Facts({ message }: { message: MessageDetail }) {
         </Fact>
         {user?.name && <Fact term="Person">{user.name}</Fact>}
         {user?.phone && <Fact term="Phone">{user.phone}</Fact>}
-        <Fact term="Came by">{message.source === 'meta' ? 'Meta' : 'API'}</Fact>
+        <Fact term="Came by">{providerOfSource(message.source)?.description.label ?? 'API'}</Fact>
         {message.requestId && (
           <Fact term="Request">
             <code>{message.requestId}</code>

@@ -1,6 +1,6 @@
+import { isProviderId } from '@parley/shared/providers/registry'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, type Page } from '../api.ts'
-import type { PageProps } from '../app.tsx'
 import { Button, Dialog, notify } from '../components/actions.tsx'
 import { Empty, Failure, PageHead, State, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
@@ -9,7 +9,7 @@ import { count } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { causeInWords, type MessageSummary, REPLAYABLE, STATES } from '../messages.ts'
 import { may } from '../rights.ts'
-import { hrefOf, navigate, setQuery } from '../router.ts'
+import { hrefOf, navigate, type PageProps, setQuery } from '../router.ts'
 import { MessagePage } from './message.tsx'
 
 interface Filter {
@@ -173,7 +173,7 @@ async function searchFor(typed: string): Promise<void> {
     const found = await call('GET', `/rest/messages/${typed}`).catch(() => undefined)
     return found === undefined ? setQuery({ ...none, requestId: typed }) : navigate(`/messages/${typed}`)
   }
-  const by = typed.startsWith('wamid.') ? 'providerId' : PHONE.test(typed) ? 'phone' : 'thread'
+  const by = isProviderId(typed) ? 'providerId' : PHONE.test(typed) ? 'phone' : 'thread'
   setQuery({ ...none, [by]: typed })
 }
 

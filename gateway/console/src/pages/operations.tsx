@@ -40,7 +40,7 @@ export function Operations({ document: { specType, spec } }: { document: Record<
 }
 
 /** Reads what has an `operationId`; says what is wrong with a document that can't be read. */
-export function operationsOf(spec: string): { operations: Operation[]; problem?: string } {
+function operationsOf(spec: string): { operations: Operation[]; problem?: string } {
   try {
     const { paths } = (readForeignDocument(spec) ?? {}) as { paths?: Record<string, Record<string, unknown>> }
     const operations = Object.entries(paths ?? {}).flatMap(([path, item]) =>

@@ -1,18 +1,19 @@
 import { useState } from 'preact/hooks'
-import type { PageProps } from '../app.tsx'
+import { call, type Page } from '../api.ts'
 import { Card, Empty, Failure, Loading, PageHead } from '../components/basics.tsx'
 import { count, duration } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { IN_FLIGHT } from '../messages.ts'
+import { type Finding, hrefOfFinding } from '../resources.ts'
 import { may, mayAll } from '../rights.ts'
-import { hrefOf } from '../router.ts'
+import { hrefOf, type PageProps } from '../router.ts'
 import { type Last, RANGES, readTraffic, readWaiting, type Traffic, type Waiting } from '../traffic.ts'
-import { Attention } from './attention.tsx'
-import { Problems } from './configuration-problems.tsx'
-import { NumberRates } from './number-rates.tsx'
+import { Attention, WaitingGroups } from './attention.tsx'
 import { TrafficChart } from './traffic-chart.tsx'
-import { WaitingGroups } from './waiting-groups.tsx'
 
+const MOST_FINDINGS = 8
+const MOST_SHOWN = 8
+const NEARLY = 0.9
 const AGAIN_MS = 5_000
 
 /** How the workspace is: what came in, what became of it, and what needs somebody. */
@@ -144,4 +145,68 @@ function tilesOf(traffic: Traffic, { messages, more }: Waiting): Tile[] {
       note: difference === 0 ? 'every message is accounted for' : 'accepted, but not found in any state',
     },
   ]
+}
+
+/** How much of its rate each number uses. */
+function NumberRates({ numbers }: Pick<Traffic, 'numbers'>) {
+  return (
+    <Card title="Rate of each number" note="Sends in the last full minute, of what it may send">
+      {numbers.length === 0 && <Empty title="Nothing was sent in the last hour" />}
+      <ul class="rows">
+        {numbers.slice(0, MOST_SHOWN).map(({ number, channels, sends, busiest, limit }) => (
+          <li key={number}>
+            <div class="grow">
+              <p class="line">
+                <strong>{number}</strong>
+                <span class="quiet">{channels.join(', ')}</span>
+              </p>
+              <meter
+                min={0}
+                max={limit}
+                high={limit * NEARLY}
+                value={sends}
+                aria-label={`Rate that ${number} uses`}
+              />
+              <p class="note">
+                {count(sends)} of {count(limit)}; {count(busiest)} in the busiest minute of the last hour
+              </p>
+            </div>
+          </li>
+        ))}
+      </ul>
+      {numbers.length > MOST_SHOWN && <p class="note">{count(numbers.length - MOST_SHOWN)} more</p>}
+    </Card>
+  )
+}
+
+/** What `/rest/check` finds wrong with the configuration. */
+function Problems() {
+  const { data, error } = useLoad(
+    'check',
+    (signal) => call<Page<Finding>>('GET', '/rest/check', { signal }),
+    { everyMs: 15_000 },
+  )
+  const findings = data?.data ?? []
+  return (
+    <Card title="Configuration" note="What is wrong with it">
+      {data === undefined && (error ? <Failure error={error} /> : <Loading />)}
+      {data !== undefined && findings.length === 0 && <Empty title="Nothing is wrong" />}
+      <ul class="rows">
+        {findings.slice(0, MOST_FINDINGS).map((finding) => (
+          <li key={`${finding.resource} ${finding._id} ${finding.path} ${finding.code}`}>
+            <div class="grow">
+              <p class="line">
+                <a href={hrefOf(hrefOfFinding(finding))}>
+                  {finding.resource} {finding._id}
+                </a>
+                <code>{finding.path}</code>
+              </p>
+              <p class="note">{finding.message}</p>
+            </div>
+          </li>
+        ))}
+      </ul>
+      {findings.length > MOST_FINDINGS && <p class="note">{count(findings.length - MOST_FINDINGS)} more</p>}
+    </Card>
+  )
 }

@@ -1,10 +1,11 @@
 import type { ComponentType } from 'preact'
-import type { PageProps } from '../app.tsx'
-import { Empty, NotFound, PageHead, Tabs } from '../components/basics.tsx'
+import { Card, Empty, NotFound, PageHead, Tabs, Time } from '../components/basics.tsx'
+import { type Column, More, Table, useList } from '../components/list.tsx'
+import { useLoad } from '../load.ts'
+import { names } from '../people.ts'
 import { may } from '../rights.ts'
-import { hrefOf } from '../router.ts'
+import { hrefOf, type PageProps } from '../router.ts'
 import { ApiTokens } from './api-tokens.tsx'
-import { AuditLog } from './audit-log.tsx'
 import { Roles } from './roles.tsx'
 import { Users } from './users.tsx'
 
@@ -55,5 +56,51 @@ export function PeoplePage({ rest: [path, id] }: PageProps) {
       <Tabs label="People" tabs={tabs} at={hrefOf(`/people/${current.path}`)} />
       <Section id={id} />
     </>
+  )
+}
+
+interface AuditEntry {
+  _id: number
+  at: string
+  account: number
+  token?: number
+  action: string
+  resource: string
+  document: number
+  details: Record<string, unknown>
+}
+
+/** What was administered, the latest first. */
+function AuditLog() {
+  const list = useList<AuditEntry>('/rest/audit')
+  const { data } = useLoad('names', names)
+  const columns: Column<AuditEntry>[] = [
+    { name: 'At', cell: ({ at }) => <Time at={at} /> },
+    {
+      name: 'Who',
+      cell: ({ account, token }) => (
+        <span class="cut">
+          {data?.users.get(account) ?? `No. ${account}`}
+          {token !== undefined && ` by token ${token}`}
+        </span>
+      ),
+    },
+    { name: 'What', cell: ({ action, resource, document }) => `${action} ${resource} ${document}` },
+    {
+      name: 'Details',
+      wide: true,
+      cell: ({ details }) => (
+        <code class="cut">{Object.keys(details).length > 0 && JSON.stringify(details)}</code>
+      ),
+    },
+  ]
+  return (
+    <Card flush>
+      <Table
+        {...{ label: 'Audit log', columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
+        empty={<Empty title="Nothing was administered yet" />}
+      />
+      <More list={list} />
+    </Card>
   )
 }

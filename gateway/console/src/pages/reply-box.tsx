@@ -1,11 +1,16 @@
+import type { Provider } from '@parley/shared/providers/provider'
+import { providerNamed, usualProvider } from '@parley/shared/providers/registry'
 import { useEffect, useState } from 'preact/hooks'
-import { call } from '../api.ts'
+import { call, type Page } from '../api.ts'
 import { Button } from '../components/actions.tsx'
 import { Failure } from '../components/basics.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
 import { useSendKey, useSubmit } from '../components/submit.ts'
-import type { Thread } from '../threads.ts'
-import { TemplateContent, WhatsappContent } from './bubbles.tsx'
+import { useLoad } from '../load.ts'
+import type { Document } from '../resources.ts'
+import { may } from '../rights.ts'
+import { previewOf, type Thread } from '../threads.ts'
+import { ObjectContent, TemplateContent } from './bubbles.tsx'
 
 type Kind = 'text' | 'template' | 'media'
 
@@ -21,7 +26,7 @@ interface Draft {
   template: string
   language: string
   variables: string
-  media: string
+  media: (typeof MEDIA)[number]
   link: string
   caption: string
 }
@@ -40,11 +45,12 @@ const EMPTY: Draft = {
 export function ReplyBox({ thread, onSent }: { thread: Thread; onSent(): void }) {
   const left = useTimeLeft(thread.serviceWindowEndsAt)
   const isOver = left !== undefined && left <= 0
+  const provider = useProvider(thread.channel)
   const [kind, setKind] = useState<Kind>(isOver ? 'template' : 'text')
   const [draft, setDraft] = useState(EMPTY)
   const { keyOf, gone } = useSendKey()
   const set = (field: keyof Draft) => (value: string) => setDraft((before) => ({ ...before, [field]: value }))
-  const reply = replyOf(kind, draft)
+  const reply = replyOf(kind, draft, provider)
   const { busy, error, submit } = useSubmit(async () => {
     if (reply === undefined) return
     const headers = { 'idempotency-key': keyOf([thread._id, reply]) }
@@ -58,7 +64,7 @@ export function ReplyBox({ thread, onSent }: { thread: Thread; onSent(): void })
     <form class="reply" onSubmit={submit}>
       <div class="reply-head">
         <div class="segments">
-          {KINDS.map((one) => (
+          {KINDS.filter((one) => one.kind !== 'media' || provider.outbound.objects).map((one) => (
             <button
               key={one.kind}
               type="button"
@@ -140,15 +146,20 @@ const MediaFields = ({ draft, set }: FieldsProps) => (
   </div>
 )
 
-type Reply =
-  | { text: string }
-  | { template: string; language: string; variables: string[] }
-  | { whatsapp: { type: string } & Record<string, unknown> }
+interface Reply {
+  text?: string
+  template?: string
+  language?: string
+  variables?: string[]
+  /** An object of the provider's own, under its name. */
+  [provider: string]: unknown
+}
 
 /** Undefined while something is missing. */
 function replyOf(
   kind: Kind,
   { text, template, language, variables, media, link, caption }: Draft,
+  { name, outbound: { objects } }: Provider,
 ): Reply | undefined {
   if (kind === 'text') return text.trim() === '' ? undefined : { text }
   if (kind === 'template') {
@@ -156,20 +167,34 @@ function replyOf(
     const values = variables.split('\n').filter((line) => line.trim() !== '')
     return { template: template.trim(), language: language.trim(), variables: values }
   }
-  if (!/^https?:\/\/\S+$/.test(link)) return undefined
-  const hasCaption = caption !== '' && media !== 'audio'
-  return { whatsapp: { type: media, [media]: { link, ...(hasCaption ? { caption } : {}) } } }
+  if (objects === undefined || !/^https?:\/\/\S+$/.test(link)) return undefined
+  return { [name]: objects.ofMedia({ type: media, link, ...(caption !== '' && { caption }) }) }
 }
 
-const Preview = ({ reply }: { reply: Reply }) => (
-  <div class="preview">
-    <p class="note">Preview</p>
-    <div class="bubble ours team">
-      {'template' in reply && <TemplateContent {...reply} />}
-      {'whatsapp' in reply && <WhatsappContent content={reply.whatsapp} />}
+/** The provider of a channel; of one that may not be read, and until it is read, the usual one. */
+function useProvider(channel: string): Provider {
+  const { data } = useLoad(`channel called ${channel}`, async (signal) => {
+    if (!may('read', 'channels')) return undefined
+    const query = { extId: channel, limit: 1 }
+    const { data } = await call<Page<Document>>('GET', '/rest/channels', { query, signal })
+    return data[0]
+  })
+  return providerNamed(data?.callback) ?? usualProvider()
+}
+
+function Preview({ reply }: { reply: Reply }) {
+  const { template, language, variables } = reply
+  const preview = previewOf(reply)
+  return (
+    <div class="preview">
+      <p class="note">Preview</p>
+      <div class="bubble ours team">
+        {template && <TemplateContent {...{ template, language, variables }} />}
+        {preview && <ObjectContent preview={preview} />}
+      </div>
     </div>
-  </div>
-)
+  )
+}
 
 const TICK_MS = 1_000
 

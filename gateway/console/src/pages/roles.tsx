@@ -1,4 +1,4 @@
-import { RULED_RESOURCES } from '@parley/shared/permission/ruled-resources'
+import { RULED_RESOURCES } from '@parley/shared/configuration-resources'
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button, DeleteButton, Dialog, notify } from '../components/actions.tsx'

@@ -7,8 +7,8 @@ import { SelectField } from '../components/fields.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { Turns } from '../components/turns.tsx'
+import { costOf, type Turn } from '../messages.ts'
 import { InputError } from '../problems.ts'
-import { costOf, type Turn } from '../turns.ts'
 
 type Trial = Schemas['Trial']
 type Settings = Pick<Schemas['TrialBody'], 'tools' | 'type'>

@@ -85,10 +85,7 @@ function StepNode({ step, tasks, number }: { step: Document; tasks: number; numb
 }
 
 /** Follows `next` from the first step. */
-export function graphOf(
-  all: Document[],
-  { own, first }: { own: number[]; first: number | undefined },
-): Graph {
+function graphOf(all: Document[], { own, first }: { own: number[]; first: number | undefined }): Graph {
   const byId = new Map(all.map((step) => [step._id, step]))
   const path: Document[] = []
   const seen = new Set<number>()

@@ -1,9 +1,15 @@
-import { AGENT_TYPES } from '@parley/shared/agent-types'
+import { AGENTS } from '@parley/shared/agents'
+import { boundSecretOf } from '@parley/shared/providers/bound-secret'
 import { providerNamed } from '@parley/shared/providers/registry'
+import { originsOfCredentials } from '../credentials/credential-origins.ts'
+import { isCredentials } from '../credentials/model-origins.ts'
 import { findPage } from '../store/find-page.ts'
 import type { ResourceDocument } from '../store/stored-document.ts'
-import { checkTokens } from './check-credentials.ts'
 import type { Batch, Finding } from './finding.ts'
+
+const MAX_NAMED = 5
+
+const named = (origins: readonly string[]): string => origins.slice(0, MAX_NAMED).join(', ')
 
 /**
  * Handlers that nothing can call, channels that lack what their handler or callback needs, and channels that another
@@ -16,9 +22,10 @@ export async function checkChannels(batch: Batch): Promise<Finding[]> {
 }
 
 const NATIVE = 'native:agents/'
-const KNOWN_AGENTS: readonly string[] = AGENT_TYPES
-/** They need no assistant to speak for. */
-const WITHOUT_ASSISTANT: readonly string[] = ['echo', 'transcriber'] satisfies (typeof AGENT_TYPES)[number][]
+/** The built-in agents, and whether each needs an assistant to speak for. */
+const KNOWN_AGENTS = new Map<string, boolean>(
+  Object.entries(AGENTS).map(([type, { assistant }]) => [type, assistant]),
+)
 
 function handlerFindings({ _id, handlerUrl }: ResourceDocument): Finding[] {
   const at = (code: Finding['code'], message: string) => [
@@ -28,15 +35,14 @@ function handlerFindings({ _id, handlerUrl }: ResourceDocument): Finding[] {
   if (/^https?:/.test(url)) return []
   if (!url.startsWith(NATIVE) || url === NATIVE)
     return at('bad_handler', 'a handler is native:agents/<type> or an http(s) URL')
-  const isKnown = KNOWN_AGENTS.includes(url.slice(NATIVE.length))
-  return isKnown ? [] : at('unknown_agent', `the built-in agents are ${KNOWN_AGENTS.join(', ')}`)
+  const isKnown = KNOWN_AGENTS.has(url.slice(NATIVE.length))
+  return isKnown ? [] : at('unknown_agent', `the built-in agents are ${[...KNOWN_AGENTS.keys()].join(', ')}`)
 }
 
 function lackFindings({ _id, callback, handlerUrl, config }: ResourceDocument): Finding[] {
   const settings = (config ?? {}) as Record<string, unknown>
   const agent = String(handlerUrl).startsWith(NATIVE) ? String(handlerUrl).slice(NATIVE.length) : undefined
-  const isAssistant =
-    agent !== undefined && KNOWN_AGENTS.includes(agent) && !WITHOUT_ASSISTANT.includes(agent)
+  const isAssistant = agent !== undefined && KNOWN_AGENTS.get(agent) === true
   const needs = [
     ...neededToSend(callback).map((key) => ({ key, by: `the callback ${callback}` })),
     ...(isAssistant ? [{ key: 'assistantId', by: `the agent ${agent}` }] : []),
@@ -99,4 +105,42 @@ function finding(
   message: string,
 ): Finding {
   return { code, resource, _id, path, message }
+}
+
+/** Channels whose secret stays behind, because its address leads elsewhere than it did when the secret was stored. */
+function checkTokens({ documents }: Pick<Batch, 'documents'>): Finding[] {
+  return documents.flatMap((channel) => {
+    const secret = boundSecretOf(channel)
+    return secret === undefined
+      ? []
+      : withheldFinding(channel, 'channels', `/config/${secret.key}`, undefined)
+  })
+}
+
+/** Credentials that stay behind, because an address that uses them leads elsewhere than it did when they were stored. */
+export async function checkCredentials(batch: Batch): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const config of batch.documents) {
+    if (config.origins === undefined || !isCredentials(config.name)) continue
+    const { _id, name, owner, ownerType } = config
+    const credentials = { _id, name: String(name), owner, ownerType }
+    const now = await originsOfCredentials(batch, batch.workspace, credentials)
+    const others = now?.filter((origin) => !(config.origins as string[]).includes(origin))
+    if (others !== undefined && others.length > 0)
+      findings.push(...withheldFinding(config, 'configs', '/value', others))
+  }
+  return findings
+}
+
+function withheldFinding(
+  { _id, origins }: ResourceDocument,
+  resource: Finding['resource'],
+  path: string,
+  others: readonly string[] | undefined,
+): Finding[] {
+  if (origins === undefined) return []
+  const known = named(origins as string[]) || 'no address'
+  const to = others === undefined ? 'its present apiUrl' : named(others)
+  const message = `was stored for ${known}, so it is not sent to ${to}; store it again if it is to go there`
+  return [{ code: 'credentials_withheld', resource, _id, path, message }]
 }

@@ -1,25 +1,39 @@
+import { CONFIGURATION_RESOURCES, type ResourceName } from '@parley/shared/configuration-resources'
+import { pointerSegment } from '@parley/shared/json-object'
 import { encodeCursor, parameterError, readQuery } from '@parley/shared/list-query'
+import { mapSecrets } from '@parley/shared/map-secrets'
+import { mapYielding } from '@parley/shared/map-yielding'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { openSecrets } from '@parley/shared/sealed-value'
+import { MASK } from '@parley/shared/secret-names'
+import { looksLikeKey, SEALED_PREFIX } from '@parley/shared/secret-urls'
 import { callerOf } from '@parley/shared/service-app'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import { documentFilter } from '../access/access.ts'
 import { after as afterParameter } from '../description/parameters.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
-import type { Lookup } from '../references/find-referenced.ts'
+import { type FoundReference, type Lookup, referencesIn } from '../references/find-referenced.ts'
 import { listCursor, positionIn } from '../requests/list-query.ts'
 import { allResources, definitions } from '../resources/all-resources.ts'
-import { RESOURCES, type ResourceName } from '../resources/definition.ts'
 import { findPage, type Position } from '../store/find-page.ts'
+import { LIVE, type ResourceDocument } from '../store/stored-document.ts'
 import { checkActions } from './check-actions.ts'
-import { checkChannels, checkTasks } from './check-channels.ts'
-import { checkCredentials } from './check-credentials.ts'
-import { checkReferences } from './check-references.ts'
+import { checkChannels, checkCredentials, checkTasks } from './check-channels.ts'
 import { checkSteps, checkWorkflows, loadStepGraph } from './check-steps.ts'
 import { checkSubscriptions } from './check-subscriptions.ts'
-import { checkUrls } from './check-urls.ts'
 import { type Batch, type Finding, finding } from './finding.ts'
+
+const IDS_PER_QUERY = 5_000
+const MAX_PER_DOCUMENT = 100
+
+const INSTEAD =
+  'an action has its key in a config named credentials (headers for an MCP server); what is posted to handlers and receivers is signed, which they can check'
+
+const FINDINGS = {
+  user: { code: 'user_information', message: `the URL has user information; ${INSTEAD}` },
+  query: { code: 'key_in_url', message: `the query of the URL looks like a key; ${INSTEAD}` },
+} as const satisfies Record<string, Pick<Finding, 'code' | 'message'>>
 
 const BATCH = 200
 const MAX_FINDINGS = 500
@@ -66,7 +80,7 @@ interface Start {
 /** All that the caller may read from `start` on, with the cursor of what follows in the same resource. */
 async function* batches({ database, authorizer, caller }: Lookup, start: Start) {
   const workspace = caller.workspace._id
-  for (const definition of allResources.slice(RESOURCES.indexOf(start.resource))) {
+  for (const definition of allResources.slice(CONFIGURATION_RESOURCES.indexOf(start.resource))) {
     const read = await authorizer.decide(caller, definition.name, 'read')
     if (read.kind === 'none') continue
     const visible = documentFilter(read)
@@ -97,7 +111,7 @@ async function checkBatch(batch: Batch): Promise<Finding[]> {
 }
 
 function startOf(cursor: z.output<typeof checkQuery>['after']): Start {
-  if (cursor === undefined) return { resource: RESOURCES[0] }
+  if (cursor === undefined) return { resource: CONFIGURATION_RESOURCES[0] }
   const { value, id } = positionIn(cursor, SORT_TEXT)
   if (typeof value !== 'string' || !Object.hasOwn(definitions, value)) {
     throw parameterError('after', 'is not a cursor of a check', 'invalid_cursor')
@@ -130,4 +144,68 @@ export const checkOperation: DescribedOperation = {
     },
   },
   errors: ['validation_failed'],
+}
+
+/** URLs with user information, and URLs whose query looks like a key. What they are is not shown. */
+async function checkUrls({ definition, documents, opened }: Batch): Promise<Finding[]> {
+  const ofEach = await mapYielding(documents, (doc) => findingsOf(definition.name, opened(doc)))
+  return ofEach.flatMap((findings) => findings.slice(0, MAX_PER_DOCUMENT))
+}
+
+function findingsOf(resource: Finding['resource'], doc: ResourceDocument): Finding[] {
+  const findings: Finding[] = []
+  mapSecrets(doc, (secret, { path, part }) => {
+    const text = String(secret)
+    const isKnown = text !== MASK && !text.startsWith(SEALED_PREFIX)
+    if (part === undefined || !isKnown || (part.kind === 'query' && !looksLikeKey(text))) return secret
+    const at = path.map((key) => `/${pointerSegment(key)}`).join('')
+    findings.push({ ...FINDINGS[part.kind], resource, _id: doc._id, path: at })
+    return secret
+  })
+  return findings
+}
+
+/** References to documents that are not there, whoever may see them; at most 100 of one document. */
+async function checkReferences(batch: Batch): Promise<Finding[]> {
+  const { definition, documents } = batch
+  const references = documents.map((doc) => ({ doc, references: referencesIn(definition, doc) }))
+  const there = await findThere(
+    batch,
+    references.flatMap(({ references }) => references),
+  )
+  return references.flatMap(({ doc, references }) =>
+    references
+      .filter(({ to, id }) => !there.has(`${to}/${id}`))
+      .slice(0, MAX_PER_DOCUMENT)
+      .map(({ path, to, id }) => ({
+        code: 'dangling_reference' as const,
+        resource: definition.name,
+        _id: doc._id,
+        path,
+        message: `there is no ${to}/${id}`,
+      })),
+  )
+}
+
+async function findThere(batch: Batch, references: FoundReference[]): Promise<Set<string>> {
+  const there = new Set<string>()
+  for (const [to, group] of Map.groupBy(references, ({ to }) => to)) {
+    for (const id of await idsThere(batch, to, [...new Set(group.map(({ id }) => id))]))
+      there.add(`${to}/${id}`)
+  }
+  return there
+}
+
+async function idsThere({ database, workspace }: Batch, to: ResourceName, ids: number[]): Promise<number[]> {
+  const found: number[] = []
+  for (let at = 0; at < ids.length; at += IDS_PER_QUERY) {
+    const some = ids.slice(at, at + IDS_PER_QUERY).map((id) => ({ workspace, id }))
+    const stored = await database
+      .documents(to)
+      .find({ _id: { $in: some }, ...LIVE })
+      .project<{ _id: { id: number } }>({ _id: 1 })
+      .toArray()
+    found.push(...stored.map(({ _id }) => _id.id))
+  }
+  return found
 }

@@ -1,11 +1,13 @@
+import { CREDENTIALS_CONFIG } from '@parley/shared/documents/assistant'
 import type { JsonObject } from '@parley/shared/json-object'
 import { boundSecretOf } from '@parley/shared/providers/bound-secret'
+import { isSealed } from '@parley/shared/sealed-value'
+import { MASK } from '@parley/shared/secret-names'
 import { type ResourceDefinition, valueAt } from '../resources/definition.ts'
 import type { SpecReader } from '../specs/spec-reader.ts'
 import type { Database } from '../store/database.ts'
 import { liveDocument, type ResourceDocument } from '../store/stored-document.ts'
-import { isGiven } from './is-given.ts'
-import { CREDENTIALS_CONFIG, isCredentials, modelOrigins } from './model-origins.ts'
+import { isCredentials, modelOrigins } from './model-origins.ts'
 import { assistantsWith, configsOf, type UsedConfig } from './used-configs.ts'
 
 /** Each write of the document writes them all. */
@@ -45,7 +47,7 @@ export async function originsOfWrite(
   return (current.origins as string[] | undefined) ?? find(current)
 }
 
-export const credentialsIn = ({ _id, name, owner, ownerType }: ResourceDocument): Credentials => ({
+const credentialsIn = ({ _id, name, owner, ownerType }: ResourceDocument): Credentials => ({
   _id,
   name: String(name),
   owner,
@@ -100,4 +102,20 @@ async function actionOrigins(
   const origin =
     moduleUrl === 'native:request' ? await specs.originOf({ workspace, spec: String(spec) }) : undefined
   return origin === undefined ? [] : [origin]
+}
+
+/**
+ * Whether a write says the secrets in a value itself: not where one of them is masked, or left as it is stored. `sent`
+ * is the value before its secrets are sealed, `stored` the one that it replaces.
+ */
+function isGiven(sent: unknown, stored: unknown): boolean {
+  const sealed = new Set([...textsIn(stored)].filter(isSealed))
+  for (const text of textsIn(sent)) if (text === MASK || sealed.has(text)) return false
+  return true
+}
+
+function* textsIn(value: unknown): Generator<string> {
+  if (typeof value === 'string') yield value
+  if (typeof value !== 'object' || value === null) return
+  for (const inner of Object.values(value as JsonObject)) yield* textsIn(inner)
 }

@@ -16,7 +16,7 @@ import {
 import { idParameter, ifMatch, ifNoneMatch, prefer } from '../description/parameters.ts'
 import { resourceDescription } from '../description/resource-schemas.ts'
 import { type Lookup, prefersStrict, requireReferences } from '../references/find-referenced.ts'
-import { parsePathId } from '../requests/path-id.ts'
+import { parsePathId } from '../requests/list-query.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { presentWritten } from '../secrets/presenter.ts'
 import { authorOf, type LiveDocument, type ResourceDocument } from '../store/stored-document.ts'

@@ -4,7 +4,7 @@ import { cachingOf } from '../secrets/presenter.ts'
 import type { LiveDocument } from '../store/stored-document.ts'
 
 /** What is sent of a document: its version, and the document as the caller may see it. */
-export interface Sent extends LiveDocument {
+interface Sent extends LiveDocument {
   /** Secrets in it are masked, so that it isn't the same as what others get. */
   masked?: boolean
 }

@@ -1,5 +1,5 @@
 import { Problem } from '@parley/shared/problem'
-import type { PathId } from '../requests/path-id.ts'
+import type { PathId } from '../requests/list-query.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import type { Database } from '../store/database.ts'
 import {

@@ -13,12 +13,12 @@ import { after, idParameter } from '../description/parameters.ts'
 import { EXAMPLE_TIME, resourceDescription } from '../description/resource-schemas.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { findStored } from '../documents/store-document.ts'
-import { type PathId, parsePathId } from '../requests/path-id.ts'
+import { type PathId, parsePathId } from '../requests/list-query.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { revealAt } from '../secrets/presenter.ts'
 import type { Database, FieldChange, HistoryEntry } from '../store/database.ts'
 import { liveDocument, type StoredDocument, sinceOf } from '../store/stored-document.ts'
-import { wasCredentials } from './was-credentials.ts'
+import { wasCredentials } from './seal-changes.ts'
 
 const PAGE = 50
 const historyQuery = z.object({ after: idCursor.optional() })

@@ -1,7 +1,6 @@
 import { defined } from '@parley/shared/defined'
 import { insertNew } from '@parley/shared/insert-new'
-import type { JsonObject } from '@parley/shared/json-object'
-import { pointerSegment } from '@parley/shared/json-pointer'
+import { type JsonObject, pointerSegment } from '@parley/shared/json-object'
 import { escapeKeys, unescapeKeys } from '@parley/shared/safe-keys'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { isCredentialsName } from '@parley/shared/secret-names'

@@ -1,8 +1,9 @@
 import type { Authorizer } from '@parley/shared/authorizer'
+import type { ResourceName } from '@parley/shared/configuration-resources'
 import type { Caller } from '@parley/shared/internal-token'
 import { allows } from '@parley/shared/permission/decide'
 import { allResources } from '../resources/all-resources.ts'
-import type { Reference, ResourceDefinition, ResourceName } from '../resources/definition.ts'
+import type { Reference, ResourceDefinition } from '../resources/definition.ts'
 import type { Database } from '../store/database.ts'
 import { keyPath, LIVE, listIndex, liveDocument } from '../store/stored-document.ts'
 

@@ -1,12 +1,8 @@
+import type { ResourceName } from '@parley/shared/configuration-resources'
 import type { Access, Decision } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import { documentFilter } from '../access/access.ts'
-import {
-  type Reference,
-  type ResourceDefinition,
-  type ResourceName,
-  valueAt,
-} from '../resources/definition.ts'
+import { type Reference, type ResourceDefinition, valueAt } from '../resources/definition.ts'
 import { LIVE, type ResourceDocument } from '../store/stored-document.ts'
 import { addressesOf, type FoundReference, type Lookup, referencesIn } from './find-referenced.ts'
 

@@ -1,13 +1,76 @@
-import { action } from './action.ts'
-import { assistant } from './assistant.ts'
+import { CONFIGURATION_RESOURCES, KINDS, type ResourceName } from '@parley/shared/configuration-resources'
+import { actionDocument, assistantDocument, jobDocument } from '@parley/shared/documents/assistant'
+import { stepDocument, workflowDocument } from '@parley/shared/documents/workflow'
 import { channel } from './channel.ts'
 import { config } from './config.ts'
-import { RESOURCES, type ResourceDefinition, type ResourceName } from './definition.ts'
-import { job } from './job.ts'
-import { step } from './step.ts'
+import { type ResourceDefinition, referencesOf } from './definition.ts'
 import { subscription } from './subscription.ts'
 import { task } from './task.ts'
-import { workflow } from './workflow.ts'
+
+const step: ResourceDefinition = {
+  name: 'steps',
+  ...KINDS.steps,
+  example: {
+    name: 'Greet',
+    description: 'Greet the user',
+    instructions: 'Say hello',
+    submitWhen: 'the user answered',
+    job: 1,
+    next: 2,
+  },
+  schema: stepDocument.body,
+  indexed: { name: 'text', job: 'integer', next: 'integer' },
+  references: referencesOf('steps'),
+}
+
+const assistant: ResourceDefinition = {
+  name: 'assistant',
+  ...KINDS.assistant,
+  example: {
+    name: 'Ana',
+    description: 'Assistant',
+    backstory: 'Knows the product',
+    actions: [1, 2],
+    configs: [1],
+    job: 1,
+  },
+  schema: assistantDocument.body,
+  indexed: { name: 'text', job: 'integer', actions: 'integers', configs: 'integers' },
+  references: referencesOf('assistant'),
+}
+
+const action: ResourceDefinition = {
+  name: 'actions',
+  ...KINDS.actions,
+  example: {
+    name: 'Lookup',
+    description: 'Looks up an order',
+    specType: 'openapi3-yaml',
+    moduleUrl: 'https://example.com/module.js',
+    spec: 'openapi: 3.0.0\ninfo: {title: t, version: "1"}\npaths: {}\n',
+  },
+  schema: actionDocument.body,
+  indexed: { name: 'text', specType: 'text' },
+  references: referencesOf('actions'),
+}
+
+const workflow: ResourceDefinition = {
+  name: 'workflows',
+  ...KINDS.workflows,
+  example: { name: 'Onboarding', description: 'In steps', instructions: '', steps: [1, 2], firstStep: 1 },
+  schema: workflowDocument.body,
+  indexed: { name: 'text', firstStep: 'integer', steps: 'integers' },
+  references: referencesOf('workflows'),
+}
+
+const job: ResourceDefinition = {
+  name: 'jobs',
+  ...KINDS.jobs,
+  example: { role: 'Agent', goal: 'Help', description: 'Helps customers', actions: [1], defaultWorkflow: 1 },
+  schema: jobDocument.body,
+  indexed: { role: 'text', defaultWorkflow: 'integer', actions: 'integers' },
+  references: referencesOf('jobs'),
+}
 
 /** Every resource by its name; the compiler sees to it that none is missing. */
 export const definitions: Readonly<Record<ResourceName, ResourceDefinition>> = {
@@ -22,5 +85,7 @@ export const definitions: Readonly<Record<ResourceName, ResourceDefinition>> = {
   subscriptions: subscription,
 }
 
-/** Every resource in the order of {@link RESOURCES}. */
-export const allResources: readonly ResourceDefinition[] = RESOURCES.map((name) => definitions[name])
+/** Every resource in the order of {@link CONFIGURATION_RESOURCES}. */
+export const allResources: readonly ResourceDefinition[] = CONFIGURATION_RESOURCES.map(
+  (name) => definitions[name],
+)

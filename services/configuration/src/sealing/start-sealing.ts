@@ -14,7 +14,7 @@ const AGAIN_MS = 5 * 60_000
 /** What clocks may differ by, and a process may take to write. */
 const MARGIN_MS = 15 * 60_000
 
-export interface Sealing {
+interface Sealing {
   /** For what is written from now on. */
   secrets: DocumentSecrets
   stop(): Promise<void>

@@ -1,12 +1,12 @@
 import type { Authorizer } from '@parley/shared/authorizer'
+import type { ResourceName } from '@parley/shared/configuration-resources'
 import type { Caller } from '@parley/shared/internal-token'
-import { keysOfPointer } from '@parley/shared/json-pointer'
+import { keysOfPointer } from '@parley/shared/json-object'
 import { mapSecrets } from '@parley/shared/map-secrets'
 import { allows } from '@parley/shared/permission/decide'
 import { isSealed, openSecrets, type SecretBox } from '@parley/shared/sealed-value'
-import { MASK } from '@parley/shared/secret-keys'
+import { MASK } from '@parley/shared/secret-names'
 import { type Reach, reachOfMember } from '@parley/shared/secret-places'
-import type { ResourceName } from '../resources/definition.ts'
 import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts'
 
 /** Shows a stored document of one resource as its caller may see it. */
@@ -53,7 +53,7 @@ export function isMasked(shown: ResourceDocument): boolean {
 }
 
 /** How a stored document is shown: to those who may write it with its secrets, to others with them masked. */
-export interface Reveal {
+interface Reveal {
   secrets: Pick<SecretBox, 'open'>
   workspace: number
   writable: boolean

@@ -1,10 +1,9 @@
-import type { JsonObject } from '@parley/shared/json-object'
-import { pointerSegment } from '@parley/shared/json-pointer'
+import { type JsonObject, pointerSegment } from '@parley/shared/json-object'
 import { isSettled, mapSecrets, type SecretLeaf, type SecretPlace } from '@parley/shared/map-secrets'
 import { alignItems, secretAt } from '@parley/shared/masked-items'
 import { type FieldError, Problem } from '@parley/shared/problem'
 import { isSealed, type SecretBox } from '@parley/shared/sealed-value'
-import { MASK } from '@parley/shared/secret-keys'
+import { MASK } from '@parley/shared/secret-names'
 
 // To seal or to open one takes some 60 microseconds, and 5 for each KiB of it.
 const IN_DOCUMENT = { where: 'document', secrets: 1_000, characters: 512 * 1024 }

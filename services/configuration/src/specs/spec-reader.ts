@@ -17,10 +17,7 @@ export interface SpecVersion {
 }
 
 /** `too_slow` also for what takes too much memory; `not_checked` when the time was over first. */
-export type SpecCheck =
-  | { kind: 'fine' }
-  | { kind: 'bad'; message: string }
-  | { kind: 'too_slow' | 'not_checked' }
+type SpecCheck = { kind: 'fine' } | { kind: 'bad'; message: string } | { kind: 'too_slow' | 'not_checked' }
 
 /** Reads specs, which are somebody else's, in a process of its own. */
 export interface SpecReader {

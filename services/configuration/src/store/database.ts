@@ -1,3 +1,4 @@
+import type { ResourceName } from '@parley/shared/configuration-resources'
 import type { Log } from '@parley/shared/log'
 import { connectMongo } from '@parley/shared/mongo'
 import { Problem } from '@parley/shared/problem'
@@ -5,7 +6,7 @@ import { beginRelays, type StoredRelay } from '@parley/shared/relay/relay-state'
 import { LRUCache } from 'lru-cache'
 import mongoose from 'mongoose'
 import { allResources } from '../resources/all-resources.ts'
-import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
+import type { ResourceDefinition } from '../resources/definition.ts'
 import { beginSealing, type StoredSealing } from './sealing-state.ts'
 import { type Address, type Authorship, indexesOf, type StoredDocument } from './stored-document.ts'
 
@@ -15,7 +16,7 @@ const MAX_DOCUMENTS = 10_000
 const MAX_BYTES = 32 * 1024 * 1024
 const MAX_DOCUMENT_BYTES = 256 * 1024
 
-export type Documents = mongoose.mongo.Collection<StoredDocument>
+type Documents = mongoose.mongo.Collection<StoredDocument>
 export type Counters = mongoose.mongo.Collection<Counter>
 
 /** The last id given out in one workspace and resource. */

@@ -36,7 +36,7 @@ export interface PageQuery {
   visible: Record<string, unknown>
 }
 
-export interface Page {
+interface Page {
   documents: LiveDocument[]
   /** Where the next page starts; undefined on the last one. */
   end?: Position

@@ -1,13 +1,22 @@
-import type { JsonObject } from '@parley/shared/json-object'
+import { WORKFLOWS_CONFIG } from '@parley/shared/documents/assistant'
+import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { Problem } from '@parley/shared/problem'
 import type { TaskOperation, TaskOperationResult } from '@parley/shared/task-operation'
+import { z } from 'zod'
 import { withoutOwnFields } from '../documents/body.ts'
 import { definitions } from '../resources/all-resources.ts'
 import { requireFewSecrets } from '../secrets/seal-fields.ts'
+import type { Database } from '../store/database.ts'
+import { LIVE, listIndex, liveDocument } from '../store/stored-document.ts'
 import { applySubmission, isStopped, objectOr } from './apply-submission.ts'
 import { applyOnce, changeActiveTask, type Needed, startTask } from './change-task.ts'
 import { appliedTask, findTask, readDocument, stepsOf, taskOf, withChannel } from './find-task.ts'
-import { startableWorkflows } from './startable-workflows.ts'
+
+const MAX_WORKFLOWS = 50
+const MAX_CONFIGS = 200
+const MAX_MS = 5_000
+
+const workflowsConfig = z.looseObject({ ids: z.array(z.number()) })
 
 const MAX_SUBMIT_CHARACTERS = 64 * 1024
 const MAX_STATE_CHARACTERS = 64 * 1024
@@ -154,3 +163,39 @@ function unknownName(what: 'workflow' | 'step', name: string, known: JsonObject[
 const MAX_QUOTED = 200
 
 const quoted = (text: string): string => JSON.stringify(text.slice(0, MAX_QUOTED).toWellFormed())
+
+/**
+ * What an assistant may start: the default workflow of its job, and those that its config `workflows` names as
+ * `{ids}`; each once, 50 at most.
+ */
+async function startableWorkflows(
+  database: Pick<Database, 'documents'>,
+  { workspace, assistantId }: { workspace: number; assistantId: number | null },
+): Promise<JsonObject[]> {
+  const assistant = await readDocument(database, 'assistant', { workspace, id: assistantId })
+  if (assistant === undefined) return []
+  const job = await readDocument(database, 'jobs', { workspace, id: assistant.job })
+  const configured = await configuredWorkflows(database, { workspace, assistant })
+  const ids = [...new Set([job?.defaultWorkflow, ...configured])].slice(0, MAX_WORKFLOWS)
+  const workflows = await Promise.all(ids.map((id) => readDocument(database, 'workflows', { workspace, id })))
+  return workflows.filter((workflow) => workflow !== undefined)
+}
+
+async function configuredWorkflows(
+  database: Pick<Database, 'documents'>,
+  { workspace, assistant }: { workspace: number; assistant: JsonObject },
+): Promise<number[]> {
+  const listed = ((assistant.configs as number[] | null | undefined) ?? []).slice(0, MAX_CONFIGS)
+  const named = await Promise.all(listed.map((id) => readDocument(database, 'configs', { workspace, id })))
+  const owned = await database
+    .documents('configs')
+    .find(
+      { '_id.workspace': workspace, ...LIVE, 'keys.owner': assistant._id, 'keys.ownerType': 'assistant' },
+      { hint: listIndex({ filter: 'owner', sort: '_id' }), maxTimeMS: MAX_MS },
+    )
+    .limit(MAX_CONFIGS)
+    .toArray()
+  const configs = [...named, ...owned.map((one) => liveDocument(one)?.doc)]
+  const config = configs.find((one) => one?.name === WORKFLOWS_CONFIG)
+  return workflowsConfig.safeParse(jsonObject.safeParse(config?.value).data).data?.ids ?? []
+}

@@ -6,7 +6,7 @@ import { liveDocument } from '../store/stored-document.ts'
 import { applyOnce, changeActiveTask, type Needed, startTask } from './change-task.ts'
 import { findTask, firstTask, readDocument, type TaskThread, withChannel } from './find-task.ts'
 
-export type SubmissionOutcome =
+type SubmissionOutcome =
   /** The thread's task has it. */
   | 'advanced'
   /** A task was started for the thread, and has it. */

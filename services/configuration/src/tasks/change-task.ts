@@ -19,7 +19,7 @@ class Overtaken extends Error {}
 export type Needed = Pick<Dependencies, 'database' | 'ids' | 'writes' | 'secrets'>
 
 /** What the runtime applies to a task of a thread, once for each `messageId`. */
-export interface Applying extends TaskThread {
+interface Applying extends TaskThread {
   messageId: string
 }
 

@@ -15,7 +15,7 @@ import { applySubmission } from './apply-submission.ts'
 const THREADS_AT_ONCE = 16
 const MAX_FAILURES = 20
 
-export interface Submissions {
+interface Submissions {
   /** Lets the batch under way end; what is not acknowledged goes to another instance. */
   close(): Promise<void>
 }

@@ -3,7 +3,7 @@ import type { InternalClient } from '@parley/shared/internal-client'
 import type { IsFirstOfName } from '../thread-log/first-of-name.ts'
 
 /** A thread, of no channel where an assistant is tried. */
-export interface TaskThread {
+interface TaskThread {
   workspace: number
   channel: string | undefined
   thread: string

@@ -32,6 +32,8 @@ export type OpenedTool =
       url?: string
       /** Whether it may be made again when it may have run; it may unless said otherwise. */
       isRepeatable?: boolean
+      /** Whether that is so only under the same `id`: a further call of the model is another one. */
+      isKeyed?: boolean
       /**
        * One attempt within 12 s, with `id` as the idempotency key. Where `mayLeave` is asked and says no, nothing has
        * left. Never rejects.
@@ -43,7 +45,7 @@ export type OpenedTool =
 export type ToolOutcome =
   | { kind: 'answered'; result: ToolResult }
   /** It was not done, or may be done again; tried again for 30 s at most. */
-  | { kind: 'unreached'; reason: string }
+  | { kind: 'unreached'; reason: string; mayHaveRun?: boolean }
   /** It may have been done, and may not be done again. */
   | { kind: 'uncertain'; reason: string; result: ToolResult }
 

@@ -9,7 +9,7 @@ import type { Signer } from './signing.ts'
 const MAX_RESPONSE_BYTES = 64 * 1024
 
 /** A person is to take a thread over. */
-export interface HandOff {
+interface HandOff {
   channel: Channel
   messageId: string
   message: WebhookMessage

@@ -1,4 +1,4 @@
-import { AGENT_TYPES } from '@parley/shared/agent-types'
+import { AGENT_TYPES } from '@parley/shared/agents'
 import { channelNumber } from '@parley/shared/channel-settings'
 import { checkBytes, MAX_DEPTH, roundedIn } from '@parley/shared/json-body'
 import { MAX_FUNCTIONS, threadOf, type WebhookMessage, webhookMessage } from '@parley/shared/message'
@@ -172,4 +172,4 @@ type NativeAgent = (message: WebhookMessage) => Promise<Answer>
 const echo: NativeAgent = async (message) => ({ message: message.input ?? '' })
 
 /** The built-in agents by the type that `native:agents/<type>` names. */
-export const nativeAgents: ReadonlyMap<string, NativeAgent> = new Map([['echo', echo]])
+const nativeAgents: ReadonlyMap<string, NativeAgent> = new Map([['echo', echo]])

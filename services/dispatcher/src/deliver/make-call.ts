@@ -1,16 +1,16 @@
 import type { OpenedTool, Toolbox, ToolOutcome } from '../agents/toolbox.ts'
-import { whyNotRepeated } from '../agents/tools/repeated-call.ts'
+import { whyNotRepeated } from '../agents/tools/tool.ts'
 import { agentTypeOf } from '../agents/turns/agents.ts'
 import type { MayLeave } from '../channels/http/http-client.ts'
 import { failedCall, uncertainCall } from '../message/call-result.ts'
-import { effectUnknown, type Outcome } from '../message/outcome.ts'
+import { effectUnknown, NO_RESPONSE, type Outcome } from '../message/outcome.ts'
 import { carried, ranAgainAt, withSend } from '../message/progress.ts'
 import type { ToolCall } from '../message/turn.ts'
 import { callSettled, handOffSettled } from '../message/turn-progress.ts'
 import type { MessageRun } from './message-run.ts'
+import type { AgentMessage } from './model-call.ts'
 import { type NextSend, sendBy, sendNext } from './send.ts'
 import type { StepResult } from './settle-attempt.ts'
-import type { AgentMessage } from './work-in-turns.ts'
 
 const GONE = 'The assistant is not there any more.'
 
@@ -40,9 +40,9 @@ export function createMakeCall(
       case 'handOff':
         return handOff(run, found, { ...next, reason: opened.reason })
       case 'call': {
-        const { url, isRepeatable = true } = opened
+        const { url, isRepeatable = true, isKeyed } = opened
         const deliver = async (mayLeave: MayLeave) => outcomeOf(await opened.deliver(next.send.id, mayLeave))
-        return sendBy(run, { reports: false, isRepeatable, url, call: 'result', deliver }, next)
+        return sendBy(run, { reports: false, isRepeatable, isKeyed, url, call: 'result', deliver }, next)
       }
     }
   }
@@ -122,7 +122,8 @@ async function handOff(
 function outcomeOf(outcome: ToolOutcome): Outcome {
   if (outcome.kind === 'answered') return { kind: 'accepted', delivered: true, result: outcome.result }
   if (outcome.kind === 'uncertain') return effectUnknownOf(outcome)
-  return { kind: 'retryable', code: 'not_reached', fault: 'channel', reason: outcome.reason }
+  const code = outcome.mayHaveRun ? NO_RESPONSE : 'not_reached'
+  return { kind: 'retryable', code, fault: 'channel', reason: outcome.reason }
 }
 
 function effectUnknownOf({ reason, result }: Extract<ToolOutcome, { kind: 'uncertain' }>): Outcome {

@@ -22,6 +22,7 @@ import type { Outcome } from '../message/outcome.ts'
 import { handled, ranAgainAt } from '../message/progress.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Traffic } from '../store/traffic.ts'
+import type { Times } from '../times.ts'
 import type { StatusArrival } from './claim.ts'
 import type { Planned } from './prepare.ts'
 import type { Calling } from './thread-run.ts'
@@ -54,6 +55,7 @@ export interface DeliverOptions extends DeliveryRoutes {
   /** How long an uncertain send waits for its status, in milliseconds. */
   uncertainWindow: number
   retentionMs: number
+  times: Pick<Times, 'lookUpFor' | 'lookUpAgain'>
   now: () => number
 }
 
@@ -129,6 +131,8 @@ export interface DeliveryRoute {
   reports: boolean
   /** Whether it may be made again when it may have happened and nobody reports; it may unless said otherwise. */
   isRepeatable?: boolean | undefined
+  /** Whether that is so only under the same idempotency key. */
+  isKeyed?: boolean | undefined
   /** What it counts against, where the other side allows only so many. */
   keys?: RateKeys | undefined
   /** What it calls; undefined where that can't be said. */
@@ -139,7 +143,7 @@ export interface DeliveryRoute {
   deliver(mayLeave: MayLeave): Promise<Outcome>
 }
 
-export interface DeliveryRoutes {
+interface DeliveryRoutes {
   /** What sends through the provider of this name. */
   callbackOf(provider: Channel['callback']): Callback
   functions: Functions

@@ -1,13 +1,14 @@
+import type { WebhookMessage } from '@parley/shared/message'
 import type { Agent } from '../agents/agent.ts'
 import type { MediaKind } from '../agents/model/media-slots.ts'
 import type { ModelChoice, ModelResult } from '../agents/model-client.ts'
-import { agentTypeOf } from '../agents/turns/agents.ts'
-import { deadlineOf, MODEL_STEP } from '../agents/turns/bounds.ts'
+import { type Agents, agentTypeOf } from '../agents/turns/agents.ts'
+import { deadlineOf, MODEL_STEP, turnSettingsOf } from '../agents/turns/bounds.ts'
 import type { ModelCallState } from '../agents/turns/model-calls.ts'
 import { nextChoice, retryOf } from '../agents/turns/model-retry.ts'
-import { turnSettingsOf } from '../agents/turns/settings.ts'
 import { personOf } from '../agents/usage/budgets-of.ts'
 import { BUDGET_PENDING, BUDGET_SPENT } from '../agents/usage/usage.ts'
+import type { Channel } from '../channels/channels.ts'
 import type { Attempt, Ending, MessageRecord } from '../message/message-record.ts'
 import { attemptOf, modelTried, ranAgainAt, withAttempt } from '../message/progress.ts'
 import { endDecided } from '../message/turn-progress.ts'
@@ -15,8 +16,14 @@ import type { MessageRun } from './message-run.ts'
 import { type StepResult, settleEndMerged } from './settle-attempt.ts'
 import type { RunResult } from './thread-run.ts'
 import { letPass, waitUntilDue } from './wait.ts'
-import type { AgentMessage } from './work-in-turns.ts'
 import { Superseded } from './written-message.ts'
+
+/** A message that an agent with a model works. */
+export interface AgentMessage {
+  agents: Agents
+  channel: Channel
+  message: WebhookMessage
+}
 
 type Ended = Extract<ModelCallState, { kind: 'ended' }>
 export type NewTurn = Extract<ModelResult, { kind: 'answered' }>['turn']

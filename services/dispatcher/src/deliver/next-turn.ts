@@ -3,19 +3,20 @@ import type { Agent } from '../agents/agent.ts'
 import { isSeeing } from '../agents/model/seeing.ts'
 import type { ModelChoice, ModelRequest, ModelResult } from '../agents/model-client.ts'
 import type { Toolbox } from '../agents/toolbox.ts'
-import { boundReached } from '../agents/turns/bounds.ts'
+import { boundReached, turnSettingsOf } from '../agents/turns/bounds.ts'
 import { dataItem, personItems, turnItems } from '../agents/turns/conversation-items.ts'
 import { choiceOf } from '../agents/turns/model-retry.ts'
-import { turnSettingsOf } from '../agents/turns/settings.ts'
 import { personOf } from '../agents/usage/budgets-of.ts'
 import { estimatePrompt } from '../agents/usage/estimate-tokens.ts'
 import { type MeteredCall, useForTurn } from '../agents/usage/usage.ts'
-import { hasTurns } from '../message/progress.ts'
+import { findAudio } from '../channels/media/find-media.ts'
+import type { MessageRecord } from '../message/message-record.ts'
+import { hasTurns, heard } from '../message/progress.ts'
 import { isFromProvider } from '../message/received-content.ts'
 import { turnStored } from '../message/turn-progress.ts'
-import { forgetFailedHearing, hear, isHearing } from './hear.ts'
 import type { MessageRun } from './message-run.ts'
 import {
+  type AgentMessage,
   callKeyOf,
   giveUp,
   loadAgent,
@@ -27,10 +28,8 @@ import {
 } from './model-call.ts'
 import { type StepResult, settleEndMerged, settleTakenOver } from './settle-attempt.ts'
 import type { RunResult } from './thread-run.ts'
-import type { AgentMessage } from './work-in-turns.ts'
 
-const LOOKUP_AGAIN_MS = 1_000
-const LOOKUP_FOR_MS = 10_000
+const audioKeyOf = (record: MessageRecord): string => `${callKeyOf(record)}/audio`
 
 /**
  * Has the model answer for the message's next turn. The call is made beside the run, which leaves; a later run finds
@@ -123,9 +122,10 @@ async function askPassingOn(
 /** What is not there may be configured in a moment. */
 async function withoutAgent(run: MessageRun, reason: string): Promise<RunResult> {
   const { record, options } = run
+  const { times } = options
   const now = options.now()
-  const isNew = !hasTurns(record) && now - record.receivedAt.getTime() < LOOKUP_FOR_MS
-  if (isNew) return { kind: 'wait', record, until: now + LOOKUP_AGAIN_MS, for: 'configuration' }
+  const isNew = !hasTurns(record) && now - record.receivedAt.getTime() < times.lookUpFor
+  if (isNew) return { kind: 'wait', record, until: now + times.lookUpAgain, for: 'configuration' }
   return settleDead(run, { reason })
 }
 
@@ -168,4 +168,51 @@ async function storeTurn(
   const at = options.now()
   await run.message.commitMerged((current) => turnStored(current, { turn, at, maxText }))
   return { kind: 'next' }
+}
+
+/** Before the first turn what is said in a message's audio is stored with it, where its assistant has a model that hears. */
+async function hear(run: MessageRun, found: AgentMessage): Promise<StepResult | undefined> {
+  const { record } = run
+  const { agents, channel, message } = found
+  if (hasTurns(record) || record.transcript !== undefined) return undefined
+  if (findAudio(record) === undefined) return undefined
+  const key = audioKeyOf(record)
+  const result = await resultOfCall(run, found, { key, store: ({ text }) => storeTranscript(run, text) })
+  if (result !== undefined) return result
+  const loaded = await run.calling(() => loadAgent(run, found))
+  if (loaded.kind === 'missing' || !agents.hearing.canHear(loaded.agent)) return undefined
+  const { agent } = loaded
+  return startCall(run, found, {
+    key,
+    choices: 1,
+    media: 'audio',
+    ask: (limits) =>
+      agents.hearing.hear({
+        ...{ agent, record, ...limits },
+        config: channel.config,
+        person: personOf(message, record.thread),
+      }),
+  })
+}
+
+/**
+ * Whether the call that hears a message's audio has failed, which is forgotten then: one that is answered with others is
+ * not asked for again.
+ */
+function forgetFailedHearing({ record }: MessageRun, { agents }: AgentMessage): boolean {
+  const key = audioKeyOf(record)
+  const call = agents.calls.find(key)
+  if (call?.kind !== 'ended' || call.result.kind === 'answered') return false
+  agents.calls.forget(key)
+  return true
+}
+
+async function storeTranscript(run: MessageRun, text: string): Promise<StepResult> {
+  await run.message.commitMerged((current) => heard(current, text))
+  return { kind: 'next' }
+}
+
+/** Whether the call that hears a message's audio was started, and its result is not stored yet. */
+function isHearing({ record }: MessageRun, { agents }: AgentMessage): boolean {
+  return agents.calls.find(audioKeyOf(record)) !== undefined
 }

@@ -29,8 +29,8 @@ import { createEndpoints } from '../channels/endpoints/endpoints.ts'
 import { createCredentialsOf } from '../channels/functions/credentials.ts'
 import { createFindAction } from '../channels/functions/find-action.ts'
 import { createFunctions } from '../channels/functions/functions.ts'
-import { createIsIdempotentAction } from '../channels/functions/idempotent-action.ts'
 import { createReadOperationCall } from '../channels/functions/operation-call.ts'
+import { createIsIdempotentAction } from '../channels/functions/repeatable.ts'
 import { createSpecReader } from '../channels/functions/spec-reader.ts'
 import { createHandOffCallback } from '../channels/hand-off.ts'
 import { createHandle } from '../channels/handle.ts'
@@ -50,6 +50,7 @@ import type { Traffic } from '../store/traffic.ts'
 import { createIsFirstOfName } from '../thread-log/first-of-name.ts'
 import { createIsOutsideWindow } from '../thread-log/service-window.ts'
 import { createIsWithPerson, giveToPerson } from '../thread-log/take-over.ts'
+import type { Times } from '../times.ts'
 import type { StatusArrival } from './claim.ts'
 import { createDeliverMessage, type DeliverMessage } from './deliver-message.ts'
 import type { DeliverOptions } from './message-run.ts'
@@ -63,7 +64,7 @@ export const retentionOf = ({ MESSAGES_KEPT_DAYS }: Pick<Config, 'MESSAGES_KEPT_
   MESSAGES_KEPT_DAYS * DAY_MS
 
 /** All that leads from a stored message to a handler, a person, an action or a task. */
-export interface Outbound {
+interface Outbound {
   run: DeliverMessage
   channels: Channels
   agents: Agents
@@ -87,10 +88,11 @@ export function createOutbound(options: {
   traffic: Pick<Traffic, 'moved' | 'left'>
   registry: Registry
   tracing: Tracing
+  times: Times
   log: Log
 }): Outbound {
   const { config, replica, secrets, redis, publisher, statuses, registry, tracing, log } = options
-  const { collections, configuration, webhook, traffic } = options
+  const { collections, configuration, webhook, traffic, times } = options
   const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS })
   const metrics = createMetrics(registry)
   const calls = (kind: CallKind) => observeCalls(http, { kind, metrics, tracing })
@@ -167,6 +169,7 @@ export function createOutbound(options: {
     sendRateLimit: createSendRateLimit(redis, log),
     uncertainWindow: config.UNCERTAIN_WINDOW_SECONDS * 1_000,
     retentionMs: retentionOf(config),
+    times,
     now: Date.now,
   })
   return {
@@ -197,7 +200,7 @@ async function handOff(
  * The same runner; each run is a span of the trace that the message came in with, named and described by
  * OpenTelemetry's conventions for RabbitMQ, and what it calls belongs to it.
  */
-export function traceDeliveries(run: DeliverMessage, tracing: Tracing): DeliverMessage {
+function traceDeliveries(run: DeliverMessage, tracing: Tracing): DeliverMessage {
   return (record, leased, calling) => {
     const span = tracing.start(`process ${MESSAGES_EXCHANGE}`, {
       kind: 'consumer',

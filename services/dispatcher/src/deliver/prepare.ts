@@ -11,11 +11,9 @@ import { hasAnswer, planSends } from '../message/plan.ts'
 import type { MessageEnd } from '../message/progress.ts'
 import { GROUP_MESSAGE, HANDLER_IS_PERSON, ranAgainAt } from '../message/progress.ts'
 import { receivedContent } from '../message/received-content.ts'
+import type { Times } from '../times.ts'
 import { type Calling, waitFor } from './thread-run.ts'
 import { type LeasedMessages, Superseded } from './written-message.ts'
-
-const LOOKUP_AGAIN_MS = 1_000
-const LOOKUP_FOR_MS = 10_000
 
 /** What there is to send, and the answer where a handler made it. */
 export interface Planned {
@@ -64,6 +62,7 @@ interface RunToPrepare {
     functions: Pick<Functions, 'check'>
     callbackOf(provider: Channel['callback']): Pick<Callback, 'maxText'>
     endpoints: Pick<Endpoints, 'enter'>
+    times: Pick<Times, 'lookUpFor' | 'lookUpAgain'>
     now: () => number
   }
 }
@@ -75,11 +74,11 @@ interface RunToPrepare {
  */
 export async function prepare(run: RunToPrepare): Promise<Prepared> {
   const { record, leased } = run
-  const { channels, agents, now } = run.options
+  const { channels, agents } = run.options
   // Whoever runs a message again may have mended something a moment ago.
   const needs = { notBefore: ranAgainAt(record) }
   const channel = await channels.find(record.workspace, record.channel, needs)
-  if (channel === undefined) return withoutChannel(record, now())
+  if (channel === undefined) return withoutChannel(run)
   const message = parseExact(record.body) as WebhookMessage
   // An answer would go to the one who wrote it, privately.
   if (receivedContent(message, record.source)?.isOfGroup) return { kind: 'end', end: GROUP_MESSAGE }
@@ -111,12 +110,13 @@ export async function prepare(run: RunToPrepare): Promise<Prepared> {
 const isForAgent = ({ options: { agents } }: RunToPrepare, channel: Channel): boolean =>
   agents !== undefined && agentTypeOf(channel) !== undefined
 
-/** Before anything was sent a missing channel may still be configured; after 10 s the message is unrouted. */
-function withoutChannel(record: MessageRecord, at: number): Prepared {
+/** Before anything was sent a missing channel may still be configured; after a while the message is unrouted. */
+function withoutChannel({ record, options: { times, now } }: RunToPrepare): Prepared {
   if (record.state !== 'received') {
     return { kind: 'end', end: { state: 'dead', reason: 'The channel is gone.', fault: 'channel' } }
   }
-  if (at - record.receivedAt.getTime() < LOOKUP_FOR_MS) return { kind: 'later', at: at + LOOKUP_AGAIN_MS }
+  const at = now()
+  if (at - record.receivedAt.getTime() < times.lookUpFor) return { kind: 'later', at: at + times.lookUpAgain }
   return {
     kind: 'end',
     end: { state: 'unrouted', reason: 'The workspace has no channel with this external id.' },
@@ -171,7 +171,7 @@ async function handledBy(
 
 async function withFunctions(
   planned: Planned,
-  { record, calling, options: { functions, now } }: RunToPrepare,
+  { record, calling, options: { functions, times, now } }: RunToPrepare,
   needs: { notBefore: number },
 ): Promise<Prepared> {
   const { sends, answer, ...found } = planned
@@ -182,7 +182,7 @@ async function withFunctions(
       functions.check({ ...found, messageId: record._id, id, content }, needs),
     )
     if (failure === undefined) continue
-    const isEarly = now() - record.receivedAt.getTime() < LOOKUP_FOR_MS
+    const isEarly = now() - record.receivedAt.getTime() < times.lookUpFor
     if (failure.kind !== 'permanent')
       return {
         kind: 'failed',
@@ -193,7 +193,7 @@ async function withFunctions(
         planned,
       }
     if (failure.code === 'unknown_operation' && isEarly)
-      return { kind: 'later', at: now() + LOOKUP_AGAIN_MS, planned }
+      return { kind: 'later', at: now() + times.lookUpAgain, planned }
     // Arguments are the caller's, unless the channel's handler made them up.
     const fault =
       failure.fault === 'caller' && (answer ?? record.answer) !== undefined ? 'channel' : failure.fault

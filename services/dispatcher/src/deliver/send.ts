@@ -10,6 +10,7 @@ import { objectIn } from '../message/object-content.ts'
 import {
   INTERRUPTED,
   INTERRUPTED_FUNCTION,
+  INTERRUPTED_KEYED,
   type Outcome,
   outsideServiceWindow,
   SUBMITTED,
@@ -115,7 +116,7 @@ export async function sendBy(run: MessageRun, route: DeliveryRoute, next: NextSe
 /** A claimed send is not made again while its status may still arrive. */
 function waitForStatus(
   run: MessageRun,
-  { reports, isRepeatable = true, call }: DeliveryRoute,
+  { reports, isRepeatable = true, isKeyed = false, call }: DeliveryRoute,
   { index, send }: NextSend,
 ): StepResult | undefined | Promise<StepResult> {
   const { uncertainWindow, statuses, now } = run.options
@@ -130,7 +131,8 @@ function waitForStatus(
   })
   if (claim.kind === 'free') return undefined
   if (claim.kind === 'busy') return { kind: 'reload', at: claim.until, for: 'status' }
-  if (isRepeatable) return settleInterrupted(run, { index, reports, call })
+  const outcome = isKeyed ? INTERRUPTED_KEYED : INTERRUPTED
+  if (isRepeatable) return settleInterrupted(run, { index, reports, call, outcome })
   if (call === 'result') return settleInterruptedCall(run, { index, send })
   return settleSend(run, { index, reports, outcome: INTERRUPTED_FUNCTION, ms: 0 })
 }
@@ -138,9 +140,9 @@ function waitForStatus(
 /** It may have happened: what its status says is read before it is made again. */
 async function settleInterrupted(
   run: MessageRun,
-  interrupted: { index: number; reports: boolean; call: DeliveryRoute['call'] },
+  interrupted: { index: number; reports: boolean; call: DeliveryRoute['call']; outcome: Outcome },
 ): Promise<StepResult> {
-  const settled = await settleSend(run, { ...interrupted, outcome: INTERRUPTED, ms: 0 })
+  const settled = await settleSend(run, { ...interrupted, ms: 0 })
   return settled.kind === 'next' ? { kind: 'reload', at: run.options.now(), for: 'status' } : settled
 }
 

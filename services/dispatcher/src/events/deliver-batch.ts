@@ -33,7 +33,7 @@ export interface Entered {
 }
 
 /** Deliveries to one receiver that leave together. */
-export interface Batch {
+interface Batch {
   receiver: Receiver
   subscription: Subscription
   entered: Entered[]

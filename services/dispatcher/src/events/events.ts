@@ -35,7 +35,7 @@ const ALIVE_MS = 10_000
 const READ_AGAIN_MS = 5 * 60_000
 
 /** Outgoing events: what makes deliveries, and what delivers them. */
-export interface OutgoingEvents {
+interface OutgoingEvents {
   subscriptions: Subscriptions
   insert: InsertDeliveries
   /** Consumes the changes to the configuration; to be attached to the broker. */

@@ -1,11 +1,12 @@
-import { MESSAGE_EVENTS } from '@parley/shared/event-types'
+import { MESSAGE_EVENTS, type MessageEvent } from '@parley/shared/event-types'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { mongo } from 'mongoose'
-import { MESSAGE_STATES, type MessageRecord } from '../message/message-record.ts'
+import { MESSAGE_STATES, type MessageRecord, type TimelineEntry } from '../message/message-record.ts'
+import { isRunAgain } from '../message/progress.ts'
 import type { NewDelivery } from './insert-deliveries.ts'
-import { eventsOfMessage } from './message-events.ts'
-import { type ExtIdOf, isOfChannel } from './of-channel.ts'
 import type { Subscription } from './subscriptions.ts'
+
+const PASSED = ['sent', 'delivered', 'read'] as const
 
 const BATCH = 100
 const MAX_LOOKED_AT = 10_000
@@ -104,4 +105,63 @@ function viewOf(record: MessageRecord, { detailOf, summaryOf }: MessageSources) 
   const view = { data: detailOf(record) as JsonObject, shortData: summaryOf(record) as JsonObject }
   seen.set(record, view)
   return view
+}
+
+/** What a subscription to one channel needs: the external id of a channel. */
+export type ExtIdOf = (workspace: number, channel: number) => Promise<string | undefined>
+
+/** Whether a subscription is of the channel of a message or a thread, or of all. */
+export async function isOfChannel(
+  { workspace, channel }: Pick<Subscription, 'workspace' | 'channel'>,
+  record: { channel: string; channelId?: number | undefined },
+  extIdOf: ExtIdOf,
+): Promise<boolean> {
+  if (channel === undefined || channel === record.channelId) return true
+  return record.channelId === undefined && (await extIdOf(workspace, channel)) === record.channel
+}
+
+/** Something that happened to a record. */
+export interface RecordEvent {
+  /** Unique within the record, and the same whenever it is derived again. */
+  key: string
+  type: string
+  at: Date
+  /** When it was stored, at the latest, in milliseconds since the epoch: providers have clocks of their own. */
+  storedBy: number
+}
+
+/**
+ * The events that a message entails as it stands, in order. Every state that it has passed has one, also those that its
+ * timeline leaves out because a later one came at the same moment: what was read was delivered and sent. Each run of a
+ * message that is run again has events of its own.
+ */
+export function eventsOfMessage(
+  record: Pick<MessageRecord, 'timeline' | 'receivedAt' | 'updatedAt'>,
+): RecordEvent[] {
+  const { timeline, receivedAt, updatedAt } = record
+  const events: RecordEvent[] = [
+    { key: 'received', type: 'message.received', at: receivedAt, storedBy: receivedAt.getTime() },
+  ]
+  let run = 0
+  let passed = 0
+  for (const [position, entry] of timeline.entries()) {
+    if (isRunAgain(entry)) {
+      run = entry.at.getTime()
+      passed = 0
+    }
+    const isLast = position === timeline.length - 1
+    const storedBy = Math.max(entry.at.getTime(), isLast ? updatedAt.getTime() : 0)
+    const add = (state: 'sent' | 'delivered' | 'read' | 'failed' | 'dead') => {
+      const type: MessageEvent = `message.${state}`
+      events.push({ key: `${state}:${run}`, type, at: entry.at, storedBy })
+    }
+    for (; passed < rankOf(entry); passed++) add(PASSED[passed] ?? 'read')
+    if (entry.state === 'failed' || entry.state === 'dead') add(entry.state)
+  }
+  return events
+}
+
+/** How many of the states that follow each other a message has passed with this one. */
+function rankOf({ state }: TimelineEntry): number {
+  return (PASSED as readonly string[]).indexOf(state) + 1
 }

@@ -3,19 +3,17 @@ import { type Relay, startRelay } from '@parley/shared/relay/relay'
 import type { mongo } from 'mongoose'
 import { deliveryId } from '../message/delivery.ts'
 import type { MessageRecord } from '../message/message-record.ts'
-import { nameIn } from '../message/thread-name.ts'
-import type { ThreadRecord } from '../message/thread-record.ts'
-import { threadId } from '../message/thread-record.ts'
+import { nameIn, type ThreadRecord, threadId } from '../message/thread-record.ts'
 import type { EventCollections } from '../store/event-collections.ts'
 import type { InsertDeliveries, NewDelivery } from './insert-deliveries.ts'
 import {
+  type ExtIdOf,
   MESSAGE_WRITES,
   type MessageWrite,
   messageDeliveries,
   messagesChangedSince,
   namesMessages,
 } from './message-deliveries.ts'
-import type { ExtIdOf } from './of-channel.ts'
 import type { Subscription, Subscriptions } from './subscriptions.ts'
 import {
   namesThreads,

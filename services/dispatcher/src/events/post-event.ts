@@ -7,7 +7,7 @@ import type { Outcome } from '../message/outcome.ts'
 import type { Subscription } from './subscriptions.ts'
 
 /** A receiver that has not answered by then has not got it. */
-export const EVENT_TIMEOUT_MS = 15_000
+const EVENT_TIMEOUT_MS = 15_000
 const MAX_RESPONSE_BYTES = 64 * 1024
 
 /** How an attempt to deliver ended. */

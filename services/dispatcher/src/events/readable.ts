@@ -6,8 +6,7 @@ import { LRUCache } from 'lru-cache'
 import type { mongo } from 'mongoose'
 import type { Delivery } from '../message/delivery.ts'
 import type { MessageRecord } from '../message/message-record.ts'
-import { nameIn } from '../message/thread-name.ts'
-import { type ThreadRecord, threadId } from '../message/thread-record.ts'
+import { nameIn, type ThreadRecord, threadId } from '../message/thread-record.ts'
 import type { Subscription } from './subscriptions.ts'
 
 const CACHED = 10_000

@@ -1,10 +1,9 @@
 import { THREAD_EVENTS, type ThreadEvent } from '@parley/shared/event-types'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { mongo } from 'mongoose'
-import { publicId } from '../message/thread-name.ts'
-import type { HandedOff, ThreadRecord } from '../message/thread-record.ts'
+import { type HandedOff, publicId, type ThreadRecord } from '../message/thread-record.ts'
 import type { NewDelivery } from './insert-deliveries.ts'
-import { type ExtIdOf, isOfChannel } from './of-channel.ts'
+import { type ExtIdOf, isOfChannel } from './message-deliveries.ts'
 import type { Subscription } from './subscriptions.ts'
 
 const BATCH = 100

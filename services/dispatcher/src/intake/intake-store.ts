@@ -18,7 +18,7 @@ const THREADS_AT_ONCE = 16
 const QUERY_MS = 10_000
 
 /** A message that is to be stored. */
-export interface ToStore {
+interface ToStore {
   /** Whether storing is still ours to do. */
   isLeased(): boolean
   /** How long its texts are at the moment. */

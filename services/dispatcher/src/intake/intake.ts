@@ -4,23 +4,12 @@ import type { ConsumeMessage } from 'amqplib'
 import { type MessageRecord, threadKey } from '../message/message-record.ts'
 import type { Threads } from '../schedule/threads.ts'
 import type { IntakeStore, StoreResult } from './intake-store.ts'
-import { type DeliveryReading, readDelivery } from './read-delivery.ts'
-import type { StoreDeliveries } from './store-deliveries.ts'
+import { readDelivery } from './read-delivery.ts'
+import type { Arrived, StoreDeliveries } from './store-deliveries.ts'
 import type { WriteBehind } from './write-behind.ts'
 
 const RETRY_MS = 500
 const NONE = Promise.resolve()
-
-/** A delivery, read, with its place among all of the partition. */
-export interface Arrived {
-  reading: DeliveryReading
-  /** Whether it may have been delivered before. */
-  redelivered: boolean
-  /** The delivery of one that is not a message: a message is wholly in its reading. */
-  delivery: ConsumeMessage | undefined
-  order: number
-  safe: PromiseWithResolvers<DeadLetter | undefined>
-}
 
 interface Undivided extends Arrived {
   /** Undefined until it is looked up. */

@@ -2,7 +2,8 @@ import { defined } from '@parley/shared/defined'
 import { pause } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
 import { consumeEach } from '@parley/shared/messaging/consumer'
-import { partitionQueue } from '@parley/shared/messaging/layout'
+import type { Take } from '@parley/shared/messaging/deliveries'
+import { partitionQueue, QUEUE_END_TYPE } from '@parley/shared/messaging/layout'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import type { ModelCalls } from '../agents/turns/model-calls.ts'
 import type { DeliverMessage } from '../deliver/deliver-message.ts'
@@ -15,10 +16,9 @@ import type { Committer } from '../store/commit.ts'
 import type { Lease } from '../store/lease-store.ts'
 import type { Traffic } from '../store/traffic.ts'
 import type { ThreadLog } from '../thread-log/thread-log.ts'
-import { createIntake } from './intake.ts'
+import { createIntake, type Intake } from './intake.ts'
 import type { IntakeStore } from './intake-store.ts'
 import { storeDeliveries } from './store-deliveries.ts'
-import { createUntilEnd } from './until-end.ts'
 import { createWriteBehind } from './write-behind.ts'
 
 /** Deliveries of one partition that are not acked yet. */
@@ -139,7 +139,7 @@ const MOST = 10_000
  * bounded count over the index. Costs the same with any backlog. Without an answer of the database it is only the
  * first ones.
  */
-export async function countWaiting(options: {
+async function countWaiting(options: {
   messages: Collections['messages']
   partition: number
   threads: Pick<Threads, 'waiting' | 'count'>
@@ -153,4 +153,46 @@ export async function countWaiting(options: {
   if (behind <= 0) return counts
   const oldestAt = Math.min(...[...counts.values()].map((one) => one.oldestAt), Date.now())
   return counts.set('thread', { messages: behind, oldestAt })
+}
+
+/** Takes what arrives at a queue, and knows when the last of it is safe. */
+interface UntilEnd {
+  take: Take
+  /** The end of the queue has come, and all that was in front of it is safe. */
+  isDrained(): boolean
+}
+
+/**
+ * The end of a queue is published to it once nothing else is any more. It comes as often as it takes: one that comes again
+ * says the same.
+ */
+export function createUntilEnd(intake: Pick<Intake, 'take'>): UntilEnd {
+  let unsafe = 0
+  let allSafe: PromiseWithResolvers<void> | undefined
+  let drained = false
+  const end = async () => {
+    allSafe ??= Promise.withResolvers()
+    if (unsafe === 0) allSafe.resolve()
+    await allSafe.promise
+    drained = true
+    return undefined
+  }
+  const left = (error: unknown) => {
+    unsafe--
+    // It comes again, and so does the end behind it.
+    allSafe?.reject(error)
+    allSafe = undefined
+    throw error
+  }
+  return {
+    isDrained: () => drained,
+    take(delivery) {
+      if (delivery.properties.type === QUEUE_END_TYPE) return end()
+      unsafe++
+      return intake.take(delivery).then((dead) => {
+        if (--unsafe === 0) allSafe?.resolve()
+        return dead
+      }, left)
+    },
+  }
 }

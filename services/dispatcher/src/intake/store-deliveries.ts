@@ -1,14 +1,26 @@
+import type { DeadLetter } from '@parley/shared/messaging/deliveries'
 import type { ConsumeMessage } from 'amqplib'
 import type { MessageRecord } from '../message/message-record.ts'
 import { isReplayable, replayed } from '../message/progress.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Traffic } from '../store/traffic.ts'
 import type { ThreadLog } from '../thread-log/thread-log.ts'
-import type { Arrived } from './intake.ts'
 import { storeBatch } from './intake-store.ts'
+import type { DeliveryReading } from './read-delivery.ts'
 
 // Longer than the retention of the log stream: the auditor reads each entry of the log within that time.
 const UNREADABLE_RETENTION_MS = 8 * 24 * 60 * 60 * 1_000
+
+/** A delivery, read, with its place among all of the partition. */
+export interface Arrived {
+  reading: DeliveryReading
+  /** Whether it may have been delivered before. */
+  redelivered: boolean
+  /** The delivery of one that is not a message: a message is wholly in its reading. */
+  delivery: ConsumeMessage | undefined
+  order: number
+  safe: PromiseWithResolvers<DeadLetter | undefined>
+}
 
 interface StoreOptions {
   partition: number
@@ -89,7 +101,7 @@ async function recordUnreadable(
 const MAX_ROUNDS = 10
 
 /** The request to run a message again, and its place among what arrives. */
-export interface Replay {
+interface Replay {
   workspace: number
   messageId: string
   partition: number

@@ -29,7 +29,7 @@ const CHECK_EVERY_MS = 100
  * its thread has it no longer in memory, when it is the oldest of more than its workspace may run unstored, and after
  * half a second. The last three states are final.
  */
-export type UnstoredState = 'running' | 'queued' | 'inserting' | StoreResult
+type UnstoredState = 'running' | 'queued' | 'inserting' | StoreResult
 
 interface Unstored {
   state: UnstoredState

@@ -25,6 +25,13 @@ import { hasEarlierInstances } from '../store/lease-store.ts'
 import { deleteQueues } from './delete-queues.ts'
 import { moveMessages, openNext } from './move-messages.ts'
 
+/** Why a change was not requested. */
+export class ChangeRefused extends Error {}
+
+/** Whether nothing of a change is left to be done. */
+export const isSettled = ({ change, previous }: LayoutRecord): boolean =>
+  change === undefined && previous === undefined
+
 const LEASE_MS = 10_000
 const TICK_MS = 1_000
 const SHORT_TICK_MS = 250
@@ -189,4 +196,30 @@ function publishEnd(
     body: Buffer.from('{}'),
     mandatory: true,
   })
+}
+
+/**
+ * Requests a change of the number of partitions, which the dispatchers then carry out. Resolves with the layout as it was;
+ * one that has that number already, or is on its way to it, stays as it is. Throws {@link ChangeRefused} while another
+ * change is under way.
+ */
+export async function requestChange(
+  { layouts }: Pick<Collections, 'layouts'>,
+  partitions: number,
+): Promise<LayoutRecord> {
+  const layout = await readLayout(layouts)
+  if (layout.change?.partitions === partitions) return layout
+  if (layout.change === undefined && layout.partitions === partitions) return layout
+  const requested = await layouts.updateOne(
+    {
+      _id: LAYOUT_ID,
+      generation: layout.generation,
+      change: { $exists: false },
+      previous: { $exists: false },
+    },
+    { $set: { change: { partitions, phase: 'requested', requestedAt: new Date(), moved: 0 } } },
+  )
+  if (requested.matchedCount === 0)
+    throw new ChangeRefused('Another change is under way: try again when it is over.')
+  return layout
 }

@@ -19,7 +19,7 @@ export type CallKind = 'result' | 'sent' | 'handOff'
 export const isToSystem = (kind: CallKind | undefined): boolean => kind === 'result' || kind === 'handOff'
 
 /** What the model is given, and the state of the send behind it. */
-export interface GivenResult {
+interface GivenResult {
   result: ToolResult
   state: SendState
   providerId?: string

@@ -6,7 +6,7 @@ export const SHARDS = 8
 const MAX_ATTEMPTS = 20
 
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const
-export type DeliveryState = (typeof DELIVERY_STATES)[number]
+type DeliveryState = (typeof DELIVERY_STATES)[number]
 
 /** One post of an event that was answered, or not. */
 export interface DeliveryAttempt {
@@ -62,7 +62,7 @@ export function shardOf(subscription: string): number {
 }
 
 /** What a delivery's document becomes by an attempt. */
-export interface DeliverySettlement {
+interface DeliverySettlement {
   state: DeliveryState
   tries: number
   due?: Date

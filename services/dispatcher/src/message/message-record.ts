@@ -42,7 +42,7 @@ interface SubmitContent {
   kind: 'submit'
 }
 /** A call of a tool by a model; its arguments are in the turn that the send names. */
-export interface ToolContent {
+interface ToolContent {
   kind: 'tool'
   name: string
 }

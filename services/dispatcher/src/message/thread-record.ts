@@ -1,5 +1,8 @@
+import { z } from 'zod'
+
+const position = z.tuple([z.string(), z.string()])
 /** Who answers what comes in on a thread. */
-export type ThreadHandler = 'assistant' | 'person'
+type ThreadHandler = 'assistant' | 'person'
 
 /** How a person came to have a thread. */
 export interface HandedOff {
@@ -85,4 +88,21 @@ export function searchWords(name: string): string[] {
   const plain = name.slice(0, 512).normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
   const words = plain.match(/[\p{L}\p{N}]+/gu) ?? []
   return [...new Set(words.map((word) => word.slice(0, MAX_WORD).toWellFormed()))].slice(0, MAX_WORDS)
+}
+
+/** The opaque id of a thread in the API: base64url over its channel and its `extId`. */
+export function publicId({ channel, extId }: Omit<ThreadName, 'workspace'>): string {
+  return Buffer.from(JSON.stringify([channel, extId])).toString('base64url')
+}
+
+/** Channel and `extId` of what {@link publicId} made; undefined for any other text. */
+export function nameIn(id: string): Omit<ThreadName, 'workspace'> | undefined {
+  try {
+    const { data } = position.safeParse(JSON.parse(Buffer.from(id, 'base64url').toString()))
+    if (data === undefined) return undefined
+    const [channel, extId] = data
+    return publicId({ channel, extId }) === id ? { channel, extId } : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -1,5 +1,6 @@
 import { defined } from '@parley/shared/defined'
 import type { Attempt, Ending, MessageRecord, Progress, Send, SendState } from './message-record.ts'
+import { NO_RESPONSE } from './outcome.ts'
 import { carried, handled, withAttempt, withSend } from './progress.ts'
 import { textsOf } from './split-text.ts'
 import { MAY_HAVE_RUN, type ToolCall, type ToolResult, type Turn } from './turn.ts'
@@ -48,13 +49,23 @@ export function callSettled(
     providerId?: string
   },
 ): Progress {
-  const { index, result, state, attempt, providerId } = options
+  const { index, state, attempt, providerId } = options
   const change = { state, ...defined({ providerId }), ...failedContent(record, options) }
   const attempts = attempt === undefined ? record.attempts : withAttempt(record.attempts, attempt)
-  const turns = withResult(record, record.sends[index]?.of, result)
+  const send = record.sends[index]
+  const isTool = send?.content.kind === 'tool'
+  const mayHaveRun = isTool && attempts.some(({ step, code }) => step === send.id && code === NO_RESPONSE)
+  const result = mayHaveRun ? unlessDone(options.result) : options.result
+  const turns = withResult(record, send?.of, result)
   const sends = withSend(record.sends, index, change)
   return { ...carried(record), open: true, tries: 0, attempts, sends, turns }
 }
+
+/** What fails after an attempt that may have been done may have been done. */
+const unlessDone = (result: ToolResult): ToolResult =>
+  result.state === 'done' || result.uncertain
+    ? result
+    : { ...result, text: `${MAY_HAVE_RUN} ${result.text}`, uncertain: true }
 
 /** The message's progress once its thread is a person's, and the channel's system was told or could not be. */
 export function handOffSettled(

@@ -1,26 +1,24 @@
 import { defined } from '@parley/shared/defined'
 import { every, pause } from '@parley/shared/every'
+import { insertNew } from '@parley/shared/insert-new'
 import type { Log } from '@parley/shared/log'
 import type { Broker } from '@parley/shared/messaging/connection'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import type { ChannelModel } from 'amqplib'
 import type { mongo } from 'mongoose'
+import type { AuditedMessage } from '../store/audit-records.ts'
 import type { Collections } from '../store/collections.ts'
 import { createLeaseStore, type Lease } from '../store/lease-store.ts'
 import type { RecentlyStored } from '../store/recently-stored.ts'
-import { auditEntries } from './audit-entries.ts'
+import type { Times } from '../times.ts'
 import { type LogPosition, readPosition, writeAudit } from './audit-state.ts'
-import { emptySlotsOf } from './locate.ts'
+import { type EmptySlots, emptySlotsOf, locate, type Places, placed } from './locate.ts'
 import { type LostMessage, publishAgain } from './publish-again.ts'
-import type { LogEntry } from './read-log.ts'
-import { readLog } from './read-log.ts'
+import { type LogEntry, readLog } from './read-log.ts'
 import { removeEnded } from './remove-ended.ts'
 import { createTrace } from './trace-missing.ts'
 
-const TICK_MS = 2_000
 const REMOVE_MS = 30_000
-/** How far the audit stays behind, so that what it looks for has been stored as a rule. */
-const BEHIND_MS = 3_000
 
 export interface Auditor {
   attach(connection: ChannelModel): void
@@ -40,6 +38,7 @@ interface AuditorOptions {
   retentionMs: number
   /** How long a message may take to be stored after its queue ran empty, in milliseconds; 60 s by default. */
   graceMs?: number
+  times: Pick<Times, 'auditCheck' | 'auditBehind' | 'auditAgain'>
   log: Log
 }
 
@@ -48,7 +47,7 @@ interface AuditorOptions {
  * traces what is missing, and removes what is past its retention.
  */
 export function startAuditor(options: AuditorOptions): Auditor {
-  const { collections, instance, log } = options
+  const { collections, instance, times, log } = options
   const leases = createLeaseStore({
     collections: { partitions: collections.auditors, instances: collections.instances },
     instance,
@@ -61,7 +60,7 @@ export function startAuditor(options: AuditorOptions): Auditor {
     await ended?.stop()
   }
   const loop = every({
-    pauseMs: TICK_MS,
+    pauseMs: times.auditCheck,
     run: async () => {
       if (audit !== undefined) await leases.renew([audit.lease])
       if (audit?.lease.isValid() === false) await drop()
@@ -95,7 +94,7 @@ interface Audit {
 
 /** What the owner of the lease does. */
 function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
-  const { collections, lease, broker, publisher, declare, log } = options
+  const { collections, lease, broker, publisher, declare, times, log } = options
   const stopping = new AbortController()
   const active = () => !stopping.signal.aborted && lease.isValid()
   const pauseUntilStopped = (milliseconds: number) => pause(milliseconds, stopping.signal)
@@ -106,7 +105,7 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
   const reader = readLog({
     position: async () => position ?? (await readPosition(collections.audit)),
     work: async (entries, last) => {
-      await pauseUntilStopped(waitFor(last, now()))
+      await pauseUntilStopped(waitFor(last, times.auditBehind, now()))
       await auditEntries(entries.filter(youngEnough(now() - options.retentionMs)), {
         ...shared,
         pause: pauseUntilStopped,
@@ -126,7 +125,7 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
   const failed = (what: string) => (error: Error) =>
     log.warn({ reason: error.message }, `${what} failed; it is tried again`)
   const tracing = every({
-    pauseMs: TICK_MS,
+    pauseMs: times.auditCheck,
     run: async () => {
       if (!active()) return
       await writeAudit(collections.audit, lease, { ...position, ...defined({ readUpTo: reader.readUpTo() }) })
@@ -151,11 +150,55 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
   }
 }
 
-const waitFor = ({ acceptedAt }: LogPosition, now: number): number =>
-  Math.min(BEHIND_MS, Math.max(0, acceptedAt.getTime() + BEHIND_MS - now))
+/** How long the audit of an entry is too early. */
+const waitFor = ({ acceptedAt }: LogPosition, behindMs: number, now: number): number =>
+  Math.min(behindMs, Math.max(0, acceptedAt.getTime() + behindMs - now))
 
 /** What is older may have been stored, have ended and been removed. */
 const youngEnough =
   (since: number) =>
   ({ acceptedAt }: LogEntry): boolean =>
     acceptedAt.getTime() > since
+
+interface AuditEntriesOptions extends Places {
+  collections: Pick<Collections, 'messages' | 'rejected' | 'audited'>
+  emptySlots: EmptySlots
+  /** Ends early when the audit stops. */
+  pause(milliseconds: number): Promise<void>
+  active(): boolean
+  times: Pick<Times, 'auditAgain'>
+  now(): number
+}
+
+/**
+ * Writes down, once for each id, where the messages of a batch of the log are. One that is not found is waited
+ * for while the queue of its slot has anything: the queue comes before the store. Only then it is missing.
+ * Rejects while MongoDB or the broker is unavailable; the same batch may be given again.
+ */
+async function auditEntries(entries: LogEntry[], options: AuditEntriesOptions): Promise<void> {
+  const { collections, emptySlots, pause, active, times, now } = options
+  let left = [...new Map(entries.map((entry) => [entry.messageId, entry])).values()]
+  let empty = new Map<number, Date>()
+  while (active()) {
+    const located = await locate(options, left)
+    await insertNew(collections.audited, [...located.values()])
+    left = left.filter(({ messageId }) => !located.has(messageId))
+    if (left.every(({ slot }) => empty.has(slot))) break
+    await pause(times.auditAgain)
+    const at = new Date(now())
+    const stillEmpty = await emptySlots(left.map(({ slot }) => slot))
+    empty = new Map([...stillEmpty].map((slot) => [slot, empty.get(slot) ?? at]))
+  }
+  if (active())
+    await insertNew(
+      collections.audited,
+      left.map((entry) => missing(entry, empty)),
+    )
+}
+
+function missing(entry: LogEntry, empty: Map<number, Date>): AuditedMessage {
+  const { slot, offset, acceptedAt } = entry
+  const emptyAt = empty.get(slot)
+  const trace = { slot, offset, acceptedAt, published: 0, ...defined({ emptyAt }) }
+  return { ...placed(entry, 'missing'), trace }
+}

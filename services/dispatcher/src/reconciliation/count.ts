@@ -5,11 +5,14 @@ import type { Place, RemovedHour } from '../store/audit-records.ts'
 import { type Collections, STATE_INDEX } from '../store/collections.ts'
 import { GRACE_MS, lostBefore } from './trace-missing.ts'
 
+const LOST_QUERY_MS = 2_000
+const MAX_MISSING = 10_000
+const MAX_LOST = 1_000
 const QUERY_MS = 10_000
 const MAX_KEYS = 5_000
 
 /** A number of messages of one channel or one hour that have one thing in common. */
-export interface Count {
+interface Count {
   /** A channel's external id, or the beginning of an hour (milliseconds since the epoch). */
   key: string | number
   /** Where the audit found them, or what state the store has them in. Lost ones are missing beyond their time. */
@@ -18,14 +21,14 @@ export interface Count {
 }
 
 /** What is counted: one workspace, and of that a channel or the hours from `from` to before `to`. */
-export interface CountScope {
+interface CountScope {
   workspace: number
   channel?: string | undefined
   from?: Date | undefined
   to?: Date | undefined
 }
 
-export type By = 'channel' | 'hour'
+type By = 'channel' | 'hour'
 
 /**
  * Counts a workspace's messages by channel or by hour, all at one moment: what the audit has found, what the store
@@ -164,4 +167,28 @@ export function total(balances: Balance[]): Balance {
   const fields = Object.keys(zero) as (keyof Balance)[]
   const sum = (field: keyof Balance) => balances.reduce((before, one) => before + one[field], 0)
   return Object.fromEntries(fields.map((field) => [field, sum(field)])) as unknown as Balance
+}
+
+/**
+ * How many accepted messages of a workspace are nowhere, 1,000 at most, among the 10,000 that have been looked for
+ * longest.
+ */
+export async function countLostMessages(
+  audited: Collections['audited'],
+  { workspace, now }: { workspace: number; now: number },
+): Promise<number> {
+  const [found] = await audited
+    .aggregate<{ lost: number }>(
+      [
+        { $match: { workspace, place: 'missing' } },
+        { $sort: { hour: 1 } },
+        { $limit: MAX_MISSING },
+        { $match: lostBefore(now) },
+        { $limit: MAX_LOST },
+        { $count: 'lost' },
+      ],
+      { maxTimeMS: LOST_QUERY_MS },
+    )
+    .toArray()
+  return found?.lost ?? 0
 }

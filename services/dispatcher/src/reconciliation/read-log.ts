@@ -119,7 +119,7 @@ export function offsetOf({ properties }: Pick<ConsumeMessage, 'properties'>): nu
 }
 
 /** Reads an entry of the log; undefined for what does not count: statuses, replay requests, and what has no id. */
-export function readLogEntry(delivery: Pick<ConsumeMessage, 'fields' | 'properties'>): LogEntry | undefined {
+function readLogEntry(delivery: Pick<ConsumeMessage, 'fields' | 'properties'>): LogEntry | undefined {
   const { messageId, type, headers, timestamp } = delivery.properties
   const slot = slotOfKey(delivery.fields.routingKey)
   if (slot === undefined || type === REPLAY_TYPE) return undefined

@@ -14,7 +14,7 @@ import { balances, countMessages, total } from './count.ts'
 const time = z.iso.datetime({ offset: true }).transform((text) => hourOf(new Date(text)))
 
 /** What is counted. */
-export const reconciliationQuery = z.object({
+const reconciliationQuery = z.object({
   channel: z.string().max(1_024).optional(),
   from: time.optional(),
   to: time.optional(),

@@ -6,7 +6,7 @@ import { DISPATCHER_CHANGES, declareChanges, SEALED_READERS } from '@parley/shar
 import type { Channel } from 'amqplib'
 
 /** The resources that the dispatcher works with. Configuration has the originals. */
-export const REPLICATED_RESOURCES = [
+const REPLICATED_RESOURCES = [
   'channels',
   'assistant',
   'actions',

@@ -6,9 +6,9 @@ import { STATUS_QUEUES } from '@parley/shared/messaging/topology'
 import type { ServiceCalls, Target } from '@parley/shared/service-calls'
 import type { Collections } from '../store/collections.ts'
 import { noteClosedIntake, noteOpenIntake } from '../store/open-intake.ts'
+import type { Times } from '../times.ts'
 import { sendMarker } from './status-marker.ts'
 
-const CHECK_MS = 1_000
 const REQUEST_MS = 2_000
 /** Longer than a check takes whatever it meets: an instance without one was suspended, and saw nothing. */
 const SUSPENDED_MS = 10_000
@@ -37,7 +37,7 @@ interface QueueMarker {
 }
 
 /**
- * Checks each second that providers can hand in statuses (gateway, webhook, broker), which the instances share, and how
+ * Checks again and again that providers can hand in statuses (gateway, webhook, broker), which the instances share, and how
  * far the status queues are consumed: it puts a marker into each, and what was queued before the marker is applied once
  * it has come back. That holds whichever instance consumes, also one that is suspended for a while: then the marker
  * waits as well. No queue has to be empty for it, so a steady flow of statuses delays nothing.
@@ -49,10 +49,11 @@ export function watchStatuses(options: {
   webhooks: Targets
   calls: Calls
   collections: Pick<Collections, 'instances' | 'openIntake'>
+  times: Pick<Times, 'statusCheck'>
   log: Log
   now?: () => number
 }): StatusWatch {
-  const { instance, publisher, gateways, webhooks, calls, collections, log, now = Date.now } = options
+  const { instance, publisher, gateways, webhooks, calls, collections, times, log, now = Date.now } = options
   const markers: QueueMarker[] = STATUS_QUEUES.map(() => ({
     number: 0,
     sentAt: 0,
@@ -104,12 +105,12 @@ export function watchStatuses(options: {
   }
   const loops = [
     every({
-      pauseMs: CHECK_MS,
+      pauseMs: times.statusCheck,
       run: () => Promise.all([checkIntake().catch(() => (since = undefined)), checkMarkers()]),
       failed: ({ message }) => log.debug({ reason: message }, 'status markers not checked'),
     }),
     every({
-      pauseMs: CHECK_MS,
+      pauseMs: times.statusCheck,
       run: shareIntake,
       failed: ({ message }) => log.debug({ reason: message }, 'open intake not noted'),
     }),

@@ -164,7 +164,7 @@ function statusesOf(found: KnownStatus[], owner: number): SendStatus[] {
 }
 
 /** A status of a send of one of our messages. */
-export interface KnownStatus {
+interface KnownStatus {
   messageId: string
   workspace: number
   status: SendStatus

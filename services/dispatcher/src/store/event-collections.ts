@@ -5,7 +5,7 @@ import type { Delivery } from '../message/delivery.ts'
 import { ensureIndexes } from './ensure-indexes.ts'
 
 /** What is remembered of a subscription besides its replica. */
-export interface Subscriber {
+interface Subscriber {
   /** As {@link Delivery.subscription}. */
   _id: string
   /** What happened since it was turned on then has its deliveries. */

@@ -5,7 +5,7 @@ const GATHER_MS = 2
 const AT_ONCE = 2
 
 /** The first `limit` documents that match, in an order that an index has. */
-export interface List {
+interface List {
   match: mongo.BSON.Document
   sort: Record<string, 1 | -1>
   limit: number

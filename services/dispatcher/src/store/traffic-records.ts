@@ -9,7 +9,7 @@ export const TRAFFIC_COUNTS = [
   'dead',
   'unrouted',
 ] as const
-export type TrafficCount = (typeof TRAFFIC_COUNTS)[number]
+type TrafficCount = (typeof TRAFFIC_COUNTS)[number]
 export type TrafficCounts = Record<TrafficCount, number>
 
 export type TrafficSpan = 'minute' | 'hour'

@@ -9,7 +9,7 @@ export interface UsageDimensions {
 }
 
 /** What is added up. */
-export interface UsageSums {
+interface UsageSums {
   /** Messages that a model was asked for, each in the entry of its first call. */
   messages: number
   /** The same of each model: a message that two models were asked for counts with both. */

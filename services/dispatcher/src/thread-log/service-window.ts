@@ -9,10 +9,7 @@ const QUERY_MS = 5_000
  * Whether a window for free text has closed for the person of a message, as far as is known here: only where
  * a message of theirs on this channel was seen. Rejects when the database is unavailable.
  */
-export type IsOutsideWindow = (
-  record: MessageRecord,
-  window: { now: number; windowMs: number },
-) => Promise<boolean>
+type IsOutsideWindow = (record: MessageRecord, window: { now: number; windowMs: number }) => Promise<boolean>
 
 /** One look at the threads' documents; only what they say to be closed is looked up among the messages. */
 export function createIsOutsideWindow({

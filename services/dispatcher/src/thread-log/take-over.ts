@@ -24,9 +24,7 @@ export interface OpenThread extends ThreadName {
 }
 
 /** Whether a person has the thread of a message. Rejects when the database is unavailable. */
-export type IsWithPerson = (
-  record: Pick<MessageRecord, 'workspace' | 'channel' | 'thread'>,
-) => Promise<boolean>
+type IsWithPerson = (record: Pick<MessageRecord, 'workspace' | 'channel' | 'thread'>) => Promise<boolean>
 
 /** Threads are looked up together, since a statement costs more than its share. */
 export function createIsWithPerson({ threads }: Pick<Collections, 'threads'>): IsWithPerson {

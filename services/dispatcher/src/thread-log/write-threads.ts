@@ -5,7 +5,9 @@ import type { MessageRecord } from '../message/message-record.ts'
 import { type ThreadName, type ThreadRecord, threadId, UNREAD_REASONS } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Activity } from './activity.ts'
+import { latestOf } from './recover-written.ts'
 
+const RECENT = 50
 const MAX_UNREAD = 1_000
 const QUERY_MS = 5_000
 const DUPLICATE_KEY = 11_000
@@ -145,4 +147,37 @@ export async function countUnread({ threads, messages }: Counted, name: ThreadNa
     { _id, readAt: readAt as Date },
     { $set: { unread, lastUnreadAt: last.receivedAt } },
   )
+}
+
+/** Writes threads whose documents are not there (yet) from their messages; without `channel`, on every recent one. */
+export async function writeFromMessages(
+  { threads, messages }: Pick<Collections, 'threads' | 'messages'>,
+  options: { workspace: number; names: Array<{ extId: string; channel?: string }>; retentionMs: number },
+): Promise<void> {
+  const { workspace, names, retentionMs } = options
+  for (const { extId, channel } of names) {
+    const found = await messages
+      .find(
+        { workspace, thread: extId, ...(channel === undefined ? {} : { channel }) },
+        { maxTimeMS: QUERY_MS },
+      )
+      .project<{ channel: string }>({ channel: 1 })
+      .sort({ receivedAt: -1, _id: -1 })
+      .limit(RECENT)
+      .toArray()
+    for (const one of new Set(found.map((message) => message.channel)))
+      await writeOne({ threads, messages }, { workspace, channel: one, extId }, retentionMs)
+  }
+}
+
+async function writeOne(
+  collections: Pick<Collections, 'threads' | 'messages'>,
+  name: ThreadName,
+  retentionMs: number,
+): Promise<void> {
+  const latest = await latestOf(collections.messages, name)
+  if (latest === undefined) return
+  const expiresAt = new Date(latest.activity.lastAt.getTime() + retentionMs)
+  await writeThreads(collections.threads, [{ ...name, ...latest, expiresAt }])
+  await countUnread(collections, name)
 }

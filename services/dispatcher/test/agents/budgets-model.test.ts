@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { MODEL_RUNS } from '../../../../tests/sizes.ts'
-import { type Budgets, createBudgets, type Reservation } from '../../src/agents/usage/budgets.ts'
+import type { Reservation } from '../../src/agents/usage/budget-counts.ts'
+import { type Budgets, createBudgets } from '../../src/agents/usage/budgets.ts'
 import type { Budget } from '../../src/agents/usage/budgets-of.ts'
 import { dispatcherDatabase } from '../dispatcher-database.ts'
 

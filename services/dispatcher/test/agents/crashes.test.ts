@@ -14,7 +14,7 @@ describe('when the instance dies', () => {
       model: () => (++asked === 1 ? new Promise<string>(() => {}) : 'Here.'),
     })
     system.publish('asked')
-    await eventually(async () => (asked === 1 ? true : undefined))
+    await eventually(async () => asked === 1)
     await system.until('asked', ({ open }) => open === true)
     await system.kill()
     await system.until('asked')
@@ -35,7 +35,7 @@ describe('when the instance dies', () => {
       }),
     })
     system.publish('tool')
-    await eventually(async () => (ids.length === 1 ? true : undefined))
+    await eventually(async () => ids.length === 1)
     await system.kill()
     await system.until('tool')
     expect([asked, ids, system.sent.map(({ text }) => text)]).toEqual([
@@ -52,7 +52,7 @@ describe('when the partition goes to another instance', () => {
     let asked = 0
     const system = line.start({ drainMs: 20_000, model: () => said[asked++]?.promise ?? 'Too many.' })
     system.publish('drained', { thread: 'drained' })
-    await eventually(async () => (asked === 1 ? true : undefined))
+    await eventually(async () => asked === 1)
     const handedOver = system.handOver()
     system.publish('late', { thread: 'late' })
     await system.until('late', ({ open }) => open === true)
@@ -74,7 +74,7 @@ describe('when the partition goes to another instance', () => {
       },
     })
     system.publish('moved')
-    await eventually(async () => (signals.length === 1 ? true : undefined))
+    await eventually(async () => signals.length === 1)
     await system.handOver()
     expect(signals[0]?.aborted).toBe(true)
     first.resolve('The first.')
@@ -87,7 +87,7 @@ describe('when the partition goes to another instance', () => {
     const first = Promise.withResolvers<string>()
     const system = line.start({ model: () => (++asked === 1 ? first.promise : 'The second.') })
     system.publish('taken')
-    await eventually(async () => (asked === 1 ? true : undefined))
+    await eventually(async () => asked === 1)
     await system.until('taken', ({ open }) => open === true)
     system.loseLease(200)
     first.resolve('The first.')
@@ -104,7 +104,7 @@ test('what the provider says of an earlier send meanwhile costs no further call 
     open: () => ({ kind: 'call', deliver: async () => done }),
   })
   system.publish('status')
-  await eventually(async () => (asked === 2 ? true : undefined))
+  await eventually(async () => asked === 2)
   await line.collections.messages.updateOne(
     { _id: 'status' },
     { $set: { 'sends.0.state': 'read', writer: 'statuses:other' }, $inc: { revision: 1 } },
@@ -125,7 +125,7 @@ test('a thousand threads wait for a model at once, and messages with an answer p
   })
   const ids = Array.from({ length: 1_000 }, (_, n) => `wait-${n}`)
   for (const id of ids) system.publish(id, { thread: id })
-  await eventually(async () => (asked.size === 1_000 ? true : undefined))
+  await eventually(async () => asked.size === 1_000)
   expect((await system.waiting).get('model')?.messages).toBe(1_000)
   system.publish('beside', { thread: 'beside', answer: { message: 'passes' } })
   await system.until('beside')

@@ -97,7 +97,7 @@ describe('a call of an MCP server whose tool may not run twice', () => {
   test('has the result that its former owner is given after it has lost the lease', async () => {
     const { system, stored, answer } = await calling('moved')
     system.loseLease(200)
-    await eventually(async () => ((await system.waiting).get('status')?.messages === 1 ? true : undefined))
+    await eventually(async () => (await system.waiting).get('status')?.messages === 1)
     answer()
     const record = await system.until('moved')
     expect([stored.length, resultOf(record)]).toEqual([1, PAID])

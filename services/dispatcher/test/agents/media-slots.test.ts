@@ -61,7 +61,7 @@ describe('messages with audio', () => {
     other.publish('beside', SPOKEN)
     expect((await other.until('beside')).transcript).toBe('Hello')
     // The latest of eight has given way, and began again when there was room.
-    await eventually(async () => (started.length >= 10 ? true : undefined))
+    await eventually(async () => started.length >= 10)
     expect(new Set(started.slice(0, 8)).size).toBe(8)
     expect(started[8]).toBe('beside')
     hangs.resolve(modelTurn('At last'))

@@ -5,7 +5,7 @@ import { createModelClient } from '../../src/agents/model/model-client.ts'
 import type { ModelChoice, ModelClient, ModelRequest, ModelResult } from '../../src/agents/model-client.ts'
 import { createGuardedFetch, type GuardedFetch } from '../../src/channels/http/guarded-fetch.ts'
 
-export const MAX_BYTES = 5 * 1024 * 1024
+const MAX_BYTES = 5 * 1024 * 1024
 
 /** A fetch to this machine, as `npm start` allows it. */
 export function localFetch(): GuardedFetch {

@@ -1,15 +1,14 @@
 import { describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
 import type { ModelResult } from '../../src/agents/model-client.ts'
-import { boundReached, deadlineOf } from '../../src/agents/turns/bounds.ts'
+import { boundReached, deadlineOf, turnSettingsOf } from '../../src/agents/turns/bounds.ts'
 import { createModelCalls, type ModelCall } from '../../src/agents/turns/model-calls.ts'
 import { choiceOf, nextChoice, retryOf } from '../../src/agents/turns/model-retry.ts'
-import { turnSettingsOf } from '../../src/agents/turns/settings.ts'
 import { givenAfter, hasBegun, triedFor, triedSince } from '../../src/message/call-result.ts'
 import type { Send } from '../../src/message/message-record.ts'
 import { settle } from '../../src/message/settle.ts'
 import type { Turn } from '../../src/message/turn.ts'
-import { cutTo, turnStored } from '../../src/message/turn-progress.ts'
+import { callSettled, cutTo, turnStored } from '../../src/message/turn-progress.ts'
 import { newRecord } from '../new-record.ts'
 
 const turnAt = (at: number, calls: Turn['calls'] = []): Turn => ({
@@ -104,6 +103,27 @@ describe('a call that does not come through', () => {
     outcome: 'retryable' as const,
     ms: 100,
     ...(code === undefined ? {} : { code }),
+  })
+
+  test.each([
+    ['after one that got no answer', [attempt('m:1', 1, 'no_answer')], 'failed', true],
+    [
+      'after an interrupted one, which had no effect twice',
+      [attempt('m:1', 1, 'interrupted')],
+      'failed',
+      undefined,
+    ],
+    ['after another call that got no answer', [attempt('m:0', 1, 'no_answer')], 'failed', undefined],
+    ['after one that got no answer, and was done then', [attempt('m:1', 1, 'no_answer')], 'done', undefined],
+  ] as const)('that fails %s may have been done: %#', (_, attempts, state, uncertain) => {
+    const call = { id: 'c', tool: 'x', args: '{}' }
+    const record = newRecord({
+      sends: [{ ...send, id: 'm:0' }, send],
+      turns: [turnAt(1, [call])],
+      attempts: [...attempts],
+    })
+    const { turns } = callSettled(record, { index: 1, state: 'failed', result: { state, text: 'nobody' } })
+    expect(turns?.[0]?.calls[0]?.result?.uncertain).toBe(uncertain)
   })
 
   test('has been tried for as long as its attempts and the pauses between took, however long it waited for us', () => {
@@ -238,7 +258,7 @@ describe('calls of models', () => {
     const next = new AbortController()
     await eventually(async () => {
       const { kind } = calls.start(call({ key: 'next', ended: next.signal, media: 'audio' }))
-      return kind === 'started' ? true : undefined
+      return kind === 'started'
     })
     next.abort()
   })
@@ -333,7 +353,7 @@ describe('calls of models', () => {
       }
       calls.start(call({ key, ended: partition.signal, ask }))
     }
-    await eventually(async () => (calls.find('c')?.kind === 'ended' ? true : undefined))
+    await eventually(async () => calls.find('c')?.kind === 'ended')
     partition.abort()
     expect([signals.map(({ aborted }) => aborted).slice(0, 2), calls.find('a'), calls.size()]).toEqual([
       [true, true],

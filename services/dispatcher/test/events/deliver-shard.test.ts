@@ -113,7 +113,7 @@ test('a delivery is tried again after 1 s, 5 s, 30 s, 2 min, 10 min, 1 h and 6 h
     state: 'failed',
     reason: 'The endpoint answered 500. Given up after 8 tries.',
   })
-  await eventually(() => (marks.length > 0 ? true : undefined))
+  await eventually(() => marks.length > 0)
   expect(marks).toMatchObject([{ state: 'failing', reason: 'The endpoint answered 500.' }])
 })
 
@@ -132,7 +132,7 @@ test('a delivery that failed while the clock of its instance was an hour ahead i
 test('a subscription that works again is marked so', async () => {
   await insert('a', 1)
   deliver([{ ...subscription('a'), isMarked: true }], async () => accepted())
-  await eventually(() => (marks.length > 0 ? true : undefined))
+  await eventually(() => marks.length > 0)
   expect(marks).toEqual([{ state: 'working' }])
 })
 
@@ -145,7 +145,7 @@ test('a subscription to which nothing arrived for five days is turned off, and n
   expect(marks).toEqual([])
   ahead += 120_000
   await triedTimes('a', 3)
-  await eventually(() => (marks.length > 0 ? true : undefined))
+  await eventually(() => marks.length > 0)
   expect(marks).toMatchObject([{ state: 'disabled' }])
 })
 
@@ -165,7 +165,7 @@ test('a receiver that never asked delays no other, and has few requests in fligh
   })
   await eventually(async () => {
     const left = await collections.deliveries.countDocuments({ subscription: 'alive', state: 'pending' })
-    return left === 0 ? true : undefined
+    return left === 0
   })
   expect(hanging).toBeLessThanOrEqual(16)
   end.abort()
@@ -188,7 +188,7 @@ test('what the account may not read is not posted, and nothing is posted while t
       },
     },
   )
-  await eventually(() => (asked > 0 ? true : undefined))
+  await eventually(() => asked > 0)
   expect(posted).toEqual([])
   ahead += 10_000
   const refused = await eventually(async () => {
@@ -196,7 +196,7 @@ test('what the account may not read is not posted, and nothing is posted while t
     return delivery?.state === 'failed' ? delivery : undefined
   })
   expect(refused).toMatchObject({ attempts: [], reason: 'The account of the subscription may not read it.' })
-  await eventually(() => (posted.length > 0 ? true : undefined))
+  await eventually(() => posted.length > 0)
   expect(posted).toEqual([deliveryId('a', 'messages/m', '1')])
 })
 
@@ -211,9 +211,7 @@ test('what waits for a circuit breaker follows as soon as its probe was answered
   }
   deliver([subscription('a')], post, { now: () => clock.at })
   const untilTried = (tries: 0 | 1) =>
-    eventually(async () =>
-      (await collections.deliveries.countDocuments({ tries })) === 12 ? true : undefined,
-    )
+    eventually(async () => (await collections.deliveries.countDocuments({ tries })) === 12)
   await untilTried(1)
   expect(posted).toBe(12)
   isUp = true
@@ -238,11 +236,11 @@ test('what was erased while it waited is not posted', async () => {
     await gate.promise
     return accepted()
   })
-  await eventually(() => (posted.length > 0 ? true : undefined))
+  await eventually(() => posted.length > 0)
   await collections.deliveries.deleteOne({ _id: deliveryId('a', 'messages/m', 'erased') })
   gate.resolve()
   await save([inLine('last')])
-  await eventually(() => (posted.length > 1 ? true : undefined))
+  await eventually(() => posted.length > 1)
   expect(posted).toEqual(['first', 'last'].map((key) => deliveryId('a', 'messages/m', key)))
 })
 
@@ -278,7 +276,7 @@ test('a delivery that is broken off when its instance closes is no try: the next
   const to = { ...subscription('a'), url: receiver.url, signingSecret: `whsec_${'A'.repeat(32)}` }
   const first = postReally()
   deliver([to], first.post)
-  await eventually(() => (received.length > 0 ? true : undefined))
+  await eventually(() => received.length > 0)
   await work.close()
   first.http.close()
   await brokenOff.promise
@@ -318,7 +316,7 @@ test('receivers of one workspace that hang, however many, leave room for those o
   }
   deliver([...hanging, other], post, { slots: new FairSlots({ of: 'deliveries', total: 12, spare: 2 }) })
   const delivered = () => collections.deliveries.countDocuments({ subscription: 'z', state: 'delivered' })
-  await eventually(async () => ((await delivered()) === 4 ? true : undefined))
+  await eventually(async () => (await delivered()) === 4)
   expect(inFlight).toBeLessThanOrEqual(4)
   hangs.resolve(accepted())
 })

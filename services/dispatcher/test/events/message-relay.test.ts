@@ -5,8 +5,7 @@ import type { Subscription } from '@parley/dispatcher/events/subscriptions'
 import { THREAD_WRITES, threadWriteOf } from '@parley/dispatcher/events/thread-deliveries'
 import { shardOf } from '@parley/dispatcher/message/delivery'
 import type { MessageRecord } from '@parley/dispatcher/message/message-record'
-import { publicId } from '@parley/dispatcher/message/thread-name'
-import { type ThreadRecord, threadId } from '@parley/dispatcher/message/thread-record'
+import { publicId, type ThreadRecord, threadId } from '@parley/dispatcher/message/thread-record'
 import type { Collections } from '@parley/dispatcher/store/collections'
 import {
   type EventCollections,
@@ -131,7 +130,7 @@ test('what is erased between being read and being inserted has no delivery left,
   )
   await messages.insertMany([message('erased', at), message('stays', at)])
   await untilMade('message.received messages/stays')
-  await eventually(async () => ((await made()).length === 2 ? true : undefined))
+  await eventually(async () => (await made()).length === 2)
   const left = await collections.deliveries.find({ event: 'thread.opened' }).toArray()
   expect([left.map(({ workspace }) => workspace), await threads.countDocuments({ _id: theirs })]).toEqual([
     [2],
@@ -152,7 +151,7 @@ test('deliveries whose insert failed are made from the stored position, each onc
   await following()
   for (const id of ['a', 'b', 'c']) await messages.insertOne(message(id, new Date()))
   await untilMade('message.received messages/c')
-  await eventually(() => (failures < 0 ? true : undefined))
+  await eventually(() => failures < 0)
   expect(await made()).toEqual(['a', 'b', 'c'].map((id) => `message.received messages/${id}`))
 })
 
@@ -174,7 +173,7 @@ test('while no subscription names an event of messages, nothing is followed, and
   subscribed = [subscription({ events: new Set(['task.started']) })]
   await eventually(async () => {
     const stored = await collections.relays.findOne({ _id: 'messages' })
-    return stored?.from === undefined && stored?.savedAt === undefined ? true : undefined
+    return stored?.from === undefined && stored?.savedAt === undefined
   })
   await messages.insertOne(message('a', new Date()))
   subscribed = [subscription({ key: '1/2/0', activeSince: Date.now() })]
@@ -273,7 +272,7 @@ test('a crash makes each event of a thread once', async () => {
   await takeBack()
   await takeOver()
   await untilHappened(3)
-  await eventually(() => (failures < 0 ? true : undefined))
+  await eventually(() => failures < 0)
   expect(await happened()).toEqual(['thread.opened', 'thread.handed_off person', 'thread.handed_off person'])
 })
 

@@ -24,9 +24,7 @@ test('what instances of the dispatcher find is delivered once, also when one of 
   const second = await world.startDispatcher()
   await world.put('subscriptions', 1, body)
   await world.call('POST', '/rest/subscriptions/1/test')
-  await eventually(() =>
-    receiver.events.some(({ type }) => type === 'subscription.test') ? true : undefined,
-  )
+  await eventually(() => receiver.events.some(({ type }) => type === 'subscription.test'))
   for (let id = 1; id <= 40; id++) {
     await world.put('steps', id, step)
     await world.post(`m-${id}`, {
@@ -42,7 +40,7 @@ test('what instances of the dispatcher find is delivered once, also when one of 
     `configuration.steps.created ${n + 1}`,
     `message.received m-${n + 1}`,
   ]).flat()
-  await eventually(() => (expected.every((name) => named().includes(name)) ? true : undefined))
+  await eventually(() => expected.every((name) => named().includes(name)))
   expect(new Set(receiver.events.map(({ id }) => id)).size).toBe(81)
   for (const thread of ['t0', 't1', 't2', 't3']) {
     const order = receiver.events
@@ -57,7 +55,7 @@ test('what waits for a receiver is counted until it has it', async () => {
   expect([...(await world.metric('parley_event_relay_lag_seconds')).values()]).toHaveLength(1)
   receiver.answer = () => 500
   await world.put('steps', 101, step)
-  await eventually(async () => ((await waiting()) > 0 ? true : undefined))
+  await eventually(async () => (await waiting()) > 0)
   receiver.answer = () => 200
-  await eventually(async () => ((await waiting()) === 0 ? true : undefined))
+  await eventually(async () => (await waiting()) === 0)
 })

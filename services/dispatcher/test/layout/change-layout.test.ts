@@ -12,9 +12,9 @@ import {
 } from '@parley/shared/messaging/layout'
 import { MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
 import type { ConsumeMessage } from 'amqplib'
+import { requestChange } from '../../src/layout/change-layout.ts'
 import { deleteQueues } from '../../src/layout/delete-queues.ts'
 import { moveMessages, openNext } from '../../src/layout/move-messages.ts'
-import { requestChange } from '../../src/layout/request-change.ts'
 import { createLeaseStore } from '../../src/store/lease-store.ts'
 import { newRecord } from '../new-record.ts'
 import { type LayoutWorld, startLayoutWorld } from './layout-world.ts'
@@ -76,7 +76,7 @@ test('while an instance of a version without slots lives its keys lead to partit
   expect((await world.layout()).change?.phase).toBe('requested')
   clearInterval(alive)
   await collections.instances.deleteOne({ _id: 'earlier' })
-  await eventually(async () => ((await world.layout()).change?.phase === 'draining' ? true : undefined))
+  await eventually(async () => (await world.layout()).change?.phase === 'draining')
   expect(await world.exists(SLOTS_EXCHANGE)).toBe(true)
   await publish(slotKey(27), 'by its slot')
   expect(await takenUpTo('messages.g2.p11', 'by its slot')).toHaveLength(1)
@@ -87,9 +87,7 @@ describe('a change', () => {
     const { collections } = world
     await world.prepare()
     await world.startInstance()
-    const isDraining = eventually(async () =>
-      (await world.layout()).change?.phase === 'draining' ? true : undefined,
-    )
+    const isDraining = eventually(async () => (await world.layout()).change?.phase === 'draining')
     let reads = 0
     const read = async () => {
       const layout = await world.layout()
@@ -117,7 +115,7 @@ describe('a change', () => {
     )
     await collections.partitions.updateMany({}, { $set: { drained: true } })
     await world.startInstance()
-    await eventually(async () => ((await world.layout()).generation === 2 ? true : undefined))
+    await eventually(async () => (await world.layout()).generation === 2)
   })
 
   test('gives open messages to the partitions of their slots, and their sequence numbers go on growing', async () => {

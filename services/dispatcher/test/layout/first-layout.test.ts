@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { requestChange } from '../../src/layout/request-change.ts'
+import { requestChange } from '../../src/layout/change-layout.ts'
 import { type LayoutWorld, startLayoutWorld } from './layout-world.ts'
 
 let world: LayoutWorld

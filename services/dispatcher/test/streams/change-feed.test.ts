@@ -93,7 +93,7 @@ test('a reader who is told so once the database is back goes on then', async () 
   state.isAvailable = false
   const lost = readerAt(after(NOW - 1_000))
   const following = own.follow(lost)
-  await eventually(() => (opened.includes(NOW - 1_000) ? true : undefined))
+  await eventually(() => opened.includes(NOW - 1_000))
   state.isAvailable = true
   await following
   expect(lost.gaps).toEqual([keyAfter(at(NOW))])
@@ -113,7 +113,7 @@ test('a change that has no events that can be made is logged and passed over, al
   await own.begin(undefined)
   const reader = readerAt(after(NOW - 50))
   await own.follow(reader)
-  await eventually(() => (reader.offered.length === 2 ? true : undefined))
+  await eventually(() => reader.offered.length === 2)
   expect(reader.offered.map((key) => timeOf(key).getHighBitsUnsigned())).toEqual([NOW - 30, NOW + 2])
   expect(errors).toContainEqual({ resource: 'messages', id: `m-${NOW - 40}`, reason: expect.any(String) })
   expect(errors).toContainEqual({ resource: 'messages', id: `m-${NOW + 1}`, reason: expect.any(String) })

@@ -166,7 +166,7 @@ describe('deltas', () => {
   const publisher = async () => {
     const { redisUrl } = await testServers()
     const redis = connectRedis(redisUrl, createLog({ service: 'test', level: 'silent' }))
-    await eventually(() => (redis.status === 'ready' ? true : undefined))
+    await eventually(() => redis.status === 'ready')
     const deltas = createDeltas({ redis, database: line.world.database.databaseName })
     return { redis, deltas }
   }
@@ -204,7 +204,7 @@ describe('deltas', () => {
     await eventually(async () => {
       for (let n = 0; n < 100; n++) said.push('x'.repeat(8 * 1024))
       await said.end()
-      return (await metric()) < both ? true : undefined
+      return (await metric()) < both
     })
     expect(reading.isEnded()).toBe(false)
     await reader?.cancel().catch(() => undefined)

@@ -14,7 +14,7 @@ export interface SeenThread {
   task?: { status: string } | null
 }
 
-export interface SeenEntry {
+interface SeenEntry {
   _id: string
   message: string
   from: string

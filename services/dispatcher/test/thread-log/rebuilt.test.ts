@@ -95,7 +95,7 @@ describe('the documents of threads', () => {
       { $set: { threads: { until: new Date(0), retentionMs: RETENTION_MS } } },
     )
     next.open(leaseOf(14, 2))
-    await eventually(async () => ((await read('n'))?.user.name === 'Ana' ? true : undefined))
+    await eventually(async () => (await read('n'))?.user.name === 'Ana')
     await Promise.all([instance.close(), next.close()])
   })
 
@@ -104,13 +104,13 @@ describe('the documents of threads', () => {
     const [seen, unseen] = [unreadMessage('t', 11), unreadMessage('t', 11)]
     await database.collections.messages.insertOne(seen)
     first.touch(seen)
-    await eventually(async () => ((await read('t'))?.unread === 1 ? true : undefined))
+    await eventually(async () => (await read('t'))?.unread === 1)
     await eventually(() => checkpointOf(11))
     await first.close()
     // It died after the message was stored, and before its thread was written.
     await database.collections.messages.insertMany([unseen, unreadMessage('of another partition', 12)])
     const second = await startInstance('second', 11, 2)
-    await eventually(async () => ((await read('t'))?.unread === 2 ? true : undefined))
+    await eventually(async () => (await read('t'))?.unread === 2)
     expect(await read('t')).toMatchObject({
       lastMessage: `said ${unseen._id.slice(1)}`,
       user: { name: 'Ana' },
@@ -147,7 +147,7 @@ describe('the documents of threads', () => {
     await database.collections.partitions.updateOne({ _id: 16 }, { $set: { threads } }, { upsert: true })
     const instance = await startInstance('slow', 16, 1, { ...database.collections, messages: slow })
     for (const record of records) instance.touch(record)
-    const isWhole = () => (instance.isWhole({ partition: 16, term: 1 }) ? true : undefined)
+    const isWhole = () => instance.isWhole({ partition: 16, term: 1 })
     const whole = await eventually(isWhole, { timeoutMs: 5_000 }).catch(() => false)
     await instance.close()
     expect([whole, (await read('small'))?.unread]).toEqual([true, 1])
@@ -158,9 +158,7 @@ describe('the documents of threads', () => {
     await database.collections.messages.insertMany([early, late])
     const [one, other] = [await startInstance('one', 13, 1), await startInstance('other', 13, 2)]
     other.touch(late)
-    await eventually(async () =>
-      (await read('u'))?.lastMessage === `said ${late._id.slice(1)}` ? true : undefined,
-    )
+    await eventually(async () => (await read('u'))?.lastMessage === `said ${late._id.slice(1)}`)
     one.touch(early)
     await one.close()
     expect(await read('u')).toMatchObject({ lastMessage: `said ${late._id.slice(1)}`, unread: 2 })

@@ -1,6 +1,7 @@
 import type { Caller } from '@parley/shared/internal-token'
 import { covers } from '@parley/shared/permission/covers'
-import { allows, type PermissionEntry } from '@parley/shared/permission/decide'
+import { allows } from '@parley/shared/permission/decide'
+import type { PermissionEntry } from '@parley/shared/permission/entry'
 import { Problem } from '@parley/shared/problem'
 import type { Collections } from '../store/collections.ts'
 import { type Role, roleVersionId } from '../store/role.ts'

@@ -38,7 +38,7 @@ export const newApiToken = z.strictObject({
  * minutes or the password, and a token that is made with a token ends with it at the latest. Throws `too_many_tokens`
  * where the workspace has 100.
  */
-export function createApiToken(administration: Administration): RequestHandler {
+function createApiToken(administration: Administration): RequestHandler {
   const { connection, collections, authorizer } = administration
   return async (req, res) => {
     const caller = callerOf(res)

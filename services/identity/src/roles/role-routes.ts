@@ -42,7 +42,7 @@ export function roleRoutes(administration: Administration, body: RequestHandler)
 }
 
 /** `DELETE /rest/roles/{id}`: 409 while users, API tokens or invitations have the role. */
-export function deleteRole({ connection, collections, authorizer }: Administration): RequestHandler {
+function deleteRole({ connection, collections, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
     const { document: role, writable } = await findWritable({

@@ -1,6 +1,5 @@
 import { isDuplicate } from '@parley/shared/insert-new'
-import type { PermissionEntry } from '@parley/shared/permission/decide'
-import { validateEntry } from '@parley/shared/permission/entry'
+import { type PermissionEntry, validateEntry } from '@parley/shared/permission/entry'
 import { type FieldError, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'

@@ -1,4 +1,4 @@
-import type { PermissionEntry } from '@parley/shared/permission/decide'
+import type { PermissionEntry } from '@parley/shared/permission/entry'
 
 export interface Role {
   _id: number

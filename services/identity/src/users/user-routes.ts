@@ -46,7 +46,7 @@ export function userRoutes(administration: Administration, body: RequestHandler)
 }
 
 /** `DELETE /rest/users/{id}`: the user's sessions, API tokens and invitations end with them. */
-export function deleteUser({ connection, collections, authorizer }: Administration): RequestHandler {
+function deleteUser({ connection, collections, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
     const { document: user, writable } = await findWritable({
@@ -90,7 +90,7 @@ export const userChange = z.strictObject({
  * `PATCH /rest/users/{id}`: a new role takes effect in under 2 s; the last admin retains theirs. Refused for a user who
  * has more than the caller.
  */
-export function updateUser({ connection, collections, authorizer }: Administration): RequestHandler {
+function updateUser({ connection, collections, authorizer }: Administration): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
     const {

@@ -1,17 +1,23 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { InternalClient } from '@parley/shared/internal-client'
-import { idCursor, pageLimit, readQuery } from '@parley/shared/list-query'
+import { idCursor, pageLimit, readQuery, splitPage } from '@parley/shared/list-query'
 import { mapYielding } from '@parley/shared/map-yielding'
-import { allows } from '@parley/shared/permission/decide'
-import { methodNotAllowed } from '@parley/shared/problem'
+import { allows, type Decision } from '@parley/shared/permission/decide'
+import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { callerOf } from '@parley/shared/service-app'
 import { withTimeout } from '@parley/shared/with-timeout'
 import { type Request, Router } from 'express'
 import { z } from 'zod'
+import { channelFields } from '../channels.ts'
 import type { Collections } from '../database.ts'
 import { hookView } from './hook-view.ts'
-import { readableChannels } from './readable-channels.ts'
+
+const responseSchema = z.object({ data: z.array(channelFields), next: z.number().nullable() })
+
+/** How many channels configuration is asked for at once, at most. */
+const AT_ONCE = 200
+const MAX_MS = 5_000
 
 /** What pages of webhooks are asked for by. */
 export const hookQuery = z.object({ limit: pageLimit, after: idCursor.optional() })
@@ -72,4 +78,34 @@ const HOST = /^[\w.:[\]-]{1,255}$/
 function originOf(req: Request): string {
   const { 'x-forwarded-proto': proto = 'http', 'x-forwarded-host': host = req.headers.host } = req.headers
   return typeof host === 'string' && HOST.test(host) ? `${proto}://${host}` : ''
+}
+
+/** A page of the workspace's channels, lowest id first, as if there were no others than those that may be read. */
+async function readableChannels(options: {
+  configuration: Pick<InternalClient, 'get'>
+  workspace: number
+  readable: Decision
+  limit: number
+  after: number | undefined
+}) {
+  const { configuration, workspace, readable, limit } = options
+  const found: z.output<typeof channelFields>[] = []
+  const until = performance.now() + MAX_MS
+  let after = options.after ?? null
+  let count = Math.min(limit + 1, AT_ONCE)
+  do {
+    if (performance.now() > until) {
+      // A shorter page leads on, and names none that may not be read.
+      if (found.length > 0) return { page: found, last: found.at(-1) }
+      throw new Problem('unavailable', { detail: 'The list took too long.' })
+    }
+    const path = `/internal/workspaces/${workspace}/channels?limit=${count}&after=${after ?? ''}`
+    const { data, next } = responseSchema.parse(await configuration.get(path))
+    // A rule may search much of each channel.
+    const some = await mapYielding(data, (channel) => (allows(readable, channel) ? [channel] : []))
+    found.push(...some.flat())
+    after = next
+    count = AT_ONCE
+  } while (found.length <= limit && after !== null)
+  return splitPage(found, limit)
 }

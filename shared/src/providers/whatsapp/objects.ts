@@ -1,5 +1,6 @@
+import { defined } from '../../defined.ts'
 import type { ObjectRules } from '../outbound.ts'
-import { isJsonObject } from '../own.ts'
+import { isJsonObject, textAt } from '../own.ts'
 
 /** What the Cloud API sends; each has an object (contacts a list) under its own name. */
 const TYPES = [
@@ -32,5 +33,15 @@ export const objects: ObjectRules = {
     if (isList ? !Array.isArray(content) : !isJsonObject(content))
       errors.push({ path: [type], message: isList ? 'expected a list' : 'expected an object' })
     return errors
+  },
+  ofMedia({ type, link, caption }) {
+    const hasCaption = caption !== undefined && type !== 'audio'
+    return { type, [type]: { link, ...(hasCaption && { caption }) } }
+  },
+  preview(object) {
+    const type = textAt(object, 'type') ?? 'message'
+    const text =
+      textAt(object, type, 'caption') ?? textAt(object, type, 'body', 'text') ?? textAt(object, type, 'body')
+    return { type, ...defined({ link: textAt(object, type, 'link'), text }) }
   },
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import { BASE_URLS, MODEL_PROVIDERS } from '@parley/shared/provider-addresses'
-import { MASK } from '@parley/shared/secret-keys'
+import { MASK } from '@parley/shared/secret-names'
 import { z } from 'zod'
 import { reasonToWithhold } from '../../channels/http/bound-credentials.ts'
 import type { Agent } from '../agent.ts'
@@ -109,7 +109,7 @@ export function deploymentChoice(environment: {
 }
 
 /** The name of the config with a provider's own key. */
-export const credentialsName = (provider: ModelChoice['provider']): string => `${provider}_CREDENTIALS`
+const credentialsName = (provider: ModelChoice['provider']): string => `${provider}_CREDENTIALS`
 
 function choiceOf(
   settings: ModelSettings,

@@ -3,9 +3,10 @@ import { exactOrUndefined } from '@parley/shared/parse-json'
 import type { ToolCall, ToolResult } from '../../message/turn.ts'
 import type { ConversationItem } from '../conversation.ts'
 import type { ModelRequest } from '../model-client.ts'
-import { uniqueCallId } from './call-id.ts'
 import type { ModelCall } from './provider-models.ts'
 import { withoutThoughts } from './thoughts.ts'
+
+const MAX_CHARACTERS = 64
 
 type Messages = ModelCall['prompt']
 type CompletedCall = ToolCall & { result: ToolResult }
@@ -109,4 +110,19 @@ function textOf({ state, status, text, cut }: ToolResult): string {
   const beginning = state === 'failed' && status !== undefined ? `HTTP ${status}\n` : ''
   const shown = `${beginning}${text}${cut ? '\n[The result is longer; the rest is left out.]' : ''}`
   return shown.trim() === '' ? '(empty)' : shown
+}
+
+/**
+ * The id of a tool call as every provider takes it (`^[a-zA-Z0-9_-]{1,64}$`), another one where `taken` has it
+ * already; `taken` gets it.
+ */
+export function uniqueCallId(id: string, taken: Set<string>): string {
+  const plain = id.replaceAll(/[^\w-]/g, '_').slice(0, MAX_CHARACTERS) || 'call'
+  let unique = plain
+  for (let n = 2; taken.has(unique); n++) {
+    const ending = `_${n}`
+    unique = plain.slice(0, MAX_CHARACTERS - ending.length) + ending
+  }
+  taken.add(unique)
+  return unique
 }

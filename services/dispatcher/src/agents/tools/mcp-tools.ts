@@ -4,15 +4,13 @@ import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { DELIVERY_MS } from '../../channels/callback.ts'
 import { headersFor, reasonToWithholdCredentials, redacted } from '../../channels/functions/credentials.ts'
-import { saysIdempotent } from '../../channels/functions/idempotent-action.ts'
 import { shortened } from '../../channels/functions/model-schema.ts'
-import { leavesOpen } from '../../channels/functions/repeatable.ts'
+import { leavesOpen, saysIdempotent } from '../../channels/functions/repeatable.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
-import type { ListedTool } from '../../channels/functions/tool-list.ts'
-import { MAX_TOOLS } from '../../channels/functions/tool-list.ts'
+import { type ListedTool, MAX_TOOLS } from '../../channels/functions/tool-list.ts'
 import { CallError } from '../../channels/http/call-error.ts'
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
-import { secretsInUrl } from '../../channels/http/secrets-in-url.ts'
+import { secretsInUrl } from '../../channels/http/error-text.ts'
 import { type AgentAction, credentialsIn } from '../agent.ts'
 import { withItsNumbers } from '../exact-responses.ts'
 import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
@@ -53,7 +51,7 @@ interface Server extends McpTarget {
 }
 
 /** The tools of an action's MCP server. Never rejects for what the server does; rejects with `unavailable`. */
-export type McpTools = (action: AgentAction, workspace: number) => Promise<ActionTools>
+type McpTools = (action: AgentAction, workspace: number) => Promise<ActionTools>
 
 /**
  * Lists the tools of each version of an action once and works with that for a minute; a server that could not be asked

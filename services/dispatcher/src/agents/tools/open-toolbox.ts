@@ -1,3 +1,4 @@
+import { AGENTS } from '@parley/shared/agents'
 import { defined } from '@parley/shared/defined'
 import type { InternalClient } from '@parley/shared/internal-client'
 import { checkBytes, roundedIn, unstorable } from '@parley/shared/json-body'
@@ -20,8 +21,8 @@ import { type ActionTools, createOperationTools, type ToolContext } from './oper
 import { personTools } from './person-tools.ts'
 import { taskTools } from './task-tools.ts'
 import type { Tool } from './tool.ts'
-import { uniqueName } from './tool-names.ts'
 
+const MAX_CHARACTERS = 64
 const MAX_ARGS_BYTES = 256 * 1024
 const MAX_NAMED = 50
 const MAX_NOTES = 20
@@ -61,11 +62,11 @@ export function createOpenToolbox(options: {
   }
   return async (context) => {
     const { agent, channel } = context
-    if (agent.type === 'chat') return toolboxOf([], [])
+    if (!AGENTS[agent.type].actions) return toolboxOf([], [])
     const ofActions = await Promise.all(agent.actions.map((action) => toolsOf(action, context)))
     const own = [
       ...personToolsOf(channel),
-      ...(agent.type === 'taskManager' ? ownTaskTools(options, context) : []),
+      ...(AGENTS[agent.type].tasks ? ownTaskTools(options, context) : []),
     ].map(refusingRounded)
     const ofAll = ofActions.flatMap(({ tools }, position): SourcedTool[] => {
       const action = agent.actions[position]?._id
@@ -181,5 +182,20 @@ function readArgs(text: string): JsonObject | string {
     return wrong === undefined ? args : `The argument ${wrong.path || '/'} ${wrong.message}.`
   } catch (error) {
     return error instanceof Problem ? `The arguments: ${error.message}` : 'The arguments are not JSON.'
+  }
+}
+
+/**
+ * A name that every provider takes and that is not taken yet, as near to `given` as can be: letters, digits, `_` and
+ * `-`, 64 at most, beginning with a letter or `_`. The same names in the same order come out the same.
+ */
+function uniqueName(given: string, taken: { has(name: string): boolean }): string {
+  const plain = given.replaceAll(/[^\w-]/g, '_')
+  const name = (/^[A-Za-z_]/.test(plain) ? plain : `_${plain}`).slice(0, MAX_CHARACTERS)
+  if (!taken.has(name)) return name
+  for (let n = 2; ; n++) {
+    const suffix = `_${n}`
+    const next = name.slice(0, MAX_CHARACTERS - suffix.length) + suffix
+    if (!taken.has(next)) return next
   }
 }

@@ -6,14 +6,13 @@ import {
   reasonToWithholdCredentials,
   redacted,
 } from '../../channels/functions/credentials.ts'
-import { saysIdempotent } from '../../channels/functions/idempotent-action.ts'
 import {
   channelFailure,
   type FailedOutcome,
   type ReadOperationCall,
   type ReadyOperation,
 } from '../../channels/functions/operation-call.ts'
-import { leavesOpen } from '../../channels/functions/repeatable.ts'
+import { leavesOpen, saysIdempotent } from '../../channels/functions/repeatable.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import type { ToolList } from '../../channels/functions/tool-list.ts'
 import { CallError } from '../../channels/http/call-error.ts'
@@ -40,7 +39,7 @@ export interface ActionTools {
 }
 
 /** The operations of an action's spec as tools. Rejects with `unavailable`. */
-export type OperationTools = (action: AgentAction, context: ToolContext) => Promise<ActionTools>
+type OperationTools = (action: AgentAction, context: ToolContext) => Promise<ActionTools>
 
 /** Reads each version of a spec once, as long as there is room. */
 export function createOperationTools(options: {
@@ -104,12 +103,15 @@ function openedCall(operation: ReadyOperation, action: AgentAction): OpenedTool 
   const credentials = operation.asksForCredentials ? credentialsIn(action) : undefined
   const withheld = reasonToWithholdCredentials(action._id, credentials, operation.url)
   if (withheld !== undefined) return openedFailure(channelFailure(CREDENTIALS_WITHHELD, withheld))
-  const isRepeatable = operation.isRepeatable || saysIdempotent(action.configs.values())
-  const call = { operation, credentials: credentials?.value, isRepeatable }
+  const isIdempotent = saysIdempotent(action.configs.values())
+  const isRepeatable = operation.isRepeatable || isIdempotent
+  const isKeyed = operation.isKeyed && !isIdempotent
+  const call = { operation, credentials: credentials?.value, isRepeatable, isKeyed }
   return {
     kind: 'call',
     url: operation.url,
     isRepeatable,
+    isKeyed,
     deliver: (id, mayLeave) => delivered(call, id, mayLeave),
   }
 }
@@ -118,10 +120,11 @@ interface PlannedCall {
   operation: ReadyOperation
   credentials: Parameters<ReadyOperation['send']>[1]
   isRepeatable: boolean
+  isKeyed: boolean
 }
 
 async function delivered(
-  { operation, credentials, isRepeatable }: PlannedCall,
+  { operation, credentials, ...repeated }: PlannedCall,
   id: string,
   mayLeave: MayLeave | undefined,
 ): Promise<ToolOutcome> {
@@ -129,26 +132,36 @@ async function delivered(
     const { response, secrets } = operation.send(id, credentials, mayLeave)
     const { status, body } = await response
     const text = body === '' ? `HTTP ${status} without a body.` : redacted(body, secrets)
-    if (!isRepeatable && leavesOpen(status)) return uncertain(`It answered ${status}.`, { text, status })
+    if (isOpen(status, repeated)) return uncertain(`It answered ${status}.`, { text, status })
     return { kind: 'answered', result: resultOf(isOk(status) ? 'done' : 'failed', text, status) }
   } catch (error) {
-    return outcomeOfError(error, isRepeatable)
+    return outcomeOfError(error, repeated)
   }
 }
 
 const isOk = (status: number): boolean => status >= 200 && status < 300
 
-function outcomeOfError(error: unknown, isRepeatable: boolean): ToolOutcome {
+type Repeated = Pick<PlannedCall, 'isRepeatable' | 'isKeyed'>
+
+/** Whether it may have been done, and the model must not call it again: it would have another key. */
+const isOpen = (status: number, { isRepeatable, isKeyed }: Repeated): boolean =>
+  leavesOpen(status) && (!isRepeatable || isKeyed)
+
+function outcomeOfError(error: unknown, repeated: Repeated): ToolOutcome {
   if (error instanceof CallError && error.status !== undefined) {
     const { status } = error
     const text = 'The answer is too large and was not read.'
-    if (!isRepeatable && leavesOpen(status)) return uncertain(text, { status })
+    if (isOpen(status, repeated)) return uncertain(text, { status })
     return {
       kind: 'answered',
       result: { ...resultOf(isOk(status) ? 'done' : 'failed', text, status), cut: true },
     }
   }
   const failure = outcomeOfFailure(error)
-  if (failure.kind === 'uncertain' && !isRepeatable) return uncertain(failure.reason)
-  return failure.kind === 'permanent' ? failed(failure.reason) : { kind: 'unreached', reason: failure.reason }
+  const { kind, reason } = failure
+  if (kind === 'permanent') return failed(reason)
+  if (kind !== 'uncertain') return { kind: 'unreached', reason }
+  return repeated.isRepeatable
+    ? { kind: 'unreached', reason, mayHaveRun: repeated.isKeyed }
+    : uncertain(reason)
 }

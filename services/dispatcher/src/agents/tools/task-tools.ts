@@ -25,7 +25,7 @@ const args = {
 }
 
 /** Whose task it is, and what it is started by. */
-export interface TaskScope {
+interface TaskScope {
   workspace: number
   channelId: number
   assistantId: number

@@ -1,6 +1,14 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '@parley/shared/json-object'
-import { MAY_HAVE_RUN, type ToolResult } from '../../message/turn.ts'
+import { exactOrUndefined } from '@parley/shared/parse-json'
+import { MAY_HAVE_RUN, type ToolCall, type ToolResult, type Turn } from '../../message/turn.ts'
 import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
+
+const REFUSED =
+  'The same call was made before, and may have been done: it is not made again. Look up whether it was done, or say that it is not known.'
+
+/** What is no JSON is compared as it is written. */
+const argumentsOf = ({ args }: Named): unknown => exactOrUndefined(args) ?? args
 
 /** Something that a model may call, before it has its final name. */
 export interface Tool {
@@ -44,4 +52,23 @@ export function uncertain(
 
 export function failed(text: string, status?: number): ToolOutcome {
   return { kind: 'answered', result: resultOf('failed', text, status) }
+}
+
+type Named = Pick<ToolCall, 'tool' | 'of' | 'args'>
+
+/**
+ * Why a call of a model is not made: one of the same tool with the same arguments may have been done in the same
+ * message. Undefined where it is made.
+ */
+export function whyNotRepeated(turns: readonly Pick<Turn, 'calls'>[], call: Named): string | undefined {
+  const uncertain = turns.flatMap(({ calls }) => calls).filter(({ result }) => result?.uncertain === true)
+  return uncertain.some((earlier) => isSame(earlier, call)) ? REFUSED : undefined
+}
+
+function isSame(one: Named, other: Named): boolean {
+  const isOneTool =
+    one.of === undefined || other.of === undefined
+      ? one.tool === other.tool
+      : one.of.name === other.of.name && one.of.action === other.of.action
+  return isOneTool && isDeepStrictEqual(argumentsOf(one), argumentsOf(other))
 }

@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { AGENTS, type TurnAgent } from '@parley/shared/agents'
 import type { WebhookMessage } from '@parley/shared/message'
 import { Problem } from '@parley/shared/problem'
 import type { Channel } from '../../channels/channels.ts'
 import type { ToolCall, ToolResult, Turn } from '../../message/turn.ts'
 import { HANDED_OFF } from '../../message/turn-progress.ts'
-import type { Agent, AgentType } from '../agent.ts'
+import type { Agent } from '../agent.ts'
 import type { ConversationItem } from '../conversation.ts'
 import type { ModelChoice, ModelRequest, ModelResult } from '../model-client.ts'
 import type { Toolbox } from '../toolbox.ts'
-import { whyNotRepeated } from '../tools/repeated-call.ts'
+import { whyNotRepeated } from '../tools/tool.ts'
 import type { AgentParts } from '../turns/agents.ts'
-import { dataItem, tokensOf } from '../turns/conversation-items.ts'
-import { cutText } from '../turns/cut-text.ts'
+import { turnSettingsOf } from '../turns/bounds.ts'
+import { cutText, dataItem, tokensOf } from '../turns/conversation-items.ts'
 import { choiceOf, hasTriesLeft, nextChoice, retryOf } from '../turns/model-retry.ts'
-import { turnSettingsOf } from '../turns/settings.ts'
 import { estimatePrompt } from '../usage/estimate-tokens.ts'
 import { BUDGET_PENDING, BUDGET_SPENT, type ModelUse } from '../usage/usage.ts'
 import { assistantChannel } from './assistant-channel.ts'
@@ -27,10 +27,10 @@ const NOT_CALLED =
 const SHOWN = 'Sent.'
 
 /** A conversation that an assistant is tried with. */
-export interface Trial {
+interface Trial {
   workspace: number
   assistantId: number
-  type: AgentType
+  type: TurnAgent
   /** Whether its tools are called, or only shown. */
   tools: 'call' | 'describe'
   /** The last one is what a person says. */
@@ -42,7 +42,7 @@ export interface Trial {
 }
 
 /** How a trial ended, as a message would have, with its turns. */
-export interface TrialResult {
+interface TrialResult {
   state: 'done' | 'dead'
   reason?: string
   turns: Turn[]
@@ -78,7 +78,7 @@ export async function runTrial(parts: Parts, trial: Trial): Promise<TrialResult>
   try {
     return await turnsOf(run)
   } finally {
-    if (trial.type === 'taskManager' && trial.tools === 'call') await cancelTask(run)
+    if (AGENTS[trial.type].tasks && trial.tools === 'call') await cancelTask(run)
   }
 }
 
@@ -126,7 +126,7 @@ async function load({ parts, channel, type, id, startedAt, tools, readable }: Ru
   const found = parts.choicesOf(agent)
   if (found.kind === 'missing') return found
   // A chat has no tools.
-  const own = type === 'chat' ? [] : agent.actions
+  const own = AGENTS[type].actions ? agent.actions : []
   const shown = await readable(own.map(({ _id }) => _id))
   const [actions, others] = [
     own.filter(({ _id }) => shown.has(_id)),

@@ -1,3 +1,4 @@
+import { TURN_AGENTS, type TurnAgent } from '@parley/shared/agents'
 import type { WebhookMessage } from '@parley/shared/message'
 import pLimit from 'p-limit'
 import type { Channel } from '../../channels/channels.ts'
@@ -5,7 +6,7 @@ import type { HandOffCallback } from '../../channels/hand-off.ts'
 import type { ShowTyping } from '../../channels/typing.ts'
 import type { MessageRecord } from '../../message/message-record.ts'
 import type { Collections } from '../../store/collections.ts'
-import { type Agent, type AgentType, TURN_AGENTS } from '../agent.ts'
+import type { Agent } from '../agent.ts'
 import type { Deltas } from '../deltas.ts'
 import type { LoadAgent } from '../load-agent.ts'
 import type { Hearing } from '../model/hearing.ts'
@@ -72,7 +73,7 @@ export function createAgents(options: AgentParts & { collections: Pick<Collectio
 const NATIVE = 'native:agents/'
 
 /** The type of the agent that answers on a channel; undefined where it is no agent with a model. */
-export function agentTypeOf({ handlerUrl }: Pick<Channel, 'handlerUrl'>): AgentType | undefined {
+export function agentTypeOf({ handlerUrl }: Pick<Channel, 'handlerUrl'>): TurnAgent | undefined {
   if (!handlerUrl.startsWith(NATIVE)) return undefined
   const type = handlerUrl.slice(NATIVE.length)
   return TURN_AGENTS.find((one) => one === type)

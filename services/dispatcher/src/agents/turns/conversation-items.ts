@@ -6,15 +6,18 @@ import { isSettled } from '../../message/send-state.ts'
 import { isPersonal, textOfContent } from '../../message/spoken-text.ts'
 import { settledTurns } from '../../message/turn-progress.ts'
 import type { ConversationItem } from '../conversation.ts'
-import { cutText, cutValue } from './cut-text.ts'
 
+/** What one message, or one value of a person, thread or task, brings into a prompt at most. */
+export const MAX_CHARACTERS = 16_000
+
+const HIGH_SURROGATE = /[\uD800-\uDBFF]$/
 const AUDIO = '[The person sent audio, which you can not hear.]'
 /** By this estimate, which needs no tokenizer, a text has this many characters for each token. */
 const CHARACTERS_PER_TOKEN = 4
 const MAX_MEDIA_TEXT = 4_096
 
 /** A message of the conversation, as far as it is needed to tell it. */
-export type SpokenMessage = Pick<MessageRecord, 'turns' | 'sends' | 'transcript' | 'source' | 'takenOver'> & {
+type SpokenMessage = Pick<MessageRecord, 'turns' | 'sends' | 'transcript' | 'source' | 'takenOver'> & {
   /** Undefined where it is too large to be read. */
   message: WebhookMessage | undefined
 }
@@ -106,4 +109,17 @@ function charactersOf(item: ConversationItem): number {
     (sum, { tool, args, result }) => sum + tool.length + args.length + result.text.length,
     item.text.length,
   )
+}
+
+/** The text, or its beginning and how much more there was. */
+export function cutText(text: string): string {
+  if (text.length <= MAX_CHARACTERS) return text
+  const remaining = text.slice(0, MAX_CHARACTERS).replace(HIGH_SURROGATE, '')
+  return `${remaining}… (cut: ${text.length - remaining.length} more characters)`
+}
+
+/** The value, or where its JSON text is too long that text, cut. */
+function cutValue(value: unknown): unknown {
+  const json = JSON.stringify(value) ?? ''
+  return json.length <= MAX_CHARACTERS ? value : cutText(json)
 }

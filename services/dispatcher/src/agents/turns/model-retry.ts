@@ -12,7 +12,7 @@ export function choiceOf(tries: number, choices: number): number {
 }
 
 /** How many models are left to ask before all have failed, the one of this try included. */
-export function choicesLeft(tries: number, choices: number): number {
+function choicesLeft(tries: number, choices: number): number {
   return choices - choiceOf(tries, choices)
 }
 

@@ -3,7 +3,8 @@ import type { Log } from '@parley/shared/log'
 import { isUnavailable } from '@parley/shared/unavailable'
 import type { Collections } from '../../store/collections.ts'
 import type { UsageEntry } from '../../store/usage-records.ts'
-import type { Budgets, Settlement } from './budgets.ts'
+import type { Settlement } from './budget-counts.ts'
+import type { Budgets } from './budgets.ts'
 
 const WRITE_FOR_MS = 60_000
 const WRITE_AGAIN_MS = 500

@@ -1,19 +1,20 @@
+import { TURN_AGENTS } from '@parley/shared/agents'
 import type { Authorizer } from '@parley/shared/authorizer'
 import { defined } from '@parley/shared/defined'
 import { FairSlots } from '@parley/shared/fair-slots'
 import type { InternalClient } from '@parley/shared/internal-client'
+import type { Caller } from '@parley/shared/internal-token'
 import { jsonBody } from '@parley/shared/json-body'
+import { jsonObject } from '@parley/shared/json-object'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import { type Response, Router } from 'express'
 import { z } from 'zod'
-import { TURN_AGENTS } from '../../agents/agent.ts'
 import { runTrial } from '../../agents/trial/run-trial.ts'
 import type { AgentParts } from '../../agents/turns/agents.ts'
 import { turnOf } from '../messages/view.ts'
-import { readableActions } from './readable-actions.ts'
-import { idIn, requireDocument } from './require-assistant.ts'
+import { admits, idIn, requireDocument } from './require-assistant.ts'
 
 const MAX_BODY_BYTES = 512 * 1024
 const MAX_MESSAGES = 50
@@ -104,4 +105,22 @@ function closedSignal(res: Response): AbortSignal {
   const controller = new AbortController()
   res.once('close', () => controller.abort())
   return controller.signal
+}
+
+/** Of these actions those that the caller's role lets it read, as configuration has them. Rejects with `unavailable`. */
+async function readableActions(
+  { authorizer, configuration }: { authorizer: Authorizer; configuration: Pick<InternalClient, 'get'> },
+  { caller, ids }: { caller: Caller; ids: readonly number[] },
+): Promise<ReadonlySet<number>> {
+  const readable = await authorizer.decide(caller, 'actions', 'read')
+  if (readable.kind === 'all') return new Set(ids)
+  if (readable.kind === 'none') return new Set()
+  const found = await Promise.all(
+    ids.map((id) => configuration.get(`/internal/workspaces/${caller.workspace._id}/actions/${id}`)),
+  )
+  const admitted = found.map((one) => {
+    const { data } = jsonObject.safeParse(one)
+    return data !== undefined && admits(readable, data)
+  })
+  return new Set(ids.filter((_, at) => admitted[at]))
 }

@@ -11,7 +11,7 @@ import {
   readMedia,
 } from '../../channels/media/read-media.ts'
 import type { Collections } from '../../store/collections.ts'
-import { visibleTo } from '../messages/visible.ts'
+import { visibleTo } from '../messages/filter.ts'
 
 const QUERY_MS = 5_000
 /** Media with up to 16 MiB in memory each, from when they are asked for until they are handed out. */

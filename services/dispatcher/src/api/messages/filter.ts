@@ -1,5 +1,7 @@
+import type { Authorizer } from '@parley/shared/authorizer'
 import { defined } from '@parley/shared/defined'
 import { parameterError } from '@parley/shared/list-query'
+import { callerOf } from '@parley/shared/service-app'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { phoneAddress, phoneDigits } from '../../message/addresses.ts'
@@ -70,4 +72,15 @@ export function statesIn(
   if (state !== undefined && status !== undefined && String(state) !== String(status))
     throw parameterError('status', 'is another name for state, which says something else', 'contradiction')
   return state ?? status
+}
+
+/** The messages of the caller's workspace that its role lets it read or write. Throws `forbidden` for none. */
+export async function visibleTo(
+  res: { locals: Record<string, unknown> },
+  options: { authorizer: Authorizer; access: 'read' | 'write' },
+): Promise<mongo.Filter<MessageRecord>> {
+  const caller = callerOf(res)
+  const decision = await options.authorizer.require(caller, 'messages', options.access)
+  const own = { workspace: caller.workspace._id }
+  return decision.kind === 'some' ? { $and: [own, decision.filter] } : own
 }

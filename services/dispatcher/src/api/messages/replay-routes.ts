@@ -10,8 +10,7 @@ import { z } from 'zod'
 import type { MessageRecord, MessageState } from '../../message/message-record.ts'
 import { isReplayable, REPLAY_TYPE, REPLAYABLE } from '../../message/progress.ts'
 import type { Collections } from '../../store/collections.ts'
-import { filterOf, messageFilter, statesIn } from './filter.ts'
-import { visibleTo } from './visible.ts'
+import { filterOf, messageFilter, statesIn, visibleTo } from './filter.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
 const QUERY_MS = 5_000

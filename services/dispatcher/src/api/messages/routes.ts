@@ -6,9 +6,8 @@ import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { MESSAGE_STATES, type MessageRecord } from '../../message/message-record.ts'
 import type { Collections } from '../../store/collections.ts'
-import { filterOf, isIndexed, messageFilter, statesIn } from './filter.ts'
+import { filterOf, isIndexed, messageFilter, statesIn, visibleTo } from './filter.ts'
 import { detailOf, summaryOf } from './view.ts'
-import { visibleTo } from './visible.ts'
 
 /** Where a page ended: when its last message was received, in milliseconds since the epoch, and its id. */
 const position = z.tuple([z.number().int().min(0).max(8.64e15), z.string().min(1).max(128)])

@@ -2,9 +2,9 @@ import { defined } from '@parley/shared/defined'
 import { hasExactNumber } from '@parley/shared/exact-number'
 import { exactOrUndefined, parseExact } from '@parley/shared/parse-json'
 import { addressesIn, phoneOf } from '../../message/addresses.ts'
-import type { MessageRecord, Send } from '../../message/message-record.ts'
+import type { MessageRecord, Send, Waiting } from '../../message/message-record.ts'
+import { nextToSend } from '../../message/progress.ts'
 import type { Turn } from '../../message/turn.ts'
-import { waitingOf } from './waiting.ts'
 
 /** A message in a list: where it stands, without its contents. */
 export function summaryOf(record: MessageRecord, before?: string): object {
@@ -62,4 +62,48 @@ function submissionOf(sends: Send[]): { submit?: { id: string; state: 'pending' 
   const send = sends.find(({ content }) => content.kind === 'submit')
   if (send === undefined) return {}
   return { submit: { id: send.id, state: send.state === 'pending' ? 'pending' : 'submitted' } }
+}
+
+/** What an open message waits for. */
+interface ShownWaiting {
+  for: Waiting
+  since: Date
+  /** When it is looked at again. */
+  until?: Date
+  /** Of the attempt that failed last: its code, and what the other side said of it. */
+  code?: string
+  error?: string
+  /** The message of its thread that has to end first. */
+  message?: string
+}
+
+type Waited = Pick<
+  MessageRecord,
+  'open' | 'due' | 'waitingFor' | 'state' | 'sends' | 'attempts' | 'receivedAt' | 'updatedAt'
+>
+
+/** What a message waits for as far as its record says so; undefined for one that has ended. */
+export function waitingOf(
+  record: Waited,
+  { isWorkedInTurns, before }: { isWorkedInTurns: boolean; before?: string | undefined },
+): ShownWaiting | undefined {
+  const { open, due, waitingFor, attempts, receivedAt, updatedAt } = record
+  if (open !== true) return undefined
+  if (before !== undefined) return { for: 'thread', since: receivedAt, message: before }
+  if (due === undefined && waitingFor === undefined)
+    return { for: unsaid(record, isWorkedInTurns), since: updatedAt }
+  const failed = attempts.findLast(({ outcome }) => outcome !== 'accepted')
+  const isRetried = waitingFor === undefined || waitingFor === 'retry' || waitingFor === 'status'
+  return {
+    for: waitingFor ?? 'retry',
+    since: (isRetried ? failed?.at : undefined) ?? updatedAt,
+    ...defined({ until: due, code: failed?.code, error: failed?.error }),
+  }
+}
+
+/** Its run is under way, or about to begin. */
+function unsaid({ sends }: Waited, isWorkedInTurns: boolean): Waiting {
+  const next = nextToSend(sends)
+  if (next !== undefined) return sends[next]?.state === 'claimed' ? 'answer' : 'turn'
+  return isWorkedInTurns ? 'model' : 'turn'
 }

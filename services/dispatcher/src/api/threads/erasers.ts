@@ -7,8 +7,7 @@ import { z } from 'zod'
 import { scopeOf } from '../../agents/active-task.ts'
 import type { Delivery } from '../../message/delivery.ts'
 import type { MessageRecord } from '../../message/message-record.ts'
-import { publicId } from '../../message/thread-name.ts'
-import type { ThreadName } from '../../message/thread-record.ts'
+import { publicId, type ThreadName } from '../../message/thread-record.ts'
 import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
 import { admits } from '../assistant/require-assistant.ts'
 
@@ -16,7 +15,7 @@ const BATCH = 1_000
 const QUERY_MS = 5_000
 
 /** What is erased: a thread, and some of its messages or none. */
-export interface Erased extends ThreadName {
+interface Erased extends ThreadName {
   messageIds: string[]
   /** Those of the thread's tasks that go with it. */
   tasks: ErasableTasks
@@ -73,7 +72,7 @@ export async function erasableTasks(
   return { scope, ids, left: found.filter(({ _id, task }) => task !== null && !chosen.has(_id)).length }
 }
 
-export interface TaskStore {
+interface TaskStore {
   authorizer: Authorizer
   configuration: Pick<InternalClient, 'get'>
   isFirstOfName: IsFirstOfName

@@ -3,10 +3,15 @@ import { allows } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import type { mongo } from 'mongoose'
-import { nameIn } from '../../message/thread-name.ts'
-import { type ThreadName, type ThreadRecord, threadId, threadIdRange } from '../../message/thread-record.ts'
+import {
+  nameIn,
+  type ThreadName,
+  type ThreadRecord,
+  threadId,
+  threadIdRange,
+} from '../../message/thread-record.ts'
 import type { Collections } from '../../store/collections.ts'
-import { writeFromMessages } from '../../thread-log/write-from-messages.ts'
+import { writeFromMessages } from '../../thread-log/write-threads.ts'
 
 const QUERY_MS = 5_000
 /** Channels that have a thread of one `extId`, of which more than one is a conflict already. */

@@ -1,10 +1,16 @@
 import { cursorOf, pageLimit } from '@parley/shared/list-query'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
-import type { ThreadRecord } from '../../message/thread-record.ts'
-import type { Collections } from '../../store/collections.ts'
+import { phoneAddress, phoneDigits } from '../../message/addresses.ts'
+import { searchWords, type ThreadRecord } from '../../message/thread-record.ts'
+import { ADDRESS_INDEX, type Collections, PHONE_INDEX, WORDS_INDEX } from '../../store/collections.ts'
 import type { VisibleThreads } from './find-thread.ts'
-import { searchThreads } from './search-threads.ts'
+
+/** So many of the threads that have the rarest of the words are looked at, those with the newest activity where the word is whole. */
+const MAX_EXAMINED = 10_000
+
+/** So many of those that have all words are sorted. */
+const MAX_FOUND = 1_000
 
 /** Where a page ended: when something happened in its last thread, in milliseconds since the epoch, and its stored id. */
 const position = z.tuple([z.number().int().min(0).max(8.64e15), z.string().min(1).max(16_384)])
@@ -19,7 +25,7 @@ export const threadQuery = z.object({
   limit: pageLimit,
   after: cursorOf(position).optional(),
 })
-export type ThreadQuery = z.output<typeof threadQuery>
+type ThreadQuery = z.output<typeof threadQuery>
 
 /** Of a thread whose `extId` several channels have. */
 export const channelQuery = z.object({ channel })
@@ -59,4 +65,104 @@ function beyondOf([at, _id]: z.output<typeof position>): mongo.Filter<ThreadReco
   const lastAt = new Date(at)
   // The first is implied by the second, which the database can't begin at.
   return { lastAt: { $lte: lastAt }, $or: [{ lastAt: { $lt: lastAt } }, { _id: { $lt: _id } }] }
+}
+
+type Filter = mongo.Filter<ThreadRecord>
+
+/** One thing that a thread is to have, and the index that knows which do. */
+interface Term {
+  filter: Filter
+  index: mongo.IndexSpecification
+}
+
+/**
+ * The threads that match a text: by its digits as the beginning of a phone number, or by whole words of the name and
+ * the beginning of its last. The database reads those with the rarest of the words by its index, and the rest of the
+ * words from them: by itself it takes the beginning, which everybody may have.
+ */
+async function searchThreads(
+  threads: Collections['threads'],
+  options: {
+    workspace: number
+    filter: Filter
+    text: string
+    page: { beyond: Filter; sort: { lastAt: -1; _id: -1 }; limit: number }
+  },
+): Promise<ThreadRecord[]> {
+  const { workspace, text } = options
+  const digits = /^[\d\s()+./-]+$/.test(text) ? phoneDigits(text) : undefined
+  if (digits !== undefined) return searchByPhone(threads, options, digits)
+  const terms = termsOf(text)
+  const rarest = await rarestOf(threads, workspace, terms)
+  if (rarest === undefined) return []
+  const others = terms.flatMap((term) => (term === rarest ? [] : [term.filter]))
+  return readBy(threads, options, { rarest, others })
+}
+
+type SearchOptions = Parameters<typeof searchThreads>[1]
+
+/** Of addresses, and among the threads that an earlier version wrote last. */
+async function searchByPhone(
+  threads: Collections['threads'],
+  options: SearchOptions,
+  digits: string,
+): Promise<ThreadRecord[]> {
+  const terms: Term[] = [
+    { filter: { addresses: { $elemMatch: beginningWith(phoneAddress(digits)) } }, index: ADDRESS_INDEX },
+    { filter: { phone: beginningWith(digits) }, index: PHONE_INDEX },
+  ]
+  const found = await Promise.all(terms.map((rarest) => readBy(threads, options, { rarest, others: [] })))
+  const byId = new Map(found.flat().map((thread) => [thread._id, thread]))
+  return [...byId.values()].sort(byLatest).slice(0, options.page.limit)
+}
+
+const byLatest = (one: ThreadRecord, other: ThreadRecord): number =>
+  other.lastAt.getTime() - one.lastAt.getTime() || (one._id < other._id ? 1 : -1)
+
+function readBy(
+  threads: Collections['threads'],
+  { filter, page }: SearchOptions,
+  { rarest, others }: { rarest: Term; others: Filter[] },
+): Promise<ThreadRecord[]> {
+  const stages = [
+    { $match: { $and: [filter, rarest.filter] } },
+    { $limit: MAX_EXAMINED },
+    ...others.map((other) => ({ $match: other })),
+    { $limit: MAX_FOUND },
+    { $match: page.beyond },
+    { $sort: page.sort },
+    { $limit: page.limit },
+  ]
+  return threads.aggregate<ThreadRecord>(stages, { maxTimeMS: QUERY_MS, hint: rarest.index }).toArray()
+}
+
+/** Whole words first. */
+function termsOf(text: string): Term[] {
+  const words = searchWords(text)
+  return words.map((word, position) => {
+    const isLast = position === words.length - 1
+    return { filter: { words: isLast ? { $elemMatch: beginningWith(word) } : word }, index: WORDS_INDEX }
+  })
+}
+
+function beginningWith(text: string): { $gte: string; $lt: string } {
+  return { $gte: text, $lt: `${text}\u{10FFFF}` }
+}
+
+/** The term that the fewest threads have, counted as far as {@link MAX_FOUND}; the first of those that many have. */
+async function rarestOf(
+  threads: Collections['threads'],
+  workspace: number,
+  terms: Term[],
+): Promise<Term | undefined> {
+  if (terms.length < 2) return terms[0]
+  const counts = await Promise.all(
+    terms.map(({ filter, index }) =>
+      threads.countDocuments(
+        { workspace, ...filter },
+        { limit: MAX_FOUND, maxTimeMS: QUERY_MS, hint: index as mongo.Document },
+      ),
+    ),
+  )
+  return terms[counts.indexOf(Math.min(...counts))]
 }

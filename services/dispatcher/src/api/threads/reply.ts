@@ -65,7 +65,7 @@ function objectReply({ name, outbound: { objects } }: Provider) {
   return z.strictObject({ [name]: objectOf(objects).describe(objects.description) }).meta({ id })
 }
 
-export interface ReplyOptions {
+interface ReplyOptions {
   publisher: Pick<Publisher, 'publish'>
   idempotency: Idempotency
   channels: Pick<Channels, 'find'>

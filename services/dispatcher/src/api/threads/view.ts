@@ -6,13 +6,12 @@ import { providerNamed } from '@parley/shared/providers/registry'
 import { z } from 'zod'
 import type { Channel, Channels } from '../../channels/channels.ts'
 import { addressesIn } from '../../message/addresses.ts'
-import { publicId } from '../../message/thread-name.ts'
-import type { ThreadRecord } from '../../message/thread-record.ts'
+import { publicId, type ThreadRecord } from '../../message/thread-record.ts'
 import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
-import { readableTask } from '../assistant/readable-task.ts'
+import { readableTask } from '../assistant/require-assistant.ts'
 
 /** A thread as the API shows it. Free text goes out until `serviceWindowEndsAt`, where that is known. */
-export function threadView(thread: ThreadRecord, channel: Pick<Channel, 'callback'> | undefined): object {
+function threadView(thread: ThreadRecord, channel: Pick<Channel, 'callback'> | undefined): object {
   return { ...threadSummary(thread), serviceWindowEndsAt: windowEnd(thread, channel) }
 }
 

@@ -9,9 +9,7 @@ export const PROBE_MS = 20_000
 /** How a call ended: any answer says that the endpoint works; `unknown` when it was not made. */
 export type CallEnd = 'answered' | 'unanswered' | 'unknown'
 
-export type BreakerEntry =
-  | { kind: 'entered'; end(end: CallEnd): boolean }
-  | { kind: 'refused'; until: number }
+type BreakerEntry = { kind: 'entered'; end(end: CallEnd): boolean } | { kind: 'refused'; until: number }
 
 /**
  * The circuit breaker of one endpoint: `closed` until five calls in a row brought no answer, then `open`, then

@@ -2,8 +2,7 @@ import { type Schema, Validator } from '@cfworker/json-schema'
 import type { JsonObject } from '@parley/shared/json-object'
 import { LRUCache } from 'lru-cache'
 import { RE2JS } from 're2js'
-import { approximate, exactly } from './exact-schema.ts'
-import { LISTS, MAPS, SCHEMAS } from './schema-keywords.ts'
+import { approximate, exactly, LISTS, MAPS, SCHEMAS } from './exact-schema.ts'
 import { ArgsError, isObject, memberOf, pointedAt, type SpecDocument, SpecError } from './spec-document.ts'
 
 const MAX_SCHEMAS = 20_000
@@ -130,7 +129,7 @@ const MAX_SHOWN = 100
 const compiled = new LRUCache<string, RE2JS>({ max: MAX_PATTERNS })
 
 /** A pattern of a schema, in JavaScript's syntax, matched in time linear in the text. Throws {@link SpecError}. */
-export function linearPattern(source: string): RE2JS {
+function linearPattern(source: string): RE2JS {
   const known = compiled.get(source)
   if (known !== undefined) return known
   const pattern = compile(source)
@@ -151,7 +150,7 @@ function compile(source: string): RE2JS {
  * Runs `work`, in which every `new RegExp(pattern)` is matched in linear time: the interpreter of schemas makes its
  * patterns by the global constructor and takes no other. Nothing else runs meanwhile, since `work` is synchronous.
  */
-export function withLinearPatterns<T>(work: () => T): T {
+function withLinearPatterns<T>(work: () => T): T {
   const native = globalThis.RegExp
   globalThis.RegExp = LinearRegExp as unknown as RegExpConstructor
   try {

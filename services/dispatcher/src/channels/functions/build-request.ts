@@ -1,7 +1,6 @@
 import { defined } from '@parley/shared/defined'
 import { isExactNumber } from '@parley/shared/exact-number'
-import type { JsonObject } from '@parley/shared/json-object'
-import { pointerSegment } from '@parley/shared/json-pointer'
+import { type JsonObject, pointerSegment } from '@parley/shared/json-object'
 import type { Operation } from './operation.ts'
 import type { Parameter } from './parameter.ts'
 import { ArgsError, isObject } from './spec-document.ts'
@@ -99,7 +98,7 @@ const SEPARATORS: Record<string, string> = { spaceDelimited: ' ', pipeDelimited:
 type Given = Pick<Parameter, 'name' | 'style' | 'explode'>
 
 /** A path or header parameter's value as text (style `simple`); `encode` is applied to each part. */
-export function simpleText(
+function simpleText(
   { name, style, explode }: Given,
   value: unknown,
   encode = (text: string) => text,
@@ -112,7 +111,7 @@ export function simpleText(
 }
 
 /** A query or cookie parameter as its pairs of key and value, not encoded yet. */
-export function pairsOf({ name, style, explode }: Given, value: unknown): Array<[string, string]> {
+function pairsOf({ name, style, explode }: Given, value: unknown): Array<[string, string]> {
   if (style === 'json') return [[name, JSON.stringify(value)]]
   const text = (item: unknown) => scalarText(name, item)
   if (Array.isArray(value)) {

@@ -11,7 +11,14 @@ import {
   isMultipleOf,
 } from '@parley/shared/exact-number'
 import type { JsonObject } from '@parley/shared/json-object'
-import { LISTS, MAPS, SCHEMAS } from './schema-keywords.ts'
+
+/** The keywords of JSON Schema 2020-12 under which schemas stand: one, a list of them, one for each name. */
+export const SCHEMAS = [
+  ...['not', 'if', 'then', 'else', 'items', 'contains', 'additionalProperties', 'propertyNames'],
+  ...['unevaluatedItems', 'unevaluatedProperties'],
+]
+export const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
+export const MAPS = ['properties', 'patternProperties', 'dependentSchemas']
 
 /** What decides about a number or a text alone. */
 const OF_SCALARS = [

@@ -7,7 +7,6 @@ import { withErrorText } from '../http/error-text.ts'
 import type { MayLeave } from '../http/http-client.ts'
 import { CREDENTIALS_WITHHELD, type CredentialsOf, reasonToWithholdCredentials } from './credentials.ts'
 import type { Action, FindAction } from './find-action.ts'
-import type { IsIdempotentAction } from './idempotent-action.ts'
 import {
   channelFailure,
   type FailedOutcome,
@@ -15,7 +14,7 @@ import {
   type ReadyOperation,
   slowSpec,
 } from './operation-call.ts'
-import { effectOf } from './repeatable.ts'
+import { effectOf, type IsIdempotentAction } from './repeatable.ts'
 
 const FRESH_MS = 1_000
 

@@ -17,7 +17,7 @@ const NATIVE = 'native:request'
 export type FailedOutcome = Exclude<Outcome, { kind: 'accepted' }>
 
 /** An operation of an action, to be called with these arguments because of a message. */
-export interface OperationCall {
+interface OperationCall {
   channel: Channel
   messageId: string
   message: WebhookMessage
@@ -32,6 +32,8 @@ export interface ReadyOperation {
   url: string
   /** Whether calling it twice does no more than calling it once, by what its spec says. */
   isRepeatable: boolean
+  /** Whether that is so only under the same `Idempotency-Key`: a further call of a model has another one. */
+  isKeyed: boolean
   /** Whether it goes to the spec's own server, which asks for credentials. */
   asksForCredentials: boolean
   /** One attempt within 12 s; `id` is the idempotency key. Throws `CallError`. */
@@ -76,10 +78,11 @@ export function createReadOperationCall(options: {
     } as const
     const result = await specs.ask(task)
     if (result.kind === 'request') {
-      const { request, security, isRepeatable } = result
+      const { request, security, isRepeatable, isKeyed } = result
       return {
         url: originOf(request.url),
         isRepeatable,
+        isKeyed,
         asksForCredentials: security.length > 0,
         send(id, credentials, mayLeave) {
           const filled = credentialsFor(security, credentials)
@@ -98,6 +101,7 @@ export function createReadOperationCall(options: {
     return {
       url: action.moduleUrl,
       isRepeatable: result.declaresKey === true,
+      isKeyed: result.declaresKey === true,
       asksForCredentials: false,
       send(id, _credentials, mayLeave) {
         const body = moduleBody(call, id)

@@ -1,6 +1,6 @@
 import { isExactNumber } from '@parley/shared/exact-number'
 import type { JsonObject } from '@parley/shared/json-object'
-import { withoutTrailingSlashes } from '@parley/shared/trailing-slashes'
+import { withoutTrailingSlashes } from '@parley/shared/server-url'
 import { argumentSchema, type CheckValue, checkBy } from './argument-schema.ts'
 import { declaresKey, type Parameter, parametersOf } from './parameter.ts'
 import { isObject, memberOf, resolved, type SpecDocument, SpecError } from './spec-document.ts'

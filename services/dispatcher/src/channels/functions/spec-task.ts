@@ -33,6 +33,8 @@ export type SpecResult =
       security: SecurityScheme[][]
       /** Whether calling it twice does no more than calling it once, as method and spec say. */
       isRepeatable: boolean
+      /** Whether that is so only under the same `Idempotency-Key`. */
+      isKeyed: boolean
     }
   /** Only checked: the arguments fit. `declaresKey` where it is an operation that takes an `Idempotency-Key`. */
   | { kind: 'fits'; declaresKey?: boolean }
@@ -94,8 +96,9 @@ function resultOf(task: SpecTask, read: () => ReadSpec): SpecResult {
   if (!task.native) return { kind: 'fits', declaresKey }
   const url = serverUrl(spec.document, found) + target
   const security = securityOf(spec.document, found, url)
-  const isRepeatable = declaresKey || isIdempotent(operation.method)
-  return { kind: 'request', request: { ...request, url }, security, isRepeatable }
+  const isOnce = isIdempotent(operation.method)
+  const repeated = { isRepeatable: declaresKey || isOnce, isKeyed: declaresKey && !isOnce }
+  return { kind: 'request', request: { ...request, url }, security, ...repeated }
 }
 
 function fits({ spec, args }: { spec: string; args: string }): SpecResult {

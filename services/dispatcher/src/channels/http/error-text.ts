@@ -3,7 +3,6 @@ import { z } from 'zod'
 import type { Outcome } from '../../message/outcome.ts'
 import type { Call, HttpResponse } from './http-client.ts'
 import { presentable } from './presentable.ts'
-import { secretsInUrl } from './secrets-in-url.ts'
 
 /** Shorter values of headers and parameters are no secrets. */
 const SHORTEST_SECRET = 6
@@ -54,4 +53,12 @@ function textsIn(value: unknown): string[] {
     else if (typeof one === 'object' && one !== null) left.push(...Object.values(one))
   }
   return texts
+}
+
+/** What of a URL must not be shown: user information, and the values in its query. */
+export function secretsInUrl(text: string): string[] {
+  if (!URL.canParse(text)) return []
+  const { username, password, searchParams } = new URL(text)
+  const given = [...searchParams].map(([name, value]) => (value === '' ? name : value))
+  return [username, password, ...given].filter((one) => one !== '')
 }

@@ -27,14 +27,14 @@ export interface GuardedRequest {
 }
 
 /** What becomes of a request. After `ended` or `failed` nothing is heard any more. */
-export interface Receiver {
+interface Receiver {
   started(status: number, headers: ResponseHeaders): void
   received(chunk: Buffer): void
   ended(): void
   failed(error: CallError): void
 }
 
-export interface Exchange {
+interface Exchange {
   /** Fails it, unless it has ended, and closes its connection; one that has none yet will not be sent. */
   breakOff(cause: unknown): void
   /** Reads nothing more of the response until `resume`. */

@@ -19,7 +19,7 @@ export interface SendSlots {
 }
 
 /** What a send waits for before it is claimed. */
-export type RateWait =
+type RateWait =
   /** A time, in milliseconds since the epoch. */
   | { kind: 'until'; at: number }
   /** Its turn among those that wait for the same number; the promise never rejects. */
@@ -104,9 +104,9 @@ export class SendRate {
 }
 
 /** A slot that is used later than this would make up for lost time, and so break the rate. */
-export const SLOT_LATE_MS = 25
+const SLOT_LATE_MS = 25
 /** A send is claimed this long before its slot, or a database that takes its time would make it late. */
-export const CLAIM_AHEAD_MS = 250
+const CLAIM_AHEAD_MS = 250
 
 /** When a send with this slot is claimed, or asks again. */
 const actAt = ({ kind, at }: FoundSlot): number => (kind === 'reserved' ? at - CLAIM_AHEAD_MS : at)

@@ -1,0 +1,32 @@
+// Prints how large the tree is and how it is laid: node tests/source/figures.ts
+import { readFileSync } from 'node:fs'
+import { circlesOf, filesOfTree, readModules, unusedExports } from './modules.ts'
+
+/** What commands write and git has all the same: the released API is compared with, the rest is read where no command runs. */
+const GENERATED = /^docs\/(openapi-released\.json|(errors|environment|permissions)\.md)$/
+
+const modules = await readModules()
+const code = filesOfTree()
+const tests = code.filter(isTest)
+const sources = code.filter((file) => !isTest(file))
+const generated = filesOfTree(GENERATED)
+
+print('source files', sources.length)
+print('source lines', linesOf(sources))
+print('test files', tests.length)
+print('test lines', linesOf(tests))
+print('circles of files', circlesOf(modules).length)
+print('exports that no other file imports', unusedExports(modules).length)
+for (const file of generated) print(`generated lines: ${file}`, linesOf([file]))
+
+function isTest(file: string): boolean {
+  return /(^|\/)tests?\//.test(file)
+}
+
+function linesOf(files: string[]): number {
+  return files.reduce((sum, file) => sum + readFileSync(file, 'utf8').split('\n').length - 1, 0)
+}
+
+function print(name: string, figure: number): void {
+  console.log(`${figure.toLocaleString('en').padStart(8)}  ${name}`)
+}
