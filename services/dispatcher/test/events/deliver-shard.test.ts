@@ -4,11 +4,9 @@ import { createHttpClient } from '@parley/dispatcher/channels/http/http-client'
 import { type DeliverOptions, deliverShard } from '@parley/dispatcher/events/deliver-shard'
 import { createInsertDeliveries } from '@parley/dispatcher/events/insert-deliveries'
 import { createMarkReceiver, DISABLED_AFTER_MS } from '@parley/dispatcher/events/mark-receiver'
-import { createMarkSubscription } from '@parley/dispatcher/events/mark-subscription'
-import type { Posted } from '@parley/dispatcher/events/post-event'
-import { createPostEvent } from '@parley/dispatcher/events/post-event'
+import { createPostEvent, type Posted } from '@parley/dispatcher/events/post-event'
 import type { ShardWork } from '@parley/dispatcher/events/shards'
-import type { Subscription } from '@parley/dispatcher/events/subscriptions'
+import { createMarkSubscription, type Subscription } from '@parley/dispatcher/events/subscriptions'
 import { deliveryId } from '@parley/dispatcher/message/delivery'
 import {
   type EventCollections,
