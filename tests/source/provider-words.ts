@@ -47,15 +47,6 @@ const PENDING: readonly string[] = [
   'deploy/local/src/try/seed.ts',
   'deploy/local/src/try/shop.ts',
   'docs/cli-session.ts',
-  'gateway/console/src/pages/bubbles.tsx',
-  'gateway/console/src/pages/channel-hook.tsx',
-  'gateway/console/src/pages/channel-secrets.tsx',
-  'gateway/console/src/pages/channel-wizard.tsx',
-  'gateway/console/src/pages/channels.tsx',
-  'gateway/console/src/pages/message.tsx',
-  'gateway/console/src/pages/messages.tsx',
-  'gateway/console/src/pages/reply-box.tsx',
-  'gateway/console/src/threads.ts',
 ]
 
 const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' })
