@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { SetupError } from '../setup-error.ts'
+import { SIMULATED } from '../simulator/client.ts'
 
 const REQUEST_MS = 15_000
 
@@ -81,10 +82,10 @@ export function gatewayClient(
   return {
     put,
     get,
-    providerUrl: (extId) => new URL(`/api/hooks/whatsapp/${slug}/${extId}`, gatewayUrl).href,
+    providerUrl: (extId) => new URL(`/api/hooks/${SIMULATED.name}/${slug}/${extId}`, gatewayUrl).href,
     putChannel: (channel) => put('channels', 1, channel),
     postMessage: (message, key) =>
-      request(new URL('/api/hooks/whatsapp', gatewayUrl), {
+      request(new URL('/rest/messages', gatewayUrl), {
         method: 'POST',
         body: message,
         headers: { ...headers, 'idempotency-key': key },
