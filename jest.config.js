@@ -21,5 +21,5 @@ export default {
   // A machine with other work on it takes ten times as long.
   testTimeout: 240_000,
   // Much of a test is waiting: for a lease to run out, for a retry to be due, for a write to be on the disk.
-  maxWorkers: 5,
+  maxWorkers: 4,
 }

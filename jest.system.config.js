@@ -10,4 +10,6 @@ export default {
   ...inner,
   testMatch: ['**/*.system.test.ts', '**/*-model.test.ts'],
   testPathIgnorePatterns: [],
+  // Each of them starts processes of its own.
+  maxWorkers: 3,
 }

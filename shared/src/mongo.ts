@@ -3,6 +3,8 @@ import { pause } from './every.ts'
 import type { Log } from './log.ts'
 import { settleCommandsOnClose } from './settle-commands.ts'
 
+const CONNECT_MS = 15_000
+
 // Operations fail at once before the first connect; mongoose would queue them for 10 s.
 mongoose.set('bufferCommands', false)
 settleCommandsOnClose()
@@ -77,4 +79,20 @@ export interface MongoConnection {
   ready: Promise<void>
   isUp(): Promise<boolean>
   close(): Promise<void>
+}
+
+/** Connects a command that runs once. Where the database is not reached within 15 s it says so, and ends the process with 1. */
+export async function connectMongoForCommand(options: {
+  url: string
+  database: string
+  log: Log
+}): Promise<MongoConnection> {
+  const mongo = connectMongo({ ...options, prepare: async () => undefined })
+  const giveUp = setTimeout(() => {
+    console.error('The database was not reached.')
+    process.exit(1)
+  }, CONNECT_MS)
+  await mongo.ready
+  clearTimeout(giveUp)
+  return mongo
 }

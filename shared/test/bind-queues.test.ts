@@ -18,7 +18,7 @@ beforeAll(async () => {
   const { amqpUrl } = await testServers()
   connection = await connect(amqpUrl)
   broker = await connectBroker({ url: amqpUrl, declare: (channel) => declareLayout(channel, LAYOUT), log })
-  await eventually(async () => await broker.isUp())
+  await eventually(() => broker.isUp())
 })
 afterAll(async () => {
   await broker.close()

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { describe, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
 import { createLog } from '@parley/shared/log'
 import { consumeBatches, consumeEach } from '@parley/shared/messaging/consumer'
 import type { ConsumerOptions, DeadLetter } from '@parley/shared/messaging/deliveries'
@@ -10,14 +11,6 @@ import fc from 'fast-check'
 const log = createLog({ service: 'test', level: 'silent' })
 const declare = async () => {}
 const turn = () => new Promise((resolve) => setImmediate(resolve))
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 10_000
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error('the condition did not come true within 10 s')
-    await turn()
-  }
-}
 
 /** A channel in memory that says when what is delivered, and remembers what was acked: all up to that number. */
 class MemoryChannel extends EventEmitter {
@@ -70,7 +63,7 @@ async function startEach(options: Partial<ConsumerOptions> = {}) {
   const consumer = consumeEach({ queue: 'q', prefetch: 10, take, declare, log, ...options })
   const { channels, model } = connectionOf()
   consumer.attach(model)
-  await until(() => consumer.isConsuming())
+  await eventually(() => consumer.isConsuming())
   return { consumer, channel: channels[0] as MemoryChannel, taken }
 }
 
@@ -84,7 +77,7 @@ describe('a consumer of single deliveries', () => {
     channel.deliver(2)
     worked(taken, 1)
     taken.get(2)?.reject(new Error('the store is unavailable'))
-    await until(() => !consumer.isConsuming())
+    await eventually(() => !consumer.isConsuming())
     await turn()
     expect(channel.acked).toEqual([])
   })
@@ -189,9 +182,9 @@ describe('a consumer of single deliveries', () => {
       },
     })
     consumer.attach(model)
-    await until(() => consumer.isConsuming())
+    await eventually(() => consumer.isConsuming())
     channels[0]?.deliver(7)
-    await until(() => published.length > 0)
+    await eventually(() => published.length > 0)
     await turn()
     expect(channels[0]?.acked).toEqual([])
     expect(published).toEqual([
@@ -204,7 +197,7 @@ describe('a consumer of single deliveries', () => {
       }),
     ])
     confirmed.resolve()
-    await until(() => channels[0]?.acked.length === 1)
+    await eventually(() => channels[0]?.acked.length === 1)
     await consumer.close()
   })
 
@@ -213,7 +206,7 @@ describe('a consumer of single deliveries', () => {
     const { consumer, channel, taken } = await startEach({ deadLetters: { publish } })
     channel.deliver(1)
     taken.get(1)?.resolve({ delivery: { properties: {} } as ConsumeMessage, reason: 'unreadable' })
-    await until(() => !channel.isOpen)
+    await eventually(() => !channel.isOpen)
     expect(channel.acked).toEqual([])
     await consumer.close()
   })
@@ -236,9 +229,9 @@ describe('a consumer of batches', () => {
       },
     })
     consumer.attach(model)
-    await until(() => consumer.isConsuming())
+    await eventually(() => consumer.isConsuming())
     for (const tag of [1, 2, 3]) channels[0]?.deliver(tag)
-    await until(() => channels[0]?.acked.at(-1) === 3)
+    await eventually(() => channels[0]?.acked.at(-1) === 3)
     expect(batches).toEqual([[1], [1], [2, 3]])
     await consumer.close()
   })
@@ -258,9 +251,9 @@ describe('a consumer of batches', () => {
           .map((delivery) => ({ delivery, reason: 'unreadable' })),
     })
     consumer.attach(model)
-    await until(() => consumer.isConsuming())
+    await eventually(() => consumer.isConsuming())
     for (const tag of [1, 2, 3]) channels[0]?.deliver(tag)
-    await until(() => channels[0]?.acked.at(-1) === 3)
+    await eventually(() => channels[0]?.acked.at(-1) === 3)
     expect(reasons).toEqual(['unreadable'])
     await consumer.close()
   })
@@ -272,9 +265,9 @@ describe('a consumer of batches', () => {
     const consumer = idle()
     consumer.attach(earlier.model)
     consumer.attach(present.model)
-    await until(() => consumer.isConsuming())
+    await eventually(() => consumer.isConsuming())
     late.resolve()
-    await until(() => earlier.channels[0]?.isOpen === false)
+    await eventually(() => earlier.channels[0]?.isOpen === false)
     expect(present.channels.map(({ isOpen }) => isOpen)).toEqual([true])
     expect(consumer.isConsuming()).toBe(true)
     await consumer.close()
@@ -286,7 +279,7 @@ describe('a consumer of batches', () => {
     const consumer = idle()
     consumer.attach(model)
     consumer.attach(model)
-    await until(() => consumer.isConsuming())
+    await eventually(() => consumer.isConsuming())
     expect(channels.filter(({ isOpen }) => isOpen).length).toBe(1)
     await consumer.close()
     expect(channels.filter(({ isOpen }) => isOpen).length).toBe(0)
@@ -300,7 +293,7 @@ describe('a consumer of batches', () => {
     const closing = consumer.close()
     late.resolve()
     await closing
-    await until(() => channels[0]?.isOpen === false && !consumer.isConsuming())
+    await eventually(() => channels[0]?.isOpen === false && !consumer.isConsuming())
   })
 
   test('that is inactive for a while consumes again when it is active, from what it has not worked', async () => {
@@ -315,13 +308,13 @@ describe('a consumer of batches', () => {
     }
     const consumer = consumeBatches({ queue: 'q', isActive: () => isActive, work, declare, log })
     consumer.attach(model)
-    await until(() => consumer.isConsuming())
+    await eventually(() => consumer.isConsuming())
     channels[0]?.deliver(1)
-    await until(() => channels[0]?.isOpen === false && !consumer.isConsuming())
+    await eventually(() => channels[0]?.isOpen === false && !consumer.isConsuming())
     isActive = true
-    await until(() => channels.length > 1 && consumer.isConsuming())
+    await eventually(() => channels.length > 1 && consumer.isConsuming())
     channels[1]?.deliver(1)
-    await until(() => channels[1]?.acked.length === 1)
+    await eventually(() => channels[1]?.acked.length === 1)
     expect(channels[0]?.acked).toEqual([])
     await consumer.close()
   })

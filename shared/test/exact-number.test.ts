@@ -23,6 +23,8 @@ const token = fc
     ([sign, whole, fraction, power]) =>
       `${sign}${whole}${fraction === undefined ? '' : `.${fraction}`}${power === undefined ? '' : `e${power}`}`,
   )
+  // It is written as 0.
+  .filter((text) => !/^-[0.]+(e|$)/.test(text))
 const json = fc.letrec<{ value: string }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
@@ -98,7 +100,7 @@ describe('numbers beyond doubles', () => {
           bigint,
         ]
         const [left, right] = [decimalOf(textOf(one)), decimalOf(textOf(other))]
-        expect(Math.sign(compareDecimals(left, right))).toBe(a === b ? 0 : a < b ? -1 : 1)
+        expect(Math.sign(compareDecimals(left, right)) + 0).toBe(a === b ? 0 : a < b ? -1 : 1)
         expect(isInteger(left)).toBe(a % 10n ** 12n === 0n)
         expect(isMultipleOf(left, right)).toBe(a === 0n || (b !== 0n && a % b === 0n))
         expect(canonical(textOf(one)) === canonical(textOf(other))).toBe(a === b)

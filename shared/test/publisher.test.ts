@@ -43,7 +43,7 @@ afterAll(async () => {
   await proxy.close()
 })
 
-const untilUp = () => eventually(async () => await publisher.isUp())
+const untilUp = () => eventually(() => publisher.isUp())
 const untilPublished = (messageId = '') =>
   eventually(() =>
     publisher.publish({ ...known, messageId }).then(

@@ -102,7 +102,7 @@ describe('the topology', () => {
     await eventually(() => lines.length > 0)
     expect(await broker.isUp()).toBe(false)
     await channel.deleteQueue(queue)
-    await eventually(async () => await broker.isUp())
+    await eventually(() => broker.isUp())
     expect(lines).toHaveLength(1)
     await broker.close()
     await channel.close()

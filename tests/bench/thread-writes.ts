@@ -68,7 +68,13 @@ function writeOf(extId: string): ThreadWrite {
     workspace: 1,
     channel: 'line',
     extId,
-    activity: { lastAt, lastMessage: 'Olá', phone: '351910000000', words: ['joao'], user: { name: 'João' } },
+    activity: {
+      lastAt,
+      lastMessage: 'Olá',
+      addresses: ['phone:351910000000'],
+      words: ['joao'],
+      user: { name: 'João' },
+    },
     lastInboundAt: lastAt,
     expiresAt: new Date(lastAt.getTime() + RETENTION_MS),
   }

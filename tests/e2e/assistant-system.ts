@@ -34,7 +34,7 @@ export async function startAssistantSystem(
 }
 
 /** What `npm start` gives a dispatcher of models and private targets. */
-const modelEnvironment = ({ url }: Pick<Listening, 'url'>) => ({
+export const modelEnvironment = ({ url }: Pick<Listening, 'url'>) => ({
   ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8,::1/128',
   MODEL_PROVIDER: 'openai-compatible',
   MODEL_NAME: 'simulator',

@@ -104,9 +104,7 @@ export async function startProcesses({
       return ((await response.json()) as { data: ReceivedSend[] }).data
     },
     async ready() {
-      await eventually(async () => {
-        return await isReady(system.gatewayUrl)
-      })
+      await eventually(() => isReady(system.gatewayUrl))
     },
     stop: own.stop,
   }

@@ -4,7 +4,6 @@ import { call, logOut, unreachable } from './api.ts'
 import { Button, Dialog, Notices, notify } from './components/actions.tsx'
 import { Failure, Icon, type IconName, Loading, NotFound } from './components/basics.tsx'
 import { useKeys } from './components/keyboard.ts'
-import { followLive } from './live.ts'
 import { useLoad } from './load.ts'
 import { AssistantsPage } from './pages/assistants.tsx'
 import { ChannelsPage } from './pages/channels.tsx'
@@ -14,9 +13,11 @@ import { LoginPage } from './pages/login.tsx'
 import { MessagesPage } from './pages/messages.tsx'
 import { OverviewPage } from './pages/overview.tsx'
 import { PeoplePage } from './pages/people.tsx'
+import { RESOURCES } from './resources.ts'
 import { type Me, may, me } from './rights.ts'
 import { hrefOf, navigate, type PageProps, usePlace } from './router.ts'
 import { account, session } from './session.ts'
+import { followLive } from './shared-stream.ts'
 import { useStore } from './store.ts'
 import { nextTheme, theme } from './theme.ts'
 
@@ -31,7 +32,6 @@ interface PageEntry {
 }
 
 const ASKING_MS = 5_000
-const CONFIGURATION = ['assistant', 'jobs', 'actions', 'configs', 'workflows', 'steps', 'tasks']
 
 const PAGES: readonly PageEntry[] = [
   { path: '/', name: 'Overview', icon: 'gauge', key: 'o', page: OverviewPage },
@@ -45,7 +45,7 @@ const PAGES: readonly PageEntry[] = [
     name: 'Assistants',
     icon: 'spark',
     key: 'a',
-    reads: CONFIGURATION,
+    reads: RESOURCES.map((resource) => resource.path),
     page: AssistantsPage,
   },
   { path: '/channels', name: 'Channels', icon: 'plug', key: 'c', reads: ['channels'], page: ChannelsPage },

@@ -1,17 +1,16 @@
+import { CONFIGURATION_RESOURCES, KINDS, type ResourceName } from '@parley/shared/configuration-resources'
+import type { Assistant, Job } from '@parley/shared/documents/assistant'
+import type { Task } from '@parley/shared/documents/workflow'
 import { callTagged, listAll } from './api.ts'
 
 /** Resources whose documents have a page elsewhere than below `/assistants`. */
 const PAGES: Record<string, string> = { channels: '/channels', subscriptions: '/events' }
 
 /** A document of the configuration, of any resource. */
-export interface Document {
-  _id: number
-  name?: string
-  role?: string
-  extId?: string | null
-  updatedAt: string
-  [field: string]: unknown
-}
+export type Document = { _id: number; updatedAt: string } & Partial<
+  Pick<Assistant, 'name'> & Pick<Job, 'role'> & Pick<Task, 'extId'>
+> &
+  Record<string, unknown>
 
 interface Resource {
   /** Its name in paths. */
@@ -24,55 +23,21 @@ interface Resource {
   references: Record<string, string>
 }
 
-const resource = (
-  path: string,
-  one: string,
-  about: string,
-  references: Resource['references'] = {},
-): Resource => ({
-  path,
-  one,
-  many: path === 'assistant' ? 'assistants' : path,
-  about,
-  references,
-})
-
-export const RESOURCES: readonly Resource[] = [
-  resource(
-    'assistant',
-    'Assistant',
-    'Who a person talks to: a character, a job, and the actions it may take',
-    {
-      job: 'jobs',
-      actions: 'actions',
-      configs: 'configs',
-    },
-  ),
-  resource('jobs', 'Job', 'What an assistant is there for, and by which workflow', {
-    actions: 'actions',
-    defaultWorkflow: 'workflows',
-  }),
-  resource('actions', 'Action', 'What an assistant may do, described by an OpenAPI document'),
-  resource('configs', 'Config', 'Settings of an assistant, such as its model and its key'),
-  resource('workflows', 'Workflow', 'The steps that a task goes through', {
-    steps: 'steps',
-    firstStep: 'steps',
-  }),
-  resource('steps', 'Step', 'What is to be accomplished, and when that is so', {
-    job: 'jobs',
-    next: 'steps',
-  }),
-  resource('tasks', 'Task', 'One run of a workflow, for one thread', {
-    workflow: 'workflows',
-    currentStep: 'steps',
-  }),
-]
-
-export const CHANNELS: Resource = {
-  ...resource('channels', 'Channel', 'How messages are taken in and where they go', {
-    assistantId: 'assistant',
-  }),
+const resource = (path: ResourceName): Resource => {
+  const { title, description, references } = KINDS[path]
+  const many = path === 'assistant' ? 'assistants' : path
+  return { path, one: title, many, about: description.replace(/\.$/, ''), references }
 }
+
+const FIRST: ResourceName[] = ['assistant', 'jobs', 'actions', 'configs', 'workflows', 'steps', 'tasks']
+
+/** Those that have no page of their own. */
+export const RESOURCES: readonly Resource[] = [...new Set([...FIRST, ...CONFIGURATION_RESOURCES])]
+  .filter((path) => PAGES[path] === undefined)
+  .map(resource)
+
+/** The fields of a channel's settings stand by themselves in a form. */
+export const CHANNELS: Resource = { ...resource('channels'), references: { assistantId: 'assistant' } }
 
 export const titleOf = ({ _id, name, role }: Document): string => name || role || `No. ${_id}`
 

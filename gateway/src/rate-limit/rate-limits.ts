@@ -67,6 +67,6 @@ export function createRateLimits(
 }
 
 function slugIn(route: Route, path: string): string {
-  const [segment = ''] = path.slice(route.path.length + 1).split('/', 1)
+  const [_provider, segment = ''] = path.slice(route.path.length + 1).split('/', 2)
   return SLUG.test(segment) ? segment : NO_SLUG
 }

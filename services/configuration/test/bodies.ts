@@ -1,5 +1,5 @@
+import type { ResourceName } from '@parley/shared/configuration-resources'
 import { definitions } from '../src/resources/all-resources.ts'
-import type { ResourceName } from '../src/resources/definition.ts'
 
 /** A complete, valid body for every resource. */
 export const bodies = Object.fromEntries(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
+import { CONFIGURATION_RESOURCES, type ResourceName } from '@parley/shared/configuration-resources'
 import type { z } from 'zod'
 import { definitions } from '../src/resources/all-resources.ts'
-import { RESOURCES, type ResourceName } from '../src/resources/definition.ts'
 import { bodies } from './bodies.ts'
 import { configurationForTests } from './configuration-server.ts'
 
@@ -16,7 +16,7 @@ function madeHere(resource: ResourceName, document: object): object {
   return Object.fromEntries(made)
 }
 
-describe.each(RESOURCES)('%s', (resource) => {
+describe.each(CONFIGURATION_RESOURCES)('%s', (resource) => {
   const body = bodies[resource]
 
   test('are created, read, replaced, listed and deleted', async () => {

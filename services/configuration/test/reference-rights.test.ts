@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
+import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { PermissionEntry } from '@parley/shared/permission/entry'
 import fc from 'fast-check'
 import { allResources } from '../src/resources/all-resources.ts'
-import { RESOURCES, type Reference, type ResourceDefinition } from '../src/resources/definition.ts'
+import type { Reference, ResourceDefinition } from '../src/resources/definition.ts'
 import { TRANSFERRED } from '../src/transfer/configuration-format.ts'
 import { bodies } from './bodies.ts'
 import { configurationForTests } from './configuration-server.ts'
@@ -38,7 +39,7 @@ function roleFor(
   { to, changes }: Reference,
   rights: Rights,
 ): PermissionEntry[] {
-  const others = RESOURCES.filter((resource) => resource !== name && resource !== to)
+  const others = CONFIGURATION_RESOURCES.filter((resource) => resource !== name && resource !== to)
   const rule = { none: '', some: `{{doc._id}} == ${ADMITTED}`, all: 'true' }[rights]
   const ofOwn = rule === '' ? `{{doc._id}} < ${OWN}` : `{{doc._id}} < ${OWN} || ${rule}`
   return [

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
+import { CONFIGURATION_RESOURCES, type ResourceName } from '@parley/shared/configuration-resources'
 import fc from 'fast-check'
 import type { z } from 'zod'
 import { definitions } from '../src/resources/all-resources.ts'
-import { RESOURCES, type ResourceName } from '../src/resources/definition.ts'
 import { bodies } from './bodies.ts'
 import { configurationForTests } from './configuration-server.ts'
 
@@ -48,7 +48,7 @@ function bodyOf(resource: ResourceName) {
   return fc.record(Object.fromEntries(fields) as Record<string, fc.Arbitrary<unknown>>)
 }
 
-test.each(RESOURCES)(
+test.each(CONFIGURATION_RESOURCES)(
   '%s: what PUT accepts, GET returns equal, and it can be sent back',
   async (resource) => {
     const path = `/rest/${resource}/1`
@@ -73,7 +73,7 @@ test.each(RESOURCES)(
 )
 
 test('any configuration goes out, into an empty workspace and out again, byte for byte', async () => {
-  const transferred = RESOURCES.filter((name) => name !== 'tasks')
+  const transferred = CONFIGURATION_RESOURCES.filter((name) => name !== 'tasks')
   const some = fc.record(
     Object.fromEntries(transferred.map((name) => [name, fc.array(bodyOf(name), { maxLength: 3 })])),
   )

@@ -1,13 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
+import { TASK_STATUSES, type TaskStatus } from '@parley/shared/documents/workflow'
 import type { JsonObject } from '@parley/shared/json-object'
 import fc from 'fast-check'
 import { task as definition } from '../src/resources/task.ts'
-import {
-  type Actor,
-  isTransition,
-  TASK_STATUSES,
-  type TaskStatus,
-} from '../src/resources/task-transitions.ts'
+import { type Actor, isTransition } from '../src/resources/task-transitions.ts'
 import { advance } from '../src/tasks/apply-submission.ts'
 import { bodies } from './bodies.ts'
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from '@jest/globals'
+import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
 import { definitions } from '../src/resources/all-resources.ts'
-import { RESOURCES } from '../src/resources/definition.ts'
 import { bodies } from './bodies.ts'
 import { configurationForTests } from './configuration-server.ts'
 
@@ -11,7 +11,7 @@ const server = configurationForTests({
   },
 })
 beforeAll(async () => {
-  for (const resource of RESOURCES) {
+  for (const resource of CONFIGURATION_RESOURCES) {
     await server.call('PUT', `/rest/${resource}/3`, { body: bodies[resource] })
     await server.call('POST', `/rest/${resource}`, { body: bodies[resource] })
   }
@@ -28,7 +28,7 @@ const load = (body: unknown, options: { workspace?: number; query?: string; role
 test('an export contains everything but tasks and times', async () => {
   const all = await exported(1)
   expect(all.version).toBe(1)
-  expect(Object.keys(all.resources)).toEqual(RESOURCES.filter((name) => name !== 'tasks'))
+  expect(Object.keys(all.resources)).toEqual(CONFIGURATION_RESOURCES.filter((name) => name !== 'tasks'))
   expect(all.resources.jobs).toEqual([
     { _id: 1, ...bodies.jobs },
     { _id: 3, ...bodies.jobs },

@@ -1,5 +1,6 @@
 import { namedSecret } from '@parley/local/testing/service-under-test'
-import type { ReplicaQuery, ReplicatedResource } from '@parley/shared/config-replica/replica-store'
+import type { ReplicaQuery } from '@parley/shared/config-replica/replica-store'
+import type { ResourceName } from '@parley/shared/configuration-resources'
 import type { JsonObject } from '@parley/shared/json-object'
 import { createSecretBox, sealSecrets, secretKeyring } from '@parley/shared/sealed-value'
 import type { Agent, AgentAction } from '../src/agents/agent.ts'
@@ -16,7 +17,7 @@ const WORKSPACE = 1
 export const secrets = createSecretBox(secretKeyring.parse(namedSecret('k')))
 
 /** Documents as replicas have them: their secrets sealed. */
-export function documentsOf(given: Partial<Record<ReplicatedResource, Record<number, JsonObject>>>) {
+export function documentsOf(given: Partial<Record<ResourceName, Record<number, JsonObject>>>) {
   return {
     given,
     find: async (query: ReplicaQuery) => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import {
   advanced,
   type MessageRecord,
@@ -7,30 +7,19 @@ import {
 } from '@parley/dispatcher/message/message-record'
 import { claimed, settledSend } from '@parley/dispatcher/message/progress'
 import type { Turn } from '@parley/dispatcher/message/turn'
-import { type Collections, collectionsOf } from '@parley/dispatcher/store/collections'
+import type { Collections } from '@parley/dispatcher/store/collections'
 import { type Committer, createCommitter } from '@parley/dispatcher/store/commit'
-import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
-import { createLog } from '@parley/shared/log'
-import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import { mongo } from 'mongoose'
+import { dispatcherDatabase } from './dispatcher-database.ts'
 import { newRecord } from './new-record.ts'
 
-let database: MongoConnection
+const database = dispatcherDatabase({ partitions: 1 })
 let messages: Collections['messages']
 let committer: Committer
 
-beforeAll(async () => {
-  const log = createLog({ service: 'test', level: 'silent' })
-  const { mongoUrl } = await testServers()
-  const prepare = async () => {}
-  database = connectMongo({ url: mongoUrl, database: freshDatabase('commit'), log, prepare })
-  await database.ready
-  messages = collectionsOf(database.connection).messages
+beforeAll(() => {
+  messages = database.collections.messages
   committer = createCommitter(messages, 'us')
-})
-afterAll(async () => {
-  await database.connection.dropDatabase()
-  await database.close()
 })
 
 const progressTo = (change: Partial<Progress> = {}): Progress => ({

@@ -1,3 +1,4 @@
+import { type JsonRequest, sendJson } from '@parley/local/testing/send-json'
 import { eventually, type Listening, listen, type Parsed } from '@parley/local/testing/service-under-test'
 import { registerCaller, startParley } from '@parley/local/testing/start-parley'
 import type { TcpProxy } from '@parley/local/testing/tcp-proxy'
@@ -112,14 +113,29 @@ export async function startDispatchWorld(environment: Record<string, string> = {
   const silent = createLog({ service: 'test', level: 'silent' })
   const broker = await connectBroker({ url: amqpUrl, declare: declareTestLayout, log: silent })
   const publisher = createPublisher({ broker, log: silent })
-  await eventually(async () => await publisher.isUp())
+  await eventually(() => publisher.isUp())
   const caller = await registerCaller(parley)
   const as = (audience: ServiceName, workspace = caller.workspace._id) => {
     const own = { ...caller, workspace: { ...caller.workspace, _id: workspace } }
-    return {
-      authorization: parley.authorization('gateway', audience, own),
-      'content-type': 'application/json',
-    }
+    return { authorization: parley.authorization('gateway', audience, own) }
+  }
+  /** Asks configuration as a caller would. */
+  const configure = async (
+    method: string,
+    path: string,
+    { workspace, body }: { workspace?: number | undefined; body?: unknown } = {},
+  ) => {
+    const headers = as('configuration', workspace)
+    const { status, text, json } = await sendJson(`${configuration.url}/rest/${path}`, method, {
+      headers,
+      body,
+    })
+    if (status >= 400) throw new Error(`${method} ${path} failed: ${text}`)
+    return json
+  }
+  const ask = async (method: string, path: string, request: JsonRequest) => {
+    const { status, json } = await sendJson(first.url + path, method, request)
+    return { status, json }
   }
   const world: DispatchWorld = {
     workspace: caller.workspace._id,
@@ -130,29 +146,17 @@ export async function startDispatchWorld(environment: Record<string, string> = {
     database,
     startDispatcher: () => parley.start('dispatcher'),
     configuration: parley.proxies.configuration,
-    async put(resource, id, body, options = {}) {
-      const url = `${configuration.url}/rest/${resource}/${id}`
-      const put = {
-        method: 'PUT',
-        headers: as('configuration', options.workspace),
-        body: JSON.stringify(body),
-      }
-      const answer = await fetch(url, put)
-      if (!answer.ok) throw new Error(`${resource} not put: ${await answer.text()}`)
+    async put(resource, id, body, { workspace } = {}) {
+      await configure('PUT', `${resource}/${id}`, { workspace, body })
     },
     putChannel: (id, body, options) => world.put('channels', id, body, options),
     async metric(name) {
       const values = (await first.registry.getSingleMetric(name)?.get())?.values ?? []
       return new Map(values.map(({ labels, value }) => [Object.values(labels).join(' '), value]))
     },
-    async read(resource, id) {
-      const url = `${configuration.url}/rest/${resource}/${id}`
-      return (await fetch(url, { headers: as('configuration') })).json()
-    },
+    read: (resource, id) => configure('GET', `${resource}/${id}`),
     async remove(resource, id) {
-      const url = `${configuration.url}/rest/${resource}/${id}?force=true`
-      const answer = await fetch(url, { method: 'DELETE', headers: as('configuration') })
-      if (!answer.ok) throw new Error(`${resource} not deleted: ${await answer.text()}`)
+      await configure('DELETE', `${resource}/${id}?force=true`)
     },
     replicated: (resource, id, version = 1) =>
       eventually(async () => {
@@ -171,10 +175,7 @@ export async function startDispatchWorld(environment: Record<string, string> = {
       const body = Buffer.from(JSON.stringify(message))
       return publisher.publish(messagePublication({ messageId, message, body, provenance }))
     },
-    async get(path, options = {}) {
-      const answer = await fetch(first.url + path, { headers: as('dispatcher', options.workspace) })
-      return { status: answer.status, json: await answer.json() }
-    },
+    get: (path, { workspace } = {}) => ask('GET', path, { headers: as('dispatcher', workspace) }),
     async bytes(path, options = {}) {
       const answer = await fetch(first.url + path, { headers: as('dispatcher', options.workspace) })
       const { status, headers } = answer
@@ -188,15 +189,8 @@ export async function startDispatchWorld(environment: Record<string, string> = {
         },
         ...(signal && { signal }),
       }),
-    async call(method, path, body, headers = {}) {
-      const payload = body === undefined ? {} : { body: JSON.stringify(body) }
-      const answer = await fetch(first.url + path, {
-        method,
-        headers: { ...as('dispatcher'), ...headers },
-        ...payload,
-      })
-      return { status: answer.status, json: await answer.json() }
-    },
+    call: (method, path, body, headers = {}) =>
+      ask(method, path, { headers: { ...as('dispatcher'), ...headers }, body }),
     message: (id, ...states) =>
       eventually(async () => {
         const { status, json } = await world.get(`/rest/messages/${id}`)

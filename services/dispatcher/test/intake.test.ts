@@ -144,7 +144,6 @@ const finish: Run = async (record, writeBehind) => {
 }
 const isStored = async (id: string) => (await messages.findOne({ _id: id })) !== null
 const stored = async () => (await messages.find().sort({ order: 1 }).toArray()).map(({ _id }) => _id)
-const until = (condition: () => boolean | Promise<boolean>) => eventually(async () => await condition())
 
 describe('a message', () => {
   test('that ends at once is written in one insert, and only then acked', async () => {
@@ -170,7 +169,7 @@ describe('a message', () => {
       return finish(claimed ?? record, writeBehind)
     })
     await take('claimed')
-    await until(async () => (await messages.findOne({ _id: 'claimed' }))?.state === 'done')
+    await eventually(async () => (await messages.findOne({ _id: 'claimed' }))?.state === 'done')
   })
 
   test('that takes long is stored and acked meanwhile, and its end is written to it', async () => {
@@ -182,7 +181,7 @@ describe('a message', () => {
     await Promise.all([take('long'), take('behind it')])
     expect(await stored()).toEqual(['long', 'behind it'])
     gate.resolve()
-    await until(async () => (await messages.countDocuments({ open: true })) === 0)
+    await eventually(async () => (await messages.countDocuments({ open: true })) === 0)
   })
 
   test.each([
@@ -214,7 +213,7 @@ describe('a message', () => {
     })
     await Promise.all([take('before'), take('doubled', { redelivered: true }), take('doubled')])
     await take('after')
-    await until(() => claims.length >= 3)
+    await eventually(() => claims.length >= 3)
     expect(claims.toSorted()).toEqual([
       ['after', 'sending'],
       ['before', 'sending'],
@@ -236,7 +235,7 @@ describe('the messages of a thread', () => {
     const { ran, take } = startPartition(finish, { term: 2 })
     await messages.insertOne(newRecord({ _id: 'first', order: 1, revision: 0 }))
     await Promise.all([take('first', { redelivered: true }), take('second'), take('third')])
-    await until(() => ran.length === 3)
+    await eventually(() => ran.length === 3)
     expect(ran).toEqual(['first', 'second', 'third'])
   })
 
@@ -250,7 +249,7 @@ describe('the messages of a thread', () => {
     })
     await Promise.all(['head', 'second', 'third'].map((id) => take(id)))
     await Promise.all(['fourth', 'fifth'].map((id) => take(id)))
-    await until(() => ran.length === 5)
+    await eventually(() => ran.length === 5)
     expect(ran).toEqual(['head', 'second', 'third', 'fourth', 'fifth'])
   })
 
@@ -269,15 +268,15 @@ describe('the messages of a thread', () => {
     const head = take('head')
     await began.promise
     const second = take('second')
-    await until(() => writeBehind.resultOf('second') !== undefined)
+    await eventually(() => writeBehind.resultOf('second') !== undefined)
     if (!redelivered) threads.wake({ workspace: 1, thread: 't' })
     const third = take('third', { redelivered })
-    await until(() => isStored('third'))
+    await eventually(() => isStored('third'))
     const storedWithIt = await stored()
     gate.resolve()
     await Promise.all([head, second, third])
     expect(storedWithIt).toEqual(['head', 'second', 'third'])
-    await until(() => ran.length === 3)
+    await eventually(() => ran.length === 3)
     expect(ran).toEqual(['head', 'second', 'third'])
   })
 
@@ -298,7 +297,7 @@ describe('the messages of a thread', () => {
       if (at % 7 === 0) await new Promise((resolve) => setImmediate(resolve))
     }
     await Promise.all(taken)
-    await until(() => ran.length === ids.length)
+    await eventually(() => ran.length === ids.length)
     expect(await messages.countDocuments({ open: { $exists: false } })).toBe(ids.length)
     expect(ran.toSorted()).toEqual(ids)
     for (const thread of [0, 1, 2]) {
@@ -314,7 +313,7 @@ describe('messages that arrive while the database is unavailable', () => {
     const ids = Array.from({ length: 20 }, (_, n) => `during-${n}`)
     proxy.cut()
     const taken = ids.map((id) => take(id))
-    await until(() => warnings.length > 0)
+    await eventually(() => warnings.length > 0)
     proxy.mend()
     const earlier = warnings.length
     await Promise.all(taken)

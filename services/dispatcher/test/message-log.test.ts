@@ -125,7 +125,7 @@ describe('the message log', () => {
   })
 
   test.each([
-    ['phone', { phone: '551190' }],
+    ['phone', { $and: [{ $or: [{ addresses: 'phone:551190' }, { phone: '551190' }] }, {}] }],
     ['requestId', { requestId: 'r-none' }],
     ['fault', { fault: 'us' }],
     ['providerId', { 'sends.providerId': 'wamid.none' }],

@@ -3,6 +3,7 @@ import type { RunResult } from '@parley/dispatcher/deliver/thread-run'
 import type { MessageRecord } from '@parley/dispatcher/message/message-record'
 import type { ThreadRef } from '@parley/dispatcher/schedule/resident-threads'
 import { createThreads, type Threads } from '@parley/dispatcher/schedule/threads'
+import { eventually } from '@parley/local/testing/service-under-test'
 import fc from 'fast-check'
 import { newRecord } from './new-record.ts'
 
@@ -27,14 +28,6 @@ function createStore() {
         .slice(0, limit)
     },
     leave: (record: MessageRecord) => open.set(record._id, { ...record, lane: record._id }),
-  }
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 10_000
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error('the condition did not come true within 10 s')
-    await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
@@ -111,7 +104,7 @@ describe('threads', () => {
             if (pause) await new Promise((resolve) => setImmediate(resolve))
           }
           threads.complete()
-          await until(() => store.size() === 0)
+          await eventually(() => store.size() === 0)
           await threads.stop()
           expect([...ran].sort()).toEqual(inserted.map(({ _id }) => _id).sort())
           expectThreadSequence(ran, inserted)
@@ -141,7 +134,7 @@ describe('threads', () => {
     for (const [n, thread] of waits.entries()) {
       time = 2 * hour
       threads.add(store.insert(thread))
-      await until(() => ran.length === n + 1)
+      await eventually(() => ran.length === n + 1)
     }
     await threads.stop()
   })
@@ -158,11 +151,11 @@ describe('threads', () => {
     })
     threads.complete()
     for (const thread of ['waiting', 'other']) threads.add(store.insert(thread))
-    await until(() => ran.length === 1)
+    await eventually(() => ran.length === 1)
     time = hour
     // Whatever comes next shows what the clock says now.
     threads.wake({ workspace: 1, thread: 'next' }, time + 1)
-    await until(() => ran.length === 2)
+    await eventually(() => ran.length === 2)
     await threads.stop()
   })
 
@@ -205,10 +198,10 @@ describe('threads', () => {
     threads.complete()
     const inserted = ['slow', 'slow', 'fast', 'fast'].map((thread) => store.insert(thread))
     for (const record of inserted) threads.add(record)
-    await until(() => ran.length === 2)
+    await eventually(() => ran.length === 2)
     expect(ran).toEqual(['m3', 'm4'])
     time = 1_050
-    await until(() => ran.length === 4)
+    await eventually(() => ran.length === 4)
     expect(ran.slice(2)).toEqual(['m1', 'm2'])
     await threads.stop()
   })
@@ -224,10 +217,10 @@ describe('threads', () => {
     })
     threads.complete()
     for (const thread of ['asks', 'asks', 'beside']) threads.add(store.insert(thread))
-    await until(() => ran.includes('m3'))
+    await eventually(() => ran.includes('m3'))
     expect([ran, threads.waiting().get('model')?.messages]).toEqual([['m3'], 1])
     answer.resolve()
-    await until(() => store.size() === 0)
+    await eventually(() => store.size() === 0)
     expect(ran).toEqual(['m3', 'm1', 'm2'])
     await threads.stop()
   })
@@ -244,11 +237,11 @@ describe('threads', () => {
     })
     threads.complete()
     for (const thread of ['asks', 'runs', 'ready', 'ready as well']) threads.add(store.insert(thread))
-    await until(() => threads.waiting().get('model') !== undefined)
+    await eventually(() => threads.waiting().get('model') !== undefined)
     answer.resolve()
-    await until(() => threads.waiting().get('turn')?.messages === 3)
+    await eventually(() => threads.waiting().get('turn')?.messages === 3)
     run.resolve()
-    await until(() => store.size() === 0)
+    await eventually(() => store.size() === 0)
     expect(ran).toEqual(['m2', 'm1', 'm3', 'm4'])
     await threads.stop()
   })
@@ -265,10 +258,10 @@ describe('threads', () => {
     })
     threads.complete()
     for (const record of ['t', 't', 't', 't'].map((thread) => store.insert(thread))) threads.add(record)
-    await until(() => ran.length === 3)
+    await eventually(() => ran.length === 3)
     expect(ran).toEqual(['m1', 'm3', 'm4'])
     time = 1_050
-    await until(() => ran.length === 4)
+    await eventually(() => ran.length === 4)
     expect(ran).toEqual(['m1', 'm3', 'm4', 'm2'])
     await threads.stop()
   })
@@ -283,7 +276,7 @@ describe('threads', () => {
     })
     threads.complete()
     for (const record of [store.insert('t'), store.insert('t')]) threads.add(record)
-    await until(() => ran.length === 2)
+    await eventually(() => ran.length === 2)
     expect(ran.toSorted()).toEqual(['m1', 'm2'])
     await threads.stop()
   })
@@ -293,7 +286,7 @@ describe('threads', () => {
     const head = store.insert('t')
     store.leave(head)
     threads.wake(head)
-    await until(() => ran.length === 1)
+    await eventually(() => ran.length === 1)
     await threads.stop()
   })
 
@@ -303,7 +296,7 @@ describe('threads', () => {
     })
     threads.complete()
     for (const record of [store.insert('t'), store.insert('t')]) threads.add(record)
-    await until(() => ran.length === 2)
+    await eventually(() => ran.length === 2)
     expect(ran).toEqual(['m1', 'm2'])
     await threads.stop()
   })

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { sendJson } from '@parley/local/testing/send-json'
 import type { Parsed, RunningService } from '@parley/local/testing/service-under-test'
 import { registerCaller, startParley } from '@parley/local/testing/start-parley'
 import type { TcpProxy } from '@parley/local/testing/tcp-proxy'
@@ -62,20 +63,19 @@ export async function startIntakeWorld(environment: Record<string, string> = {})
     },
     environment: { webhook: environment },
   })
-  const { webhook, identity, configuration } = parley.services
+  const { webhook, identity } = parley.services
   const caller = await registerCaller(parley)
   const connection = await connect((await testServers()).amqpUrl)
   const taking = await startTaking(connection)
-  const channelRequest = async (method: string, id: number, body?: object) => {
-    const answer = await fetch(`${configuration.url}/rest/channels/${id}`, {
-      method,
-      headers: {
-        authorization: parley.authorization('gateway', 'configuration', caller),
-        'content-type': 'application/json',
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  /** Asks a service as the caller would. */
+  const ask = async (service: 'configuration' | 'identity', method: string, path: string, body?: object) => {
+    const headers = { authorization: parley.authorization('gateway', service, caller) }
+    const { status, text, json } = await sendJson(`${parley.services[service].url}/rest/${path}`, method, {
+      headers,
+      body,
     })
-    if (!answer.ok) throw new Error(`${method} of a channel failed: ${await answer.text()}`)
+    if (status >= 400) throw new Error(`${method} ${path} failed: ${text}`)
+    return json
   }
   return {
     caller,
@@ -107,20 +107,14 @@ export async function startIntakeWorld(environment: Record<string, string> = {})
       return { ...answer, json: JSON.parse(answer.text) }
     },
     async inRole(permissions) {
-      const answer = await fetch(`${identity.url}/rest/roles`, {
-        method: 'POST',
-        headers: {
-          authorization: parley.authorization('gateway', 'identity', caller),
-          'content-type': 'application/json',
-        },
-        body: JSON.stringify({ name: `ROLE_${randomUUID()}`, permissions }),
+      const { _id, name } = await ask('identity', 'POST', 'roles', {
+        name: `ROLE_${randomUUID()}`,
+        permissions,
       })
-      if (!answer.ok) throw new Error(`the role was not made: ${await answer.text()}`)
-      const { _id, name } = (await answer.json()) as { _id: number; name: string }
       return { ...caller, role: { _id, name, version: 1 } }
     },
-    putChannel: (id, body) => channelRequest('PUT', id, body),
-    deleteChannel: (id) => channelRequest('DELETE', id),
+    putChannel: (id, body) => ask('configuration', 'PUT', `channels/${id}`, body),
+    deleteChannel: (id) => ask('configuration', 'DELETE', `channels/${id}`),
     drain: taking.drain,
     async close() {
       await connection.close()

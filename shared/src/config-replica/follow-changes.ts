@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import type { ResourceName } from '../configuration-resources.ts'
 import { documentChange } from '../document-change.ts'
 import type { Log } from '../log.ts'
 import { type Consumer, consumeBatches } from '../messaging/consumer.ts'
 import { parseJson } from '../parse-json.ts'
-import type { ReplicaStore, ReplicatedResource } from './replica-store.ts'
+import type { ReplicaStore } from './replica-store.ts'
 
 /**
  * Consumes a queue of changes to configuration documents (see `declareChanges`): stores each version, also of documents
@@ -13,7 +14,7 @@ import type { ReplicaStore, ReplicatedResource } from './replica-store.ts'
  */
 export function followChanges(options: {
   queue: string
-  resources: readonly ReplicatedResource[]
+  resources: readonly ResourceName[]
   store: Pick<ReplicaStore, 'save'>
   /** Gets the workspace whose document has changed, and of which resource it is. */
   replica: { changed(workspace: number, resource: string): void }

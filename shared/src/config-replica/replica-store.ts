@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
-import type { CONFIGURATION_RESOURCES } from '../configuration-resources.ts'
+import type { ResourceName } from '../configuration-resources.ts'
 import { defined } from '../defined.ts'
 import { isDuplicate } from '../insert-new.ts'
 import { jsonObject, safeInteger } from '../json-object.ts'
@@ -12,8 +12,6 @@ const TRACE_MS = 30 * 24 * 60 * 60 * 1_000
 const READ_MS = 1_000
 const MAX_REPLICAS = 200
 const OWNER_ENTRY_VERSION = 0
-
-export type ReplicatedResource = (typeof CONFIGURATION_RESOURCES)[number]
 
 /** A document as configuration answers it, with its version. */
 export interface ConfigurationDocument {
@@ -34,7 +32,7 @@ export interface DocumentReplica {
   /** `<resource>/<workspace>/<id>`, or `<workspace>/<id>` in a collection of channels alone. */
   _id: string
   /** Not there in a collection of channels alone. */
-  resource?: ReplicatedResource
+  resource?: ResourceName
   workspace: number
   id: number
   version: number
@@ -56,7 +54,7 @@ export interface DocumentReplica {
 
 /** Which documents of a workspace: the one with an id, the channels with an external id, or the configs of an owner. */
 export type ReplicaQuery = { workspace: number } & (
-  | { resource: ReplicatedResource; id: number }
+  | { resource: ResourceName; id: number }
   | { resource: 'channels'; extId: string }
   | OwnerQuery
 )
@@ -64,7 +62,7 @@ type OwnerQuery = { resource: 'configs'; owner: number; ownerType: string }
 
 /** One version of a document; `document` is null once it is deleted. */
 interface DocumentVersion {
-  resource: ReplicatedResource
+  resource: ResourceName
   workspace: number
   id: number
   version: number
@@ -94,7 +92,7 @@ export function createReplicaStore(options: {
   channelsOnly?: boolean
 }): ReplicaStore {
   const { replicas, box, channelsOnly = false } = options
-  const idOf = (resource: ReplicatedResource, workspace: number, id: number) =>
+  const idOf = (resource: ResourceName, workspace: number, id: number) =>
     channelsOnly ? `${workspace}/${id}` : `${resource}/${workspace}/${id}`
   const filterOf = (query: ReplicaQuery): mongo.Filter<DocumentReplica> => {
     const { resource, workspace } = query

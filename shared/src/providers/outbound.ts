@@ -21,8 +21,8 @@ export interface Outbound {
   urlOf(settings: Settings): string | undefined
   /** What a send counts against, where the provider allows only so many. */
   rateKeyOf?(settings: Settings): string | undefined
-  /** The request that makes one send, of settings that are complete. */
-  request(send: ProviderSend): ProviderRequest
+  /** The request that makes one send, of settings that are complete; or why the provider has none for such a content. */
+  request(send: ProviderSend): ProviderRequest | Refusal
   /** What the response to it means. It never throws, whatever the response is. */
   outcomeOf(response: ProviderResponse): SendOutcome
   /** What a response says of an error, for people; undefined where it is not the provider's form. */
@@ -36,6 +36,9 @@ export interface Outbound {
   /** What can be looked up of a channel at the provider, each a check of its own. */
   account?(settings: Settings, asked: { template?: string; language?: string }): AccountCheck[]
 }
+
+/** What is not tried. */
+export type Refusal = Extract<SendOutcome, { kind: 'permanent' }>
 
 /** One send to one person. */
 export interface ProviderSend {
@@ -63,8 +66,8 @@ export interface ObjectRules {
   types: readonly string[]
   /** Those that are taken at any time. */
   templates: readonly string[]
-  /** What is wrong with an object of a known type, by the path of each fault. */
-  faultsOf(object: Readonly<Record<string, unknown>>): { path: string[]; message: string }[]
+  /** What is wrong with an object of a known type, by the path of each. */
+  errorsOf(object: Readonly<Record<string, unknown>>): { path: string[]; message: string }[]
   description: string
   /** The object that sends media from where they are. */
   ofMedia(media: LinkedMedia): Record<string, unknown>

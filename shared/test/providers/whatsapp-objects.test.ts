@@ -11,7 +11,7 @@ test.each([
 ] as const)('media %j are an object that the Cloud API takes', (media, content) => {
   const object = objects.ofMedia(media)
   expect(object).toEqual({ type: media.type, ...content })
-  expect(objects.faultsOf(object)).toEqual([])
+  expect(objects.errorsOf(object)).toEqual([])
 })
 
 test.each([

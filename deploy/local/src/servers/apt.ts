@@ -1,10 +1,13 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { runCommand } from '../processes/run-command.ts'
 import { SetupError } from '../setup-error.ts'
 import { findBinary } from './find-binary.ts'
 import type { ServerContext } from './server.ts'
 
-const UPDATE_MS = 120_000
 const INSTALL_MS = 900_000
+/** Several workers of the tests may lack the same package; apt-get itself waits for one of its two locks only. */
+const LOCK = join(tmpdir(), 'parley-apt.lock')
 
 /** Installs packages of the machine, all in one go. Throws {@link SetupError} that names them when it can't. */
 export async function installPackages(packages: string[], context: ServerContext): Promise<void> {
@@ -20,18 +23,18 @@ export async function installPackages(packages: string[], context: ServerContext
     )
   }
   context.say(`Installing ${packages.join(', ')} (apt-get) …`)
-  const run = (args: string[], timeoutMs: number) =>
+  const run = (args: string[]) =>
     runCommand({
-      command: apt,
-      args: ['-o', 'DPkg::Lock::Timeout=120', ...args],
+      command: 'flock',
+      args: ['--no-fork', LOCK, apt, '-o', 'DPkg::Lock::Timeout=120', ...args],
       owner: context.directory,
       env: { DEBIAN_FRONTEND: 'noninteractive' },
-      timeoutMs,
+      timeoutMs: INSTALL_MS,
       signal: context.signal,
     })
   try {
-    await run(['update'], UPDATE_MS)
-    await run(['install', '-y', '--no-install-recommends', ...packages], INSTALL_MS)
+    await run(['update'])
+    await run(['install', '-y', '--no-install-recommends', ...packages])
   } catch (error) {
     context.signal.throwIfAborted()
     const reason = error instanceof Error ? error.message : String(error)

@@ -6,7 +6,7 @@ const PER_SECOND = 80
 const PAIR_INTERVAL_MS = 6_000
 const PAIR_BURST = 45
 const MAX_NUMBERS = 10_000
-const MAX_PAIRS = 500_000
+const MAX_PAIRS = 100_000
 const OPEN_MS = 24 * 60 * 60 * 1_000
 
 export interface SimulatorLimits {

@@ -10,6 +10,7 @@ import { type Caller, createInternalSigner, type ServiceName } from '@parley/sha
 import { buildApp as buildWebhook } from '@parley/webhook/app'
 import { config as webhookConfig } from '@parley/webhook/config'
 import { mongo } from 'mongoose'
+import { sendJson } from './send-json.ts'
 import {
   makeServiceKeys,
   namedSecret,
@@ -189,19 +190,17 @@ function behind(url: string, { port }: TcpProxy): string {
 
 /** Registers a workspace and answers with its admin, as the gateway tells the services who calls. */
 export async function registerCaller({ services }: Pick<Parley, 'services'>): Promise<Caller> {
-  const answer = await fetch(`${services.identity.url}/api/auth/register`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      name: 'Ana',
-      email: 'ana@example.com',
-      phone: '1',
-      password: 'correct horse battery staple',
-      namespace: 'acme',
-    }),
+  const registration = {
+    name: 'Ana',
+    email: 'ana@example.com',
+    phone: '1',
+    password: 'correct horse battery staple',
+    namespace: 'acme',
+  }
+  const { json } = await sendJson(`${services.identity.url}/api/auth/register`, 'POST', {
+    body: registration,
   })
-  type Registered = { _id: number; workspace: Caller['workspace']; role: number }
-  const { _id, workspace, role } = (await answer.json()) as Registered
+  const { _id, workspace, role } = json
   return {
     account: { _id, username: 'ana@example.com', name: 'Ana', profile: 1, context: {} },
     workspace,

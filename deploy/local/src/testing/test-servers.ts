@@ -16,7 +16,7 @@ interface TestServers {
   mongoUrl: string
   /** An empty database of Redis that no other test file gets (all share it where REDIS_URL is given). */
   redisUrl: string
-  /** An empty virtual host that no other test file gets. Where AMQP_URL is given, that broker must have t0…t111. */
+  /** An empty virtual host that no other test file gets. Where AMQP_URL is given, that broker must have t0…t71. */
   amqpUrl: string
 }
 
@@ -40,10 +40,15 @@ export function freshDatabase(prefix: string): string {
  */
 export async function releaseDatabase(database: mongo.Db | undefined): Promise<void> {
   if (database === undefined) return
+  await emptyDatabase(database)
+  mkdirSync(join(emptyDatabases(), database.databaseName))
+}
+
+/** Deletes every document, and leaves collections and indexes. */
+export async function emptyDatabase(database: mongo.Db): Promise<void> {
   for (const { name } of await database.listCollections().toArray()) {
     if (!name.startsWith('system.')) await database.collection(name).deleteMany({})
   }
-  mkdirSync(join(emptyDatabases(), database.databaseName))
 }
 
 function emptyDatabases(): string {

@@ -1,4 +1,4 @@
-import { AGENT_TYPES } from '@parley/shared/agent-types'
+import { AGENTS } from '@parley/shared/agents'
 import { boundSecretOf } from '@parley/shared/providers/bound-secret'
 import { providerNamed } from '@parley/shared/providers/registry'
 import { originsOfCredentials } from '../credentials/credential-origins.ts'
@@ -22,9 +22,10 @@ export async function checkChannels(batch: Batch): Promise<Finding[]> {
 }
 
 const NATIVE = 'native:agents/'
-const KNOWN_AGENTS: readonly string[] = AGENT_TYPES
-/** They need no assistant to speak for. */
-const WITHOUT_ASSISTANT: readonly string[] = ['echo', 'transcriber'] satisfies (typeof AGENT_TYPES)[number][]
+/** The built-in agents, and whether each needs an assistant to speak for. */
+const KNOWN_AGENTS = new Map<string, boolean>(
+  Object.entries(AGENTS).map(([type, { assistant }]) => [type, assistant]),
+)
 
 function handlerFindings({ _id, handlerUrl }: ResourceDocument): Finding[] {
   const at = (code: Finding['code'], message: string) => [
@@ -34,15 +35,14 @@ function handlerFindings({ _id, handlerUrl }: ResourceDocument): Finding[] {
   if (/^https?:/.test(url)) return []
   if (!url.startsWith(NATIVE) || url === NATIVE)
     return at('bad_handler', 'a handler is native:agents/<type> or an http(s) URL')
-  const isKnown = KNOWN_AGENTS.includes(url.slice(NATIVE.length))
-  return isKnown ? [] : at('unknown_agent', `the built-in agents are ${KNOWN_AGENTS.join(', ')}`)
+  const isKnown = KNOWN_AGENTS.has(url.slice(NATIVE.length))
+  return isKnown ? [] : at('unknown_agent', `the built-in agents are ${[...KNOWN_AGENTS.keys()].join(', ')}`)
 }
 
 function lackFindings({ _id, callback, handlerUrl, config }: ResourceDocument): Finding[] {
   const settings = (config ?? {}) as Record<string, unknown>
   const agent = String(handlerUrl).startsWith(NATIVE) ? String(handlerUrl).slice(NATIVE.length) : undefined
-  const isAssistant =
-    agent !== undefined && KNOWN_AGENTS.includes(agent) && !WITHOUT_ASSISTANT.includes(agent)
+  const isAssistant = agent !== undefined && KNOWN_AGENTS.get(agent) === true
   const needs = [
     ...neededToSend(callback).map((key) => ({ key, by: `the callback ${callback}` })),
     ...(isAssistant ? [{ key: 'assistantId', by: `the agent ${agent}` }] : []),

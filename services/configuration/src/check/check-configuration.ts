@@ -1,3 +1,4 @@
+import { CONFIGURATION_RESOURCES, type ResourceName } from '@parley/shared/configuration-resources'
 import { pointerSegment } from '@parley/shared/json-object'
 import { encodeCursor, parameterError, readQuery } from '@parley/shared/list-query'
 import { mapSecrets } from '@parley/shared/map-secrets'
@@ -15,7 +16,6 @@ import type { Dependencies } from '../documents/dependencies.ts'
 import { type FoundReference, type Lookup, referencesIn } from '../references/find-referenced.ts'
 import { listCursor, positionIn } from '../requests/list-query.ts'
 import { allResources, definitions } from '../resources/all-resources.ts'
-import { RESOURCES, type ResourceName } from '../resources/definition.ts'
 import { findPage, type Position } from '../store/find-page.ts'
 import { LIVE, type ResourceDocument } from '../store/stored-document.ts'
 import { checkActions } from './check-actions.ts'
@@ -80,7 +80,7 @@ interface Start {
 /** All that the caller may read from `start` on, with the cursor of what follows in the same resource. */
 async function* batches({ database, authorizer, caller }: Lookup, start: Start) {
   const workspace = caller.workspace._id
-  for (const definition of allResources.slice(RESOURCES.indexOf(start.resource))) {
+  for (const definition of allResources.slice(CONFIGURATION_RESOURCES.indexOf(start.resource))) {
     const read = await authorizer.decide(caller, definition.name, 'read')
     if (read.kind === 'none') continue
     const visible = documentFilter(read)
@@ -111,7 +111,7 @@ async function checkBatch(batch: Batch): Promise<Finding[]> {
 }
 
 function startOf(cursor: z.output<typeof checkQuery>['after']): Start {
-  if (cursor === undefined) return { resource: RESOURCES[0] }
+  if (cursor === undefined) return { resource: CONFIGURATION_RESOURCES[0] }
   const { value, id } = positionIn(cursor, SORT_TEXT)
   if (typeof value !== 'string' || !Object.hasOwn(definitions, value)) {
     throw parameterError('after', 'is not a cursor of a check', 'invalid_cursor')

@@ -1,6 +1,7 @@
+import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
 import { safeInteger } from '@parley/shared/json-object'
 import { z } from 'zod'
-import { RESOURCES, type ResourceDefinition } from '../resources/definition.ts'
+import type { ResourceDefinition } from '../resources/definition.ts'
 import type { SpecReader } from '../specs/spec-reader.ts'
 import type { Database } from '../store/database.ts'
 import type { ResourceDocument } from '../store/stored-document.ts'
@@ -23,7 +24,7 @@ export const finding = z.object({
     'key_in_url',
     'not_checked',
   ]),
-  resource: z.enum(RESOURCES),
+  resource: z.enum(CONFIGURATION_RESOURCES),
   _id: safeInteger,
   path: z.string().describe('Where in the document, as a JSON Pointer'),
   message: z.string(),

@@ -1,10 +1,11 @@
+import { CREDENTIALS_CONFIG } from '@parley/shared/documents/assistant'
 import { config } from '../resources/config.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import type { Database } from '../store/database.ts'
 import type { Author, LiveDocument, ResourceDocument } from '../store/stored-document.ts'
 import { changeDocument } from '../store/write-document.ts'
 import { type Origins, originsOfCredentials } from './credential-origins.ts'
-import { CREDENTIALS_CONFIG, isCredentials, isModel } from './model-origins.ts'
+import { isCredentials, isModel } from './model-origins.ts'
 import {
   type AssistantConfigs,
   assistantsWith,

@@ -1,3 +1,4 @@
+import { CREDENTIALS_CONFIG } from '@parley/shared/documents/assistant'
 import type { JsonObject } from '@parley/shared/json-object'
 import { boundSecretOf } from '@parley/shared/providers/bound-secret'
 import { isSealed } from '@parley/shared/sealed-value'
@@ -6,7 +7,7 @@ import { type ResourceDefinition, valueAt } from '../resources/definition.ts'
 import type { SpecReader } from '../specs/spec-reader.ts'
 import type { Database } from '../store/database.ts'
 import { liveDocument, type ResourceDocument } from '../store/stored-document.ts'
-import { CREDENTIALS_CONFIG, isCredentials, modelOrigins } from './model-origins.ts'
+import { isCredentials, modelOrigins } from './model-origins.ts'
 import { assistantsWith, configsOf, type UsedConfig } from './used-configs.ts'
 
 /** Each write of the document writes them all. */

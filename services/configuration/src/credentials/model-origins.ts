@@ -1,8 +1,7 @@
+import { CREDENTIALS_CONFIG } from '@parley/shared/documents/assistant'
 import { jsonObject } from '@parley/shared/json-object'
 import { BASE_URLS, MODEL_PROVIDERS, type ModelProvider } from '@parley/shared/provider-addresses'
 
-/** The config with the credentials of its owner. */
-export const CREDENTIALS_CONFIG = 'credentials'
 const MODEL_CONFIGS = ['model', 'AI_CHAT_PROVIDER']
 const TRANSCRIPTION_CONFIG = 'transcription'
 const MAX_FALLBACKS = 5

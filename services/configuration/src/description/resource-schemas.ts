@@ -1,8 +1,9 @@
+import type { ResourceName } from '@parley/shared/configuration-resources'
 import { safeInteger } from '@parley/shared/json-object'
 import type { ResponseHeader } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { definitions } from '../resources/all-resources.ts'
-import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
+import type { ResourceDefinition } from '../resources/definition.ts'
 
 const ignored = z.unknown().optional().describe('Ignored, so that a document can be sent back as it was read')
 const time = z.iso.datetime()

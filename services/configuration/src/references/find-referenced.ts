@@ -1,15 +1,11 @@
 import type { Authorizer } from '@parley/shared/authorizer'
+import type { ResourceName } from '@parley/shared/configuration-resources'
 import type { Caller } from '@parley/shared/internal-token'
 import type { JsonObject } from '@parley/shared/json-object'
 import { Problem } from '@parley/shared/problem'
 import type { Request, Response } from 'express'
 import { documentFilter } from '../access/access.ts'
-import {
-  type Reference,
-  type ResourceDefinition,
-  type ResourceName,
-  valueAt,
-} from '../resources/definition.ts'
+import { type Reference, type ResourceDefinition, valueAt } from '../resources/definition.ts'
 import type { Database } from '../store/database.ts'
 import { type Address, LIVE, type StoredDocument } from '../store/stored-document.ts'
 

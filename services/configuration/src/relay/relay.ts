@@ -1,8 +1,8 @@
+import { CONFIGURATION_RESOURCES, type ResourceName } from '@parley/shared/configuration-resources'
 import type { Log } from '@parley/shared/log'
 import { type Relay, startRelay } from '@parley/shared/relay/relay'
 import mongoose from 'mongoose'
 import { allResources } from '../resources/all-resources.ts'
-import { RESOURCES, type ResourceName } from '../resources/definition.ts'
 import type { Database, RelayName } from '../store/database.ts'
 import type { StoredDocument } from '../store/stored-document.ts'
 
@@ -21,7 +21,12 @@ export interface DocumentWrite {
 }
 
 const WRITTEN = [
-  { $match: { 'ns.coll': { $in: [...RESOURCES] }, operationType: { $in: ['insert', 'replace'] } } },
+  {
+    $match: {
+      'ns.coll': { $in: [...CONFIGURATION_RESOURCES] },
+      operationType: { $in: ['insert', 'replace'] },
+    },
+  },
 ]
 
 /** Follows every write to a resource's document; after a gap every document comes once, deleted ones included. */

@@ -1,23 +1,15 @@
-import { z } from 'zod'
+import { CONFIGURATION_RESOURCES, KINDS, type ResourceName } from '@parley/shared/configuration-resources'
+import { actionDocument, assistantDocument, jobDocument } from '@parley/shared/documents/assistant'
+import { stepDocument, workflowDocument } from '@parley/shared/documents/workflow'
 import { channel } from './channel.ts'
 import { config } from './config.ts'
-import {
-  optionalId,
-  optionalIds,
-  optionalText,
-  RESOURCES,
-  type ResourceDefinition,
-  type ResourceName,
-  text,
-  url,
-} from './definition.ts'
+import { type ResourceDefinition, referencesOf } from './definition.ts'
 import { subscription } from './subscription.ts'
 import { task } from './task.ts'
 
 const step: ResourceDefinition = {
   name: 'steps',
-  title: 'Step',
-  description: 'One step of a workflow: what it is to accomplish, and when its answer is submitted.',
+  ...KINDS.steps,
   example: {
     name: 'Greet',
     description: 'Greet the user',
@@ -26,25 +18,14 @@ const step: ResourceDefinition = {
     job: 1,
     next: 2,
   },
-  schema: z.strictObject({
-    name: text,
-    description: text.describe('What the step is to accomplish'),
-    instructions: text.describe('For the assistant that completes it'),
-    submitWhen: text.describe('When the step counts as complete, and its answer is submitted'),
-    job: optionalId.describe('A job that it overrides'),
-    next: optionalId.describe('The step after it; none completes the task'),
-  }),
+  schema: stepDocument.body,
   indexed: { name: 'text', job: 'integer', next: 'integer' },
-  references: [
-    { field: 'job', to: 'jobs' },
-    { field: 'next', to: 'steps' },
-  ],
+  references: referencesOf('steps'),
 }
 
 const assistant: ResourceDefinition = {
   name: 'assistant',
-  title: 'Assistant',
-  description: 'Who a person talks to: a character, a job, and the actions it may take.',
+  ...KINDS.assistant,
   example: {
     name: 'Ana',
     description: 'Assistant',
@@ -53,27 +34,14 @@ const assistant: ResourceDefinition = {
     configs: [1],
     job: 1,
   },
-  schema: z.strictObject({
-    name: text,
-    description: text,
-    backstory: text,
-    actions: optionalIds,
-    configs: optionalIds,
-    job: optionalId,
-  }),
+  schema: assistantDocument.body,
   indexed: { name: 'text', job: 'integer', actions: 'integers', configs: 'integers' },
-  references: [
-    { field: 'actions', to: 'actions' },
-    { field: 'configs', to: 'configs' },
-    { field: 'job', to: 'jobs' },
-  ],
+  references: referencesOf('assistant'),
 }
 
 const action: ResourceDefinition = {
   name: 'actions',
-  title: 'Action',
-  description:
-    'What an assistant can have done: the operations of an OpenAPI document, or the tools of an MCP server.',
+  ...KINDS.actions,
   example: {
     name: 'Lookup',
     description: 'Looks up an order',
@@ -81,55 +49,27 @@ const action: ResourceDefinition = {
     moduleUrl: 'https://example.com/module.js',
     spec: 'openapi: 3.0.0\ninfo: {title: t, version: "1"}\npaths: {}\n',
   },
-  schema: z.strictObject({
-    name: text,
-    description: text,
-    specType: text.describe('`openapi3-yaml` for an OpenAPI 3 document in YAML, `mcp` for an MCP server'),
-    moduleUrl: url.describe(
-      'What executes it: `native:request`, an http(s) URL, or the URL of the MCP server (Streamable HTTP)',
-    ),
-    spec: text.describe('How it is performed; not read of an MCP server'),
-  }),
+  schema: actionDocument.body,
   indexed: { name: 'text', specType: 'text' },
-  references: [],
+  references: referencesOf('actions'),
 }
 
 const workflow: ResourceDefinition = {
   name: 'workflows',
-  title: 'Workflow',
-  description: 'Steps that a task goes through.',
+  ...KINDS.workflows,
   example: { name: 'Onboarding', description: 'In steps', instructions: '', steps: [1, 2], firstStep: 1 },
-  schema: z.strictObject({
-    name: text,
-    description: text,
-    instructions: optionalText,
-    steps: optionalIds,
-    firstStep: optionalId,
-  }),
+  schema: workflowDocument.body,
   indexed: { name: 'text', firstStep: 'integer', steps: 'integers' },
-  references: [
-    { field: 'steps', to: 'steps' },
-    { field: 'firstStep', to: 'steps' },
-  ],
+  references: referencesOf('workflows'),
 }
 
 const job: ResourceDefinition = {
   name: 'jobs',
-  title: 'Job',
-  description: 'What an assistant is there for, and the workflow that its tasks begin with.',
+  ...KINDS.jobs,
   example: { role: 'Agent', goal: 'Help', description: 'Helps customers', actions: [1], defaultWorkflow: 1 },
-  schema: z.strictObject({
-    role: text,
-    goal: text,
-    description: text,
-    actions: optionalIds,
-    defaultWorkflow: optionalId,
-  }),
+  schema: jobDocument.body,
   indexed: { role: 'text', defaultWorkflow: 'integer', actions: 'integers' },
-  references: [
-    { field: 'actions', to: 'actions' },
-    { field: 'defaultWorkflow', to: 'workflows' },
-  ],
+  references: referencesOf('jobs'),
 }
 
 /** Every resource by its name; the compiler sees to it that none is missing. */
@@ -145,5 +85,7 @@ export const definitions: Readonly<Record<ResourceName, ResourceDefinition>> = {
   subscriptions: subscription,
 }
 
-/** Every resource in the order of {@link RESOURCES}. */
-export const allResources: readonly ResourceDefinition[] = RESOURCES.map((name) => definitions[name])
+/** Every resource in the order of {@link CONFIGURATION_RESOURCES}. */
+export const allResources: readonly ResourceDefinition[] = CONFIGURATION_RESOURCES.map(
+  (name) => definitions[name],
+)

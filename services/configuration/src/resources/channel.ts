@@ -1,4 +1,6 @@
 import { CHANNEL_NUMBERS, type ChannelNumber } from '@parley/shared/channel-settings'
+import { KINDS } from '@parley/shared/configuration-resources'
+import { SENT } from '@parley/shared/documents/fields'
 import { type JsonObject, jsonObject, safeInteger } from '@parley/shared/json-object'
 import { jsonSchemaOf } from '@parley/shared/openapi/operation'
 import type { FieldError } from '@parley/shared/problem'
@@ -6,16 +8,9 @@ import { allProviders, usualProvider } from '@parley/shared/providers/registry'
 import { MASK } from '@parley/shared/secret-names'
 import { bytesOfSecret, LEAST_SECRET_BYTES } from '@parley/shared/signing-secret'
 import { z } from 'zod'
-import {
-  extId,
-  optionalId,
-  optionalText,
-  ownOrigins,
-  type ResourceDefinition,
-  text,
-  url,
-  valueAt,
-} from './definition.ts'
+import { ownOrigins, type ResourceDefinition, referencesOf, valueAt } from './definition.ts'
+
+const { extId, optionalId, optionalText, text, url } = SENT
 
 /** Whole numbers within their bounds. */
 const numberSetting = (name: ChannelNumber) => {
@@ -88,8 +83,7 @@ const providerName = z
 
 export const channel: ResourceDefinition = {
   name: 'channels',
-  title: 'Channel',
-  description: 'Where messages come in and answers go out, and what handles them in between.',
+  ...KINDS.channels,
   example: {
     name: 'Support',
     description: 'Support line',
@@ -112,7 +106,7 @@ export const channel: ResourceDefinition = {
     'There where `apiUrl` leads elsewhere than it did when the access token was stored, which goes to these origins only',
   ),
   indexed: { extId: 'text', name: 'text', 'config.assistantId': 'integer' },
-  references: [{ field: 'config.assistantId', to: 'assistant' }],
+  references: referencesOf('channels'),
   errorsOfChange: errorsOfSigningSecrets,
 }
 

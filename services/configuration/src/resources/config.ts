@@ -1,12 +1,9 @@
-import { jsonObject } from '@parley/shared/json-object'
-import { z } from 'zod'
-import { id, ownOrigins, RESOURCES, type Reference, type ResourceDefinition, text } from './definition.ts'
-
-/** The config of an assistant that names what it may start besides its job's default workflow. */
-export const WORKFLOWS_CONFIG = 'workflows'
+import { CONFIGURATION_RESOURCES, KINDS } from '@parley/shared/configuration-resources'
+import { configDocument, WORKFLOWS_CONFIG } from '@parley/shared/documents/assistant'
+import { ownOrigins, type Reference, type ResourceDefinition } from './definition.ts'
 
 /** An owner's type is free text; where it names a resource, in the singular or the plural, it is a reference. */
-const owners: Reference[] = RESOURCES.map((to) => ({
+const owners: Reference[] = CONFIGURATION_RESOURCES.map((to) => ({
   field: 'owner',
   to,
   when: { field: 'ownerType', values: [to, to.replace(/s$/, '')] },
@@ -16,8 +13,7 @@ const owners: Reference[] = RESOURCES.map((to) => ({
 
 export const config: ResourceDefinition = {
   name: 'configs',
-  title: 'Config',
-  description: 'A free-form setting of something else, for example of an assistant.',
+  ...KINDS.configs,
   example: {
     name: 'AI_CHAT_PROVIDER',
     value: { provider: 'openai', model: 'x', deep: { $set: 1, 'dotted.key': true } },
@@ -25,12 +21,7 @@ export const config: ResourceDefinition = {
     ownerType: 'assistant',
   },
   keyed: true,
-  schema: z.strictObject({
-    name: text,
-    value: jsonObject,
-    owner: id.describe('Whose setting it is, for example the id of an assistant'),
-    ownerType: text.describe('What the owner is, for example `assistant`'),
-  }),
+  schema: configDocument.body,
   own: ownOrigins(
     'Where the credentials in it go, and nowhere else: the origins of what used them when they were stored, or of the first that did',
   ),

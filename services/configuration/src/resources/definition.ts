@@ -1,15 +1,9 @@
-import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
+import { KINDS, type ResourceName } from '@parley/shared/configuration-resources'
 import type { Caller } from '@parley/shared/internal-token'
-import { type JsonObject, safeInteger } from '@parley/shared/json-object'
-import { MAX_ID_CHARACTERS } from '@parley/shared/message'
+import type { JsonObject } from '@parley/shared/json-object'
 import type { FieldError } from '@parley/shared/problem'
 import { z } from 'zod'
 import type { Actor } from './task-transitions.ts'
-
-export const RESOURCES = CONFIGURATION_RESOURCES
-
-/** A collection's name, as it stands in the path. */
-export type ResourceName = (typeof RESOURCES)[number]
 
 /** The type of an indexed field; `integers` is an array of them. */
 export type FieldKind = 'text' | 'integer' | 'integers'
@@ -80,22 +74,9 @@ export function valueAt(start: unknown, path: string): unknown {
   return value
 }
 
-/** A required string; empty ones count. */
-export const text = z.string()
-/** What messages name a channel or a thread by. */
-export const extId = z.string().max(MAX_ID_CHARACTERS)
-export const optionalText = z.string().nullish()
-
-/** The id of another document, whether or not there is one. */
-export const id = safeInteger
-export const optionalId = safeInteger.nullish()
-export const optionalIds = z.array(safeInteger).nullish()
-
-/** What `URL.canParse` takes, `native:agents/<type>` included. */
-export const url = z
-  .string()
-  .refine((value) => URL.canParse(value), { error: 'expected a URL' })
-  .meta({ format: 'uri' })
+/** What each document of this kind refers to, by its fields. */
+export const referencesOf = (kind: keyof typeof KINDS): Reference[] =>
+  Object.entries(KINDS[kind].references).map(([field, to]) => ({ field, to }))
 
 /** Where the secrets of a document go. It follows from more than the document, so whoever writes it sets it. */
 export const ownOrigins = (description: string): NonNullable<ResourceDefinition['own']> => ({

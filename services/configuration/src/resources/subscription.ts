@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { KINDS } from '@parley/shared/configuration-resources'
+import { SENT } from '@parley/shared/documents/fields'
 import { EVENT_TYPES } from '@parley/shared/event-types'
 import type { Caller } from '@parley/shared/internal-token'
 import { type JsonObject, safeInteger } from '@parley/shared/json-object'
@@ -6,7 +8,9 @@ import type { FieldError } from '@parley/shared/problem'
 import { MASK } from '@parley/shared/secret-names'
 import { bytesOfSecret, LEAST_SECRET_BYTES } from '@parley/shared/signing-secret'
 import { z } from 'zod'
-import { optionalId, type ResourceDefinition, text, url } from './definition.ts'
+import type { ResourceDefinition } from './definition.ts'
+
+const { optionalId, text, url } = SENT
 
 const MAX_URL_CHARACTERS = 2_048
 const MAX_SECRET_CHARACTERS = 200
@@ -34,8 +38,7 @@ const subscriptionMarks = {
 
 export const subscription: ResourceDefinition = {
   name: 'subscriptions',
-  title: 'Subscription',
-  description: 'Where events are posted: what happens to messages, threads, tasks and the configuration.',
+  ...KINDS.subscriptions,
   example: {
     name: 'Data warehouse',
     url: 'https://warehouse.example.com/parley',

@@ -1,7 +1,4 @@
-/** The statuses of a task; the last two are ends that only the runtime reaches. */
-export const TASK_STATUSES = ['active', 'pending', 'failed', 'completed', 'cancelled'] as const
-
-export type TaskStatus = (typeof TASK_STATUSES)[number]
+import type { TaskStatus } from '@parley/shared/documents/workflow'
 
 /** Who changes a task: a caller through the API, or a submission of its thread. */
 export type Actor = 'caller' | 'runtime'

@@ -1,15 +1,15 @@
-import { jsonObject } from '@parley/shared/json-object'
+import { KINDS } from '@parley/shared/configuration-resources'
+import { type TaskStatus, taskDocument } from '@parley/shared/documents/workflow'
 import { z } from 'zod'
-import { extId, id, type ResourceDefinition, text } from './definition.ts'
-import { isTransition, reachable, TASK_STATUSES, type TaskStatus } from './task-transitions.ts'
+import { type ResourceDefinition, referencesOf } from './definition.ts'
+import { isTransition, reachable } from './task-transitions.ts'
 
 /** By thread and status, so that a thread with many ended tasks costs no more. */
 export const TASK_LOOKUP = ['extId', 'status'] as const
 
 export const task: ResourceDefinition = {
   name: 'tasks',
-  title: 'Task',
-  description: 'One run of a workflow, for one thread; answers that are submitted move it from step to step.',
+  ...KINDS.tasks,
   example: {
     workflow: 1,
     currentStep: 1,
@@ -19,20 +19,9 @@ export const task: ResourceDefinition = {
     extId: 'thread-1',
     context: { a: { b: [1, 2] } },
   },
-  schema: z.strictObject({
-    workflow: id,
-    currentStep: id.describe('The step whose submission it waits for'),
-    status: z.enum(TASK_STATUSES).describe('`completed` and `cancelled` are set by the runtime only'),
-    name: text,
-    description: text,
-    extId: extId.nullish().describe('The thread that the task belongs to'),
-    context: jsonObject.nullish().describe('Free-form; `steps` in it has what was submitted, by step'),
-  }),
+  schema: taskDocument.body,
   indexed: { extId: 'text', name: 'text', workflow: 'integer', currentStep: 'integer', status: 'text' },
-  references: [
-    { field: 'workflow', to: 'workflows' },
-    { field: 'currentStep', to: 'steps' },
-  ],
+  references: referencesOf('tasks'),
   lookups: [TASK_LOOKUP],
   appliesMessages: true,
   own: {

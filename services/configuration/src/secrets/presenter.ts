@@ -1,4 +1,5 @@
 import type { Authorizer } from '@parley/shared/authorizer'
+import type { ResourceName } from '@parley/shared/configuration-resources'
 import type { Caller } from '@parley/shared/internal-token'
 import { keysOfPointer } from '@parley/shared/json-object'
 import { mapSecrets } from '@parley/shared/map-secrets'
@@ -6,7 +7,6 @@ import { allows } from '@parley/shared/permission/decide'
 import { isSealed, openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-names'
 import { type Reach, reachOfMember } from '@parley/shared/secret-places'
-import type { ResourceName } from '../resources/definition.ts'
 import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts'
 
 /** Shows a stored document of one resource as its caller may see it. */

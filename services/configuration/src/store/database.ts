@@ -1,3 +1,4 @@
+import type { ResourceName } from '@parley/shared/configuration-resources'
 import type { Log } from '@parley/shared/log'
 import { connectMongo } from '@parley/shared/mongo'
 import { Problem } from '@parley/shared/problem'
@@ -5,7 +6,7 @@ import { beginRelays, type StoredRelay } from '@parley/shared/relay/relay-state'
 import { LRUCache } from 'lru-cache'
 import mongoose from 'mongoose'
 import { allResources } from '../resources/all-resources.ts'
-import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
+import type { ResourceDefinition } from '../resources/definition.ts'
 import { beginSealing, type StoredSealing } from './sealing-state.ts'
 import { type Address, type Authorship, indexesOf, type StoredDocument } from './stored-document.ts'
 

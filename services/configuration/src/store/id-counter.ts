@@ -1,4 +1,4 @@
-import type { ResourceName } from '../resources/definition.ts'
+import type { ResourceName } from '@parley/shared/configuration-resources'
 import type { Counters, Database } from './database.ts'
 
 const LEAP = 10_000

@@ -1,5 +1,6 @@
+import type { ResourceName } from '@parley/shared/configuration-resources'
 import { Problem } from '@parley/shared/problem'
-import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
+import type { ResourceDefinition } from '../resources/definition.ts'
 import type { Database } from './database.ts'
 import type { IdCounter } from './id-counter.ts'
 import {

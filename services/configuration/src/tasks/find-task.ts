@@ -1,8 +1,8 @@
+import type { ResourceName } from '@parley/shared/configuration-resources'
+import type { TaskStatus } from '@parley/shared/documents/workflow'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { TaskSubmission } from '@parley/shared/task-submission'
-import type { ResourceName } from '../resources/definition.ts'
 import { TASK_LOOKUP } from '../resources/task.ts'
-import type { TaskStatus } from '../resources/task-transitions.ts'
 import type { Database } from '../store/database.ts'
 import {
   indexedText,

@@ -1,10 +1,10 @@
+import { CONFIGURATION_RESOURCES, type ResourceName } from '@parley/shared/configuration-resources'
 import { safeInteger } from '@parley/shared/json-object'
 import { z } from 'zod'
 import { definitions } from '../resources/all-resources.ts'
-import { RESOURCES, type ResourceName } from '../resources/definition.ts'
 
 /** Exported and imported: all but tasks, which are state. */
-export const TRANSFERRED: readonly ResourceName[] = RESOURCES.filter((name) => name !== 'tasks')
+export const TRANSFERRED: readonly ResourceName[] = CONFIGURATION_RESOURCES.filter((name) => name !== 'tasks')
 
 /** What the exported form is called; a change that old importers would misread gets another number. */
 export const FORMAT_VERSION = 1

@@ -1,3 +1,4 @@
+import { CONFIGURATION_RESOURCES, type ResourceName } from '@parley/shared/configuration-resources'
 import type { Caller } from '@parley/shared/internal-token'
 import { safeInteger } from '@parley/shared/json-object'
 import { queryFlag, readQuery } from '@parley/shared/list-query'
@@ -12,7 +13,6 @@ import { flagParameter } from '../description/parameters.ts'
 import { documentToWrite, settleCredentials } from '../documents/build-for-caller.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { storeDocument } from '../documents/store-document.ts'
-import { RESOURCES, type ResourceName } from '../resources/definition.ts'
 import { authorOf } from '../store/stored-document.ts'
 import { KeyTaken } from '../store/write-document.ts'
 import { configurationExample, configurationSchema } from './configuration-format.ts'
@@ -125,7 +125,7 @@ const importPlan = z
     summary: z.object({ create: count, update: count, unchanged: count }),
     plan: z.array(
       z.object({
-        resource: z.enum(RESOURCES),
+        resource: z.enum(CONFIGURATION_RESOURCES),
         _id: safeInteger,
         action: z.enum(['create', 'update', 'unchanged']),
         changes: z.array(z.string()).describe('Where it changes, as JSON Pointers'),

@@ -1,3 +1,4 @@
+import type { ResourceName } from '@parley/shared/configuration-resources'
 import { type JsonObject, jsonObject, safeInteger } from '@parley/shared/json-object'
 import { type FieldError, Problem } from '@parley/shared/problem'
 import { fieldErrorsOf, validate } from '@parley/shared/validate'
@@ -5,7 +6,7 @@ import { z } from 'zod'
 import { withoutOwnFields } from '../documents/body.ts'
 import { parsePathId } from '../requests/list-query.ts'
 import { definitions } from '../resources/all-resources.ts'
-import type { ResourceDefinition, ResourceName } from '../resources/definition.ts'
+import type { ResourceDefinition } from '../resources/definition.ts'
 import { requireFewSecretsInImport } from '../secrets/seal-fields.ts'
 import { FORMAT_VERSION, TRANSFERRED } from './configuration-format.ts'
 

@@ -1,19 +1,12 @@
-import type { AGENT_TYPES } from '@parley/shared/agent-types'
+import type { TurnAgent } from '@parley/shared/agents'
+import { CREDENTIALS_CONFIG } from '@parley/shared/documents/assistant'
 import type { JsonObject } from '@parley/shared/json-object'
-import { type ActionCredentials, CREDENTIALS_CONFIG } from '../channels/functions/credentials.ts'
-
-/** The built-in agents that work in turns of a model; each adds to the one before it. */
-export const TURN_AGENTS = [
-  'chat',
-  'functionCall',
-  'taskManager',
-] as const satisfies (typeof AGENT_TYPES)[number][]
-export type AgentType = (typeof TURN_AGENTS)[number]
+import type { ActionCredentials } from '../channels/functions/credentials.ts'
 
 /** What an assistant is and works at, read from configuration for one turn; secrets opened only in `configs`. */
 export interface Agent {
   workspace: number
-  type: AgentType
+  type: TurnAgent
   assistant: {
     _id: number
     name: string

@@ -1,5 +1,17 @@
+import { AGENTS, type TurnAgent } from '@parley/shared/agents'
 import type { Replica } from '@parley/shared/config-replica/replica'
-import type { ConfigurationDocument, ReplicatedResource } from '@parley/shared/config-replica/replica-store'
+import type { ConfigurationDocument } from '@parley/shared/config-replica/replica-store'
+import type { ResourceName } from '@parley/shared/configuration-resources'
+import {
+  type Assistant,
+  actionDocument,
+  assistantDocument,
+  configDocument,
+  type Job,
+  jobDocument,
+  WORKFLOWS_CONFIG,
+} from '@parley/shared/documents/assistant'
+import { stepDocument, taskDocument, workflowDocument } from '@parley/shared/documents/workflow'
 import type { InternalClient } from '@parley/shared/internal-client'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { mapSecrets } from '@parley/shared/map-secrets'
@@ -9,77 +21,28 @@ import { z } from 'zod'
 import type { Channel } from '../channels/channels.ts'
 import type { IsFirstOfName } from '../thread-log/first-of-name.ts'
 import { activeTask } from './active-task.ts'
-import type { Agent, AgentAction, AgentType } from './agent.ts'
+import type { Agent, AgentAction } from './agent.ts'
 
 const MAX_ACTIONS = 100
 const MAX_CONFIGS = 200
 const MAX_STEPS = 200
 const MAX_WORKFLOWS = 50
-/** The config of an assistant that names what it may start besides its job's default workflow. */
-const WORKFLOWS_CONFIG = 'workflows'
-
-const ids = z.array(z.number()).nullish()
-const id = z.number().nullish()
-const assistantSchema = z.looseObject({
-  _id: z.number(),
-  name: z.string(),
-  description: z.string(),
-  backstory: z.string(),
-  actions: ids,
-  configs: ids,
-  job: id,
+const storedAction = actionDocument.stored.extend({ version: z.number() })
+const storedTask = taskDocument.stored.pick({
+  _id: true,
+  name: true,
+  workflow: true,
+  currentStep: true,
+  context: true,
 })
-const jobSchema = z.looseObject({
-  _id: z.number(),
-  role: z.string(),
-  goal: z.string(),
-  description: z.string(),
-  actions: ids,
-  defaultWorkflow: id,
-})
-const actionSchema = z.looseObject({
-  _id: z.number(),
-  version: z.number(),
-  name: z.string(),
-  description: z.string(),
-  specType: z.string(),
-  moduleUrl: z.string(),
-  spec: z.string(),
-})
-const taskSchema = z.looseObject({
-  _id: z.number(),
-  name: z.string(),
-  workflow: z.number(),
-  currentStep: z.number(),
-  context: z.unknown().optional(),
-})
-const stepSchema = z.looseObject({
-  _id: z.number(),
-  name: z.string(),
-  description: z.string(),
-  instructions: z.string(),
-  submitWhen: z.string(),
-  job: id,
-  next: id,
-})
-const workflowSchema = z.looseObject({
-  _id: z.number(),
-  name: z.string(),
-  description: z.string(),
-  instructions: z.string().nullish(),
-  steps: ids,
-  firstStep: id,
-})
-const configSchema = z.looseObject({
-  name: z.string(),
-  value: jsonObject,
-  origins: z.array(z.string()).optional(),
-})
+const storedConfig = configDocument.stored
+  .pick({ name: true, value: true })
+  .extend({ origins: z.array(z.string()).optional() })
 
 /** Of which assistant, for which thread. */
 interface AgentQuery {
   channel: Channel
-  type: AgentType
+  type: TurnAgent
   thread: string
   /** What was read before (milliseconds since the epoch) does not do as long as configuration answers. */
   notBefore?: number
@@ -109,22 +72,22 @@ export function createLoadAgent(options: {
     if (typeof assistantId !== 'number')
       return { kind: 'missing', reason: 'The channel names no assistant in config.assistantId.' }
     const read = reader({ replica, workspace, notBefore })
-    const assistant = await read.one('assistant', assistantId, assistantSchema)
+    const assistant = await read.one('assistant', assistantId, assistantDocument.stored)
     if (assistant === undefined)
       return { kind: 'missing', reason: `There is no assistant ${assistantId}, which the channel names.` }
     const ownConfigs = await configsOf(read, assistant)
     const { configs, origins } = openConfigs(ownConfigs, { secrets, workspace })
-    const ownJob = await read.one('jobs', assistant.job, jobSchema)
-    const isTasked = type === 'taskManager'
+    const ownJob = await read.one('jobs', assistant.job, jobDocument.stored)
+    const isTasked = AGENTS[type].tasks
     const activeOrGiven = async () =>
-      taskSchema.safeParse(
+      storedTask.safeParse(
         given === undefined
           ? await activeTask(options, { workspace, channel: channel.extId, thread })
           : given,
       )
     const task = isTasked ? (await activeOrGiven()).data : undefined
-    const step = task && (await read.one('steps', task.currentStep, stepSchema))
-    const stepJob = await read.one('jobs', step?.job, jobSchema)
+    const step = task && (await read.one('steps', task.currentStep, stepDocument.stored))
+    const stepJob = await read.one('jobs', step?.job, jobDocument.stored)
     const job = stepJob ?? ownJob
     const actionIds = [assistant.actions, ownJob?.actions, stepJob?.actions].flatMap((some) => some ?? [])
     const { _id, name, description, backstory } = assistant
@@ -148,7 +111,7 @@ export function createLoadAgent(options: {
 interface Reader {
   /** The document; undefined where there is no id, no document, or none of that shape. */
   one<S extends z.ZodType>(
-    resource: ReplicatedResource,
+    resource: ResourceName,
     id: number | null | undefined,
     schema: S,
   ): Promise<z.output<S> | undefined>
@@ -169,10 +132,10 @@ function reader(options: { replica: Pick<Replica, 'find'>; workspace: number; no
 }
 
 /** Those that the assistant names, then those that name it as their owner. */
-async function configsOf(read: Reader, assistant: z.output<typeof assistantSchema>): Promise<unknown[]> {
+async function configsOf(read: Reader, assistant: Assistant): Promise<unknown[]> {
   const named = (assistant.configs ?? []).slice(0, MAX_CONFIGS)
   return [
-    ...(await Promise.all(named.map((id) => read.one('configs', id, configSchema)))),
+    ...(await Promise.all(named.map((id) => read.one('configs', id, storedConfig)))),
     ...(await read.ownedConfigs(assistant._id, 'assistant')),
   ]
 }
@@ -185,7 +148,7 @@ function openConfigs(
   const opened = new Map<string, JsonObject>()
   const origins = new Map<string, readonly string[]>()
   for (const one of configs) {
-    const { data } = configSchema.safeParse(one)
+    const { data } = storedConfig.safeParse(one)
     if (data === undefined || opened.has(data.name)) continue
     opened.set(data.name, openSecrets(data, secrets, workspace).value)
     if (data.origins !== undefined) origins.set(data.name, data.origins)
@@ -201,7 +164,7 @@ async function actionsOf(
   const distinct = [...new Set(given)].slice(0, MAX_ACTIONS)
   const actions = await Promise.all(
     distinct.map(async (id): Promise<AgentAction | undefined> => {
-      const action = await read.one('actions', id, actionSchema)
+      const action = await read.one('actions', id, storedAction)
       if (action === undefined) return undefined
       const { secrets, workspace } = opening
       const { _id, version, name, description, specType, moduleUrl, spec } = openSecrets(
@@ -219,10 +182,10 @@ async function actionsOf(
 /** A task whose workflow was deleted says so: what is submitted next cancels it. */
 async function taskOf(
   read: Reader,
-  task: z.output<typeof taskSchema>,
-  step: z.output<typeof stepSchema> | undefined,
+  task: z.output<typeof storedTask>,
+  step: z.output<typeof stepDocument.stored> | undefined,
 ): Promise<NonNullable<Agent['task']>> {
-  const found = await read.one('workflows', task.workflow, workflowSchema)
+  const found = await read.one('workflows', task.workflow, workflowDocument.stored)
   const { _id, name, context } = task
   const state = jsonObject.safeParse(jsonObject.safeParse(context).data?.state).data ?? {}
   return {
@@ -243,25 +206,32 @@ function deletedWorkflow(_id: number): NonNullable<Agent['task']>['workflow'] {
   }
 }
 
-function shownWorkflow(workflow: z.output<typeof workflowSchema>): NonNullable<Agent['task']>['workflow'] {
+function shownWorkflow(
+  workflow: z.output<typeof workflowDocument.stored>,
+): NonNullable<Agent['task']>['workflow'] {
   const { _id, name, description, instructions } = workflow
   return { _id, name, description, ...(instructions ? { instructions } : {}) }
 }
 
-function shownStep(step: z.output<typeof stepSchema>): NonNullable<NonNullable<Agent['task']>['step']> {
+function shownStep(
+  step: z.output<typeof stepDocument.stored>,
+): NonNullable<NonNullable<Agent['task']>['step']> {
   const { _id, name, description, instructions, submitWhen } = step
   return { _id, name, description, instructions, submitWhen }
 }
 
-function shownJob({ _id, role, goal, description }: z.output<typeof jobSchema>): NonNullable<Agent['job']> {
+function shownJob({ _id, role, goal, description }: Job): NonNullable<Agent['job']> {
   return { _id, role, goal, description }
 }
 
 /** Those that the workflow lists, else those that its first step leads to; 200 at most. */
-async function stepNames(read: Reader, workflow: z.output<typeof workflowSchema>): Promise<string[]> {
+async function stepNames(
+  read: Reader,
+  workflow: z.output<typeof workflowDocument.stored>,
+): Promise<string[]> {
   const listed = (workflow.steps ?? []).slice(0, MAX_STEPS)
   if (listed.length > 0) {
-    const steps = await Promise.all(listed.map((id) => read.one('steps', id, stepSchema)))
+    const steps = await Promise.all(listed.map((id) => read.one('steps', id, stepDocument.stored)))
     return steps.flatMap((step) => (step === undefined ? [] : step.name))
   }
   const names: string[] = []
@@ -269,7 +239,11 @@ async function stepNames(read: Reader, workflow: z.output<typeof workflowSchema>
   let next = workflow.firstStep
   while (typeof next === 'number' && !seen.has(next) && seen.size < MAX_STEPS) {
     seen.add(next)
-    const step: z.output<typeof stepSchema> | undefined = await read.one('steps', next, stepSchema)
+    const step: z.output<typeof stepDocument.stored> | undefined = await read.one(
+      'steps',
+      next,
+      stepDocument.stored,
+    )
     if (step === undefined) break
     names.push(step.name)
     next = step.next
@@ -288,7 +262,7 @@ async function workflowsOf(
   const named = workflowsConfig.safeParse(configs.get(WORKFLOWS_CONFIG)).data?.ids ?? []
   const distinct = [...new Set([...(typeof defaultId === 'number' ? [defaultId] : []), ...named])]
   const found = await Promise.all(
-    distinct.slice(0, MAX_WORKFLOWS).map((id) => read.one('workflows', id, workflowSchema)),
+    distinct.slice(0, MAX_WORKFLOWS).map((id) => read.one('workflows', id, workflowDocument.stored)),
   )
   return found.flatMap((workflow) => {
     if (workflow === undefined) return []

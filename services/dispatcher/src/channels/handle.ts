@@ -1,4 +1,4 @@
-import { AGENT_TYPES } from '@parley/shared/agent-types'
+import { AGENT_TYPES } from '@parley/shared/agents'
 import { channelNumber } from '@parley/shared/channel-settings'
 import { checkBytes, MAX_DEPTH, roundedIn } from '@parley/shared/json-body'
 import { MAX_FUNCTIONS, threadOf, type WebhookMessage, webhookMessage } from '@parley/shared/message'

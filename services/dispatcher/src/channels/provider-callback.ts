@@ -57,9 +57,11 @@ export function createProviderCallback(
           thread: message.thread,
         },
       }
+      const request = outbound.request(send)
+      if ('kind' in request) return request
       try {
         const call = {
-          ...signed(outbound.request(send), { delivery, signer }),
+          ...signed(request, { delivery, signer }),
           timeoutMs: DELIVERY_MS,
           maxBytes: MAX_RESPONSE_BYTES,
           mayLeave,

@@ -3,7 +3,7 @@ import { whyNotRepeated } from '../agents/tools/tool.ts'
 import { agentTypeOf } from '../agents/turns/agents.ts'
 import type { MayLeave } from '../channels/http/http-client.ts'
 import { failedCall, uncertainCall } from '../message/call-result.ts'
-import { effectUnknown, NO_ANSWER, type Outcome } from '../message/outcome.ts'
+import { effectUnknown, NO_RESPONSE, type Outcome } from '../message/outcome.ts'
 import { carried, ranAgainAt, withSend } from '../message/progress.ts'
 import type { ToolCall } from '../message/turn.ts'
 import { callSettled, handOffSettled } from '../message/turn-progress.ts'
@@ -122,7 +122,7 @@ async function handOff(
 function outcomeOf(outcome: ToolOutcome): Outcome {
   if (outcome.kind === 'answered') return { kind: 'accepted', delivered: true, result: outcome.result }
   if (outcome.kind === 'uncertain') return effectUnknownOf(outcome)
-  const code = outcome.mayHaveRun ? NO_ANSWER : 'not_reached'
+  const code = outcome.mayHaveRun ? NO_RESPONSE : 'not_reached'
   return { kind: 'retryable', code, fault: 'channel', reason: outcome.reason }
 }
 

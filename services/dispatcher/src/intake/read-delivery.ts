@@ -2,8 +2,8 @@ import { acceptedMessage, MESSAGE_TYPE } from '@parley/shared/message'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { ConsumeMessage } from 'amqplib'
 import { z } from 'zod'
+import { addressesOf } from '../message/addresses.ts'
 import type { MessageRecord } from '../message/message-record.ts'
-import { phoneDigits } from '../message/person-address.ts'
 import { namesOf } from '../message/person-names.ts'
 import { hasAnswer } from '../message/plan.ts'
 import { REPLAY_TYPE } from '../message/progress.ts'
@@ -48,7 +48,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
     return unreadable(`body field /${invalidPath(acceptedMessage, message)?.join('/')} is wrong`)
   const { messageId, headers } = properties as z.input<typeof propertiesSchema>
   const { workspace, channel, channelId, thread, source, requestId, traceparent } = headers
-  const phone = phoneDigits(message.user.phone)
+  const addresses = addressesOf(message.user)
   const names = namesOf(message.user)
   const at = new Date()
   // All have the same fields, also those that come later: objects of one shape are cheaper to make and to read.
@@ -58,7 +58,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
       _id: messageId,
       workspace,
       thread,
-      phone,
+      addresses: addresses.length === 0 ? undefined : addresses,
       names: names.length === 0 ? undefined : names,
       revision: 0,
       writer: undefined,

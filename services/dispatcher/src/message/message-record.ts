@@ -98,7 +98,9 @@ export interface MessageRecord {
   workspace: number
   partition: number
   thread: string
-  /** The digits of the person's phone number, where the message has one. */
+  /** What the person is written to or known by, such as `phone:5511988887777`. */
+  addresses?: string[] | undefined
+  /** Of earlier versions: the digits of the phone number, in the place of addresses. */
   phone?: string | undefined
   /** What else the person is found by, in lower case. */
   names?: string[] | undefined

@@ -57,9 +57,9 @@ export function effectUnknown(options: {
   }
 }
 /** The code of an attempt that left and got no answer. */
-export const NO_ANSWER = 'no_answer'
+export const NO_RESPONSE = 'no_answer'
 /** As {@link INTERRUPTED}, of a function that is called again, under the same idempotency key only. */
-export const INTERRUPTED_KEYED = { ...INTERRUPTED, code: NO_ANSWER } as const satisfies Outcome
+export const INTERRUPTED_KEYED = { ...INTERRUPTED, code: NO_RESPONSE } as const satisfies Outcome
 /** As {@link INTERRUPTED}, of a function that is not called again. */
 export const INTERRUPTED_FUNCTION = effectUnknown({ reason: INTERRUPTED.reason, hasResponse: false })
 const HOUR_MS = 60 * 60 * 1_000

@@ -1,12 +1,14 @@
-import { phoneDigits } from './person-address.ts'
+import { type MessageUser, ownAddresses } from '@parley/shared/providers/address'
+import { phoneDigits } from './addresses.ts'
 
 const MAX_NAME = 256
 
-/** What a person is found by beside the phone number: name, e-mail address and id at the provider, in lower case. */
+/** What a person is found by beside the phone number: name, e-mail address and ids at providers, in lower case. */
 export function namesOf(user: Record<string, unknown>): string[] {
   const { name, email, phone } = user
   const id = typeof phone === 'string' && phoneDigits(phone) === undefined ? phone : undefined
-  const names = [name, email, id].flatMap((one) => (typeof one === 'string' ? userName(one) : []))
+  const own = ownAddresses(user as MessageUser).map(({ value }) => value)
+  const names = [name, email, id, ...own].flatMap((one) => (typeof one === 'string' ? userName(one) : []))
   return [...new Set(names)].filter((name) => name !== '')
 }
 

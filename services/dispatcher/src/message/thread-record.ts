@@ -40,7 +40,9 @@ export interface ThreadRecord {
   lastUnreadAt?: Date
   /** When the person's last message was received. */
   lastInboundAt?: Date
-  /** The digits of the person's phone number. */
+  /** What the person is written to or known by. */
+  addresses?: string[]
+  /** Of earlier versions: the digits of the phone number, in the place of addresses. */
   phone?: string
   /** The words of the person's name, as they are searched by. */
   words?: string[]

@@ -1,6 +1,6 @@
 import { defined } from '@parley/shared/defined'
 import type { Attempt, Ending, MessageRecord, Progress, Send, SendState } from './message-record.ts'
-import { NO_ANSWER } from './outcome.ts'
+import { NO_RESPONSE } from './outcome.ts'
 import { carried, handled, withAttempt, withSend } from './progress.ts'
 import { textsOf } from './split-text.ts'
 import { MAY_HAVE_RUN, type ToolCall, type ToolResult, type Turn } from './turn.ts'
@@ -54,7 +54,7 @@ export function callSettled(
   const attempts = attempt === undefined ? record.attempts : withAttempt(record.attempts, attempt)
   const send = record.sends[index]
   const isTool = send?.content.kind === 'tool'
-  const mayHaveRun = isTool && attempts.some(({ step, code }) => step === send.id && code === NO_ANSWER)
+  const mayHaveRun = isTool && attempts.some(({ step, code }) => step === send.id && code === NO_RESPONSE)
   const result = mayHaveRun ? unlessDone(options.result) : options.result
   const turns = withResult(record, send?.of, result)
   const sends = withSend(record.sends, index, change)

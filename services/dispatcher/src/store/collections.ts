@@ -103,7 +103,7 @@ export const STATE_INDEX = { workspace: 1, state: 1, receivedAt: -1, _id: -1, ch
 const SMALL_PAGES = { wiredTiger: { configString: 'leaf_page_max=4KB' } }
 
 /** What support looks messages up by; each has only those messages that have such a field. */
-const SUPPORT_INDEXES = ['phone', 'fault', 'requestId', 'sends.providerId'].map((field) => ({
+const SUPPORT_INDEXES = ['addresses', 'phone', 'fault', 'requestId', 'sends.providerId'].map((field) => ({
   key: { workspace: 1, [field]: 1, receivedAt: -1, _id: -1 } as const,
   partialFilterExpression: { [field]: { $exists: true } },
   storageEngine: SMALL_PAGES,
@@ -112,6 +112,8 @@ const SUPPORT_INDEXES = ['phone', 'fault', 'requestId', 'sends.providerId'].map(
 const LATEST = { lastAt: -1, _id: -1 } as const
 /** What threads are searched by. */
 export const WORDS_INDEX = { workspace: 1, words: 1, ...LATEST } as const
+export const ADDRESS_INDEX = { workspace: 1, addresses: 1, ...LATEST } as const
+/** Of threads that an earlier version wrote last. */
 export const PHONE_INDEX = { workspace: 1, phone: 1, ...LATEST } as const
 /** Threads are listed by their last activity; each of the others has only those threads that have such a field. */
 const THREAD_INDEXES: mongo.IndexDescription[] = [
@@ -120,6 +122,7 @@ const THREAD_INDEXES: mongo.IndexDescription[] = [
   { key: { workspace: 1, handler: 1, ...LATEST }, partialFilterExpression: { handler: 'person' } },
   { key: { workspace: 1, ...LATEST, unread: 1 }, partialFilterExpression: { unread: { $gt: 0 } } },
   { key: WORDS_INDEX, partialFilterExpression: { words: { $exists: true } } },
+  { key: ADDRESS_INDEX, partialFilterExpression: { addresses: { $exists: true } } },
   { key: PHONE_INDEX, partialFilterExpression: { phone: { $exists: true } } },
   {
     key: { workspace: 1, 'handedOff.at': 1 },

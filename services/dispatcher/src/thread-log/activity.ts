@@ -1,6 +1,7 @@
 import { defined } from '@parley/shared/defined'
 import type { WebhookMessage } from '@parley/shared/message'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
+import { addressesIn } from '../message/addresses.ts'
 import type { MessageRecord, Send } from '../message/message-record.ts'
 import { isSettled } from '../message/send-state.ts'
 import { isPersonal, mediaOf, type PersonalSend, sentAt, textOfContent } from '../message/spoken-text.ts'
@@ -10,7 +11,9 @@ const MAX_SHOWN = 200
 const MAX_FIELD = 1_024
 
 /** What a message tells of its thread: the part of the thread's document that is written behind its messages. */
-export type Activity = Pick<ThreadRecord, 'lastMessage' | 'lastAt' | 'phone' | 'words'> & { user: ThreadUser }
+export type Activity = Pick<ThreadRecord, 'lastMessage' | 'lastAt' | 'addresses' | 'words'> & {
+  user: ThreadUser
+}
 
 /** What is retained of a message until its thread is written. The whole of it is several times as large. */
 export interface Excerpt {
@@ -21,17 +24,18 @@ export interface Excerpt {
   /** What was sent to the person last; undefined where nothing was. */
   sent: string | undefined
   transcript: string | undefined
-  phone: string | undefined
+  addresses: string[] | undefined
 }
 
 export function excerptOf(record: MessageRecord): Excerpt {
-  const { sends, body, source, transcript, phone, receivedAt } = record
+  const { sends, body, source, transcript, receivedAt } = record
+  const addresses = addressesIn(record)
   const settled = sends.findLast(isSentToPerson)
   const send = settled ?? (record.inbound === true ? undefined : sends.findLast(isPersonal))
   const sent = send && shown(textOfContent(send.content))
   const settledAt = settled && sentAt(record, settled)
   const at = settledAt !== undefined && settledAt > receivedAt ? settledAt : receivedAt
-  return { at, body, source, sent, transcript, phone }
+  return { at, body, source, sent, transcript, addresses }
 }
 
 const isSentToPerson = (send: Send): send is PersonalSend => isPersonal(send) && isSettled(send)
@@ -67,12 +71,12 @@ function messageIn({ body }: Excerpt): Partial<WebhookMessage> {
 function personIn(
   excerpt: Excerpt,
   message: Partial<WebhookMessage>,
-): Pick<Activity, 'user' | 'phone' | 'words'> {
+): Pick<Activity, 'user' | 'addresses' | 'words'> {
   const { name, phone, email } = message.user ?? {}
   const words = searchWords(name ?? '')
   return {
     user: defined({ name: cut(name), phone: cut(phone), email: cut(email) }),
-    ...defined({ phone: excerpt.phone, words: words.length === 0 ? undefined : words }),
+    ...defined({ addresses: excerpt.addresses, words: words.length === 0 ? undefined : words }),
   }
 }
 

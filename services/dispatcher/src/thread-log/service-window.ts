@@ -1,3 +1,4 @@
+import { addressValues, phoneOf } from '../message/addresses.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { threadId } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
@@ -15,8 +16,9 @@ export function createIsOutsideWindow({
   threads,
   messages,
 }: Pick<Collections, 'threads' | 'messages'>): IsOutsideWindow {
-  const lastInbound = async ({ workspace, channel, thread, phone }: MessageRecord) => {
-    const names = [thread, ...(phone === undefined ? [] : [phone])]
+  const lastInbound = async (record: MessageRecord) => {
+    const { workspace, channel, thread } = record
+    const names = [thread, ...addressValues(record)]
     const found = await threads
       .find(
         { _id: { $in: names.map((extId) => threadId({ workspace, channel, extId })) } },
@@ -26,16 +28,24 @@ export function createIsOutsideWindow({
       .toArray()
     return Math.max(...found.map(({ lastInboundAt }) => lastInboundAt?.getTime() ?? Number.NEGATIVE_INFINITY))
   }
-  const hasInboundSince = async ({ workspace, channel, thread, phone }: MessageRecord, since: Date) => {
+  const hasInboundSince = async (record: MessageRecord, since: Date) => {
+    const { workspace, channel, thread, addresses = [] } = record
+    const phone = phoneOf(record)
     const recent = { workspace, channel, inbound: true as const, receivedAt: { $gt: since } }
     const ofThread = await messages.findOne(
       { ...recent, thread },
       { projection: { _id: 1 }, maxTimeMS: QUERY_MS },
     )
-    if (ofThread !== null || phone === undefined) return ofThread !== null
-    return (
-      (await messages.findOne({ ...recent, phone }, { projection: { _id: 1 }, maxTimeMS: QUERY_MS })) !== null
+    const own = [
+      ...(addresses.length === 0 ? [] : [{ addresses: { $in: addresses } }]),
+      ...(phone === undefined ? [] : [{ phone }]),
+    ]
+    if (ofThread !== null || own.length === 0) return ofThread !== null
+    const ofPerson = await messages.findOne(
+      { $or: own.map((one) => ({ ...recent, ...one })) },
+      { projection: { _id: 1 }, maxTimeMS: QUERY_MS },
     )
+    return ofPerson !== null
   }
   return async (record, { now, windowMs }) => {
     const since = now - windowMs

@@ -1,3 +1,4 @@
+import { eventually } from '@parley/local/testing/service-under-test'
 import { defined } from '@parley/shared/defined'
 import { createLog } from '@parley/shared/log'
 import { MESSAGE_TYPE } from '@parley/shared/message'
@@ -147,13 +148,12 @@ export class AgentSystem {
     id: string,
     isDone: (record: MessageRecord) => boolean = ({ open }) => open !== true,
   ): Promise<MessageRecord> {
-    const deadline = performance.now() + 30_000
-    for (;;) {
-      const record = await this.stored(id)
-      if (record !== null && isDone(record)) return record
-      if (performance.now() > deadline) throw new Error(`${id} is ${JSON.stringify(record)}`)
-      await pause(10)
-    }
+    let record: MessageRecord | null = null
+    const done = eventually(async () => {
+      record = await this.stored(id)
+      return record !== null && isDone(record) && record
+    })
+    return done.catch(() => Promise.reject(new Error(`${id} is ${JSON.stringify(record)}`)))
   }
 
   /** As an operator would; another instance goes on with it. */

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { waitUntil } from '@parley/local/wait-until'
 import fc from 'fast-check'
 import { MODEL_RUNS } from '../../../../tests/sizes.ts'
 import type { ModelRequest, ModelResult } from '../../src/agents/model-client.ts'
@@ -59,8 +60,7 @@ class Conversations {
     Object.assign(this, { modelTrouble: [], toolTrouble: [], sendTrouble: [], modelMs: 0, toolMs: 0 })
     this.system.line.failures = []
     this.system.line.slowMs = 0
-    const deadline = performance.now() + SETTLE_MS
-    while ((await this.#unended()) > 0 && performance.now() < deadline) await pause(20)
+    await waitUntil(async () => (await this.#unended()) === 0, { timeoutMs: SETTLE_MS })
     for (const [id, plan] of this.plans) await this.#check(id, plan)
     for (let thread = 0; thread < THREADS; thread++) this.#checkSequence(`t${thread}`)
     await this.system.close()

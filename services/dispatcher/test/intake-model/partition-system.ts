@@ -1,3 +1,4 @@
+import { waitUntil } from '@parley/local/wait-until'
 import { createLog } from '@parley/shared/log'
 import { MESSAGE_TYPE } from '@parley/shared/message'
 import { STATUS_TYPE } from '@parley/shared/message-status'
@@ -157,9 +158,8 @@ export class PartitionSystem {
     this.disturbStore([], 0)
     this.disturbProvider([], 0)
     this.openBreaker(0)
-    const deadline = performance.now() + SETTLE_MS
-    while (!(await this.#isDone()) && performance.now() < deadline) await pause(15)
-    if (!(await this.#isDone())) this.violations.push(`not done: ${await this.#unfinished()}`)
+    if (!(await waitUntil(() => this.#isDone(), { timeoutMs: SETTLE_MS })))
+      this.violations.push(`not done: ${await this.#unfinished()}`)
     await this.#current.partition.release()
     for (const { partition } of this.#instances) partition.abandon()
     this.#checkSent()

@@ -43,7 +43,7 @@ export async function startLayoutWorld({ partitions = 8 } = {}) {
       const declare = declareQueues({ instance, ready: Promise.resolve(), layout: read })
       const broker = await connectBroker({ url: amqpUrl, declare, log })
       const publisher = createPublisher({ broker, log })
-      await eventually(async () => await publisher.isUp())
+      await eventually(() => publisher.isUp())
       const options = { collections, startSession, broker, publisher, instance, log }
       const changing = changes ? startLayoutChanges({ ...options, configured: partitions }) : undefined
       closing.unshift(async () => {

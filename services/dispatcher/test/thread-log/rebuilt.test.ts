@@ -78,14 +78,14 @@ describe('the documents of threads', () => {
     const named = { ...unreadMessage('n', 14, new Date(Date.now() - 10)), names: ['ana'] }
     const user = { phone: '+55 11 4711' }
     const body = JSON.stringify({ extId: 'c', user, thread: {}, answer: {}, input: 'without a name' })
-    const last = { ...unreadMessage('n', 14), phone: '55114711', body }
+    const last = { ...unreadMessage('n', 14), addresses: ['phone:55114711'], body }
     await database.collections.messages.insertMany([named, last])
     for (const record of [named, last]) instance.touch(record)
     await instance.release({ partition: 14, term: 1 })
     expect(await read('n')).toMatchObject({
       lastMessage: 'without a name',
       user: { name: 'Ana', ...user },
-      phone: '55114711',
+      addresses: ['phone:55114711'],
       words: ['ana'],
     })
     await database.collections.threads.deleteMany({})

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { waitUntil } from '@parley/local/wait-until'
 import fc from 'fast-check'
 import { MODEL_RUNS } from '../../../../tests/sizes.ts'
 import type { ModelRequest, ModelResult } from '../../src/agents/model-client.ts'
@@ -79,8 +80,7 @@ class Conversation {
   /** Everything works again: waits until nothing is left to do, then checks what must hold. */
   async settle(): Promise<void> {
     Object.assign(this, { modelMs: 0, failing: 0 })
-    const deadline = performance.now() + SETTLE_MS
-    while ((await this.#unended()) > 0 && performance.now() < deadline) await pause(20)
+    await waitUntil(async () => (await this.#unended()) === 0, { timeoutMs: SETTLE_MS })
     for (const id of this.#questions) await this.#checkSent(id)
     const replies = [...this.#left.values()].filter((text) => text.startsWith('r'))
     if (replies.join() !== this.#replies.join())

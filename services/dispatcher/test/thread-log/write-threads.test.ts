@@ -19,13 +19,16 @@ const write: fc.Arbitrary<ThreadWrite> = fc
     lastMessage: text,
     name: fc.option(text, { nil: undefined }),
     email: fc.option(text, { nil: undefined }),
-    phone: fc.option(fc.constantFrom('351', '352'), { nil: undefined }),
+    addresses: fc.option(
+      fc.constantFrom('351', '352').map((digits) => [`phone:${digits}`]),
+      { nil: undefined },
+    ),
     lastInboundAt: fc.option(at, { nil: undefined }),
     expiresAt: at,
   })
-  .map(({ extId, name, email, phone, lastInboundAt, expiresAt, ...said }) => ({
+  .map(({ extId, name, email, addresses, lastInboundAt, expiresAt, ...said }) => ({
     ...nameOf(extId),
-    activity: { ...said, user: defined({ name, email }), ...defined({ phone }) },
+    activity: { ...said, user: defined({ name, email }), ...defined({ addresses }) },
     ...defined({ lastInboundAt }),
     expiresAt,
   }))

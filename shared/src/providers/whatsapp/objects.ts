@@ -23,16 +23,16 @@ export const objects: ObjectRules = {
   templates: ['template'],
   description:
     "A message object of WhatsApp's Cloud API, without recipient: images, documents, buttons, lists, …",
-  faultsOf(object) {
+  errorsOf(object) {
     const type = String(object.type)
-    const faults = Object.keys(object)
+    const errors = Object.keys(object)
       .filter((key) => !['type', 'context', type].includes(key))
       .map((key) => ({ path: [key], message: 'does not belong to a message object of that type' }))
     const isList = type === 'contacts'
     const content = object[type]
     if (isList ? !Array.isArray(content) : !isJsonObject(content))
-      faults.push({ path: [type], message: isList ? 'expected a list' : 'expected an object' })
-    return faults
+      errors.push({ path: [type], message: isList ? 'expected a list' : 'expected an object' })
+    return errors
   },
   ofMedia({ type, link, caption }) {
     const hasCaption = caption !== undefined && type !== 'audio'

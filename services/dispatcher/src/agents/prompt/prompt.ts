@@ -1,3 +1,4 @@
+import { AGENTS } from '@parley/shared/agents'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
 import { providerNamed } from '@parley/shared/providers/registry'
@@ -103,7 +104,7 @@ function job({ job }: Agent): string {
 }
 
 function workOf({ type, task, workflows }: Agent): string[] {
-  if (type !== 'taskManager') return []
+  if (!AGENTS[type].tasks) return []
   return [task === undefined ? toStart(workflows) : currentWork(task)]
 }
 
@@ -154,8 +155,7 @@ function dataOf({ agent, message }: PromptParts): JsonObject {
   return {
     user,
     thread: { ctx: thread.ctx ?? {} },
-    ...(agent.type === 'taskManager' &&
-      task !== undefined && { task: { name: task.name, state: task.state } }),
+    ...(AGENTS[agent.type].tasks && task !== undefined && { task: { name: task.name, state: task.state } }),
   }
 }
 

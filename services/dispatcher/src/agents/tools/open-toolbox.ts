@@ -1,3 +1,4 @@
+import { AGENTS } from '@parley/shared/agents'
 import { defined } from '@parley/shared/defined'
 import type { InternalClient } from '@parley/shared/internal-client'
 import { checkBytes, roundedIn, unstorable } from '@parley/shared/json-body'
@@ -61,11 +62,11 @@ export function createOpenToolbox(options: {
   }
   return async (context) => {
     const { agent, channel } = context
-    if (agent.type === 'chat') return toolboxOf([], [])
+    if (!AGENTS[agent.type].actions) return toolboxOf([], [])
     const ofActions = await Promise.all(agent.actions.map((action) => toolsOf(action, context)))
     const own = [
       ...personToolsOf(channel),
-      ...(agent.type === 'taskManager' ? ownTaskTools(options, context) : []),
+      ...(AGENTS[agent.type].tasks ? ownTaskTools(options, context) : []),
     ].map(refusingRounded)
     const ofAll = ofActions.flatMap(({ tools }, position): SourcedTool[] => {
       const action = agent.actions[position]?._id

@@ -1,22 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { AGENTS, type TurnAgent } from '@parley/shared/agents'
 import type { WebhookMessage } from '@parley/shared/message'
 import { Problem } from '@parley/shared/problem'
 import type { Channel } from '../../channels/channels.ts'
 import type { ToolCall, ToolResult, Turn } from '../../message/turn.ts'
 import { HANDED_OFF } from '../../message/turn-progress.ts'
-import type { Agent, AgentType } from '../agent.ts'
-import type { ConversationItem } from '../conversation.ts'
-import type { ModelChoice, ModelRequest, ModelResult } from '../model-client.ts'
+import type { Agent } from '../agent.ts'
+import type { ConversationItem, ModelChoice, ModelRequest, ModelResult } from '../model-client.ts'
 import type { Toolbox } from '../toolbox.ts'
 import { whyNotRepeated } from '../tools/tool.ts'
-import type { AgentParts } from '../turns/agents.ts'
+import { type AgentParts, assistantChannel } from '../turns/agents.ts'
 import { turnSettingsOf } from '../turns/bounds.ts'
 import { cutText, dataItem, tokensOf } from '../turns/conversation-items.ts'
 import { choiceOf, hasTriesLeft, nextChoice, retryOf } from '../turns/model-retry.ts'
 import { estimatePrompt } from '../usage/estimate-tokens.ts'
 import { BUDGET_PENDING, BUDGET_SPENT, type ModelUse } from '../usage/usage.ts'
-import { assistantChannel } from './assistant-channel.ts'
 
 /** The calls of one turn that are looked at, as many as a message's turn may have. */
 const MAX_CALLS = 50
@@ -29,7 +28,7 @@ const SHOWN = 'Sent.'
 interface Trial {
   workspace: number
   assistantId: number
-  type: AgentType
+  type: TurnAgent
   /** Whether its tools are called, or only shown. */
   tools: 'call' | 'describe'
   /** The last one is what a person says. */
@@ -77,7 +76,7 @@ export async function runTrial(parts: Parts, trial: Trial): Promise<TrialResult>
   try {
     return await turnsOf(run)
   } finally {
-    if (trial.type === 'taskManager' && trial.tools === 'call') await cancelTask(run)
+    if (AGENTS[trial.type].tasks && trial.tools === 'call') await cancelTask(run)
   }
 }
 
@@ -125,7 +124,7 @@ async function load({ parts, channel, type, id, startedAt, tools, readable }: Ru
   const found = parts.choicesOf(agent)
   if (found.kind === 'missing') return found
   // A chat has no tools.
-  const own = type === 'chat' ? [] : agent.actions
+  const own = AGENTS[type].actions ? agent.actions : []
   const shown = await readable(own.map(({ _id }) => _id))
   const [actions, others] = [
     own.filter(({ _id }) => shown.has(_id)),

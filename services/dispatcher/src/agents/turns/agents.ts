@@ -1,11 +1,13 @@
+import { TURN_AGENTS, type TurnAgent } from '@parley/shared/agents'
 import type { WebhookMessage } from '@parley/shared/message'
+import { usualProvider } from '@parley/shared/providers/registry'
 import pLimit from 'p-limit'
 import type { Channel } from '../../channels/channels.ts'
 import type { HandOffCallback } from '../../channels/hand-off.ts'
 import type { ShowTyping } from '../../channels/typing.ts'
 import type { MessageRecord } from '../../message/message-record.ts'
 import type { Collections } from '../../store/collections.ts'
-import { type Agent, type AgentType, TURN_AGENTS } from '../agent.ts'
+import type { Agent } from '../agent.ts'
 import type { Deltas } from '../deltas.ts'
 import type { LoadAgent } from '../load-agent.ts'
 import type { Hearing } from '../model/hearing.ts'
@@ -72,8 +74,26 @@ export function createAgents(options: AgentParts & { collections: Pick<Collectio
 const NATIVE = 'native:agents/'
 
 /** The type of the agent that answers on a channel; undefined where it is no agent with a model. */
-export function agentTypeOf({ handlerUrl }: Pick<Channel, 'handlerUrl'>): AgentType | undefined {
+export function agentTypeOf({ handlerUrl }: Pick<Channel, 'handlerUrl'>): TurnAgent | undefined {
   if (!handlerUrl.startsWith(NATIVE)) return undefined
   const type = handlerUrl.slice(NATIVE.length)
   return TURN_AGENTS.find((one) => one === type)
+}
+
+/** A channel that is not configured, for an assistant that works without one: it formats for the usual provider, and sets nothing. */
+export function assistantChannel(options: {
+  workspace: number
+  assistantId: number
+  type: TurnAgent
+}): Channel {
+  const { workspace, assistantId, type } = options
+  const { name } = usualProvider()
+  return {
+    _id: 0,
+    workspace,
+    hook: name,
+    callback: name,
+    handlerUrl: `native:agents/${type}`,
+    config: { assistantId },
+  }
 }

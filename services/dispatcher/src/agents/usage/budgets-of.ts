@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
-import { phoneDigits } from '../../message/person-address.ts'
+import { addressesOf, phoneDigits } from '../../message/addresses.ts'
 
 const KEY_CHARACTERS = 22
 /** What one person may use of what all may. */
@@ -82,7 +82,8 @@ export function countId(of: {
  */
 export function personOf({ user }: Pick<WebhookMessage, 'user'>, thread: string): string {
   const [phone, email] = [user.phone, user.email].map((address) => address?.trim().toLowerCase() ?? '')
-  const person = phoneDigits(phone) ?? ([phone, email].find(Boolean) || `thread ${thread}`)
+  const named = [phone, email, ...addressesOf(user)].find(Boolean)
+  const person = phoneDigits(phone) ?? named ?? `thread ${thread}`
   return createHash('sha256').update(person).digest('base64url').slice(0, KEY_CHARACTERS)
 }
 

@@ -1,3 +1,4 @@
+import type { TurnAgent } from '@parley/shared/agents'
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { InternalClient } from '@parley/shared/internal-client'
 import type { Caller } from '@parley/shared/internal-token'
@@ -12,9 +13,8 @@ import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import { z } from 'zod'
-import type { Agent, AgentType } from '../../agents/agent.ts'
-import { assistantChannel } from '../../agents/trial/assistant-channel.ts'
-import { type AgentParts, agentTypeOf } from '../../agents/turns/agents.ts'
+import type { Agent } from '../../agents/agent.ts'
+import { type AgentParts, agentTypeOf, assistantChannel } from '../../agents/turns/agents.ts'
 import { boundedData } from '../../agents/turns/conversation-items.ts'
 import type { Channel, Channels } from '../../channels/channels.ts'
 import type { Collections } from '../../store/collections.ts'
@@ -59,7 +59,7 @@ export function promptRoutes(needed: Needed): Router {
       if (thread !== undefined) await needed.authorizer.require(caller, 'tasks', 'read')
       const given = await taskGiven(needed, { caller, taskId, thread, name: said?.extId })
       const channel = await channelOf(needed, { caller, assistantId: id, name: said?.extId })
-      const type: AgentType = agentTypeOf(channel) ?? 'taskManager'
+      const type: TurnAgent = agentTypeOf(channel) ?? 'taskManager'
       const loaded = await needed.agents.loadAgent({
         ...{ channel, type, thread: thread ?? '', notBefore: Date.now() },
         task: given,

@@ -1,7 +1,7 @@
+import { TURN_AGENTS } from '@parley/shared/agents'
 import { safeInteger } from '@parley/shared/json-object'
 import type { DescribedOperation, OperationParameter } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
-import { TURN_AGENTS } from '../../agents/agent.ts'
 import { promptRequest } from '../assistant/prompt-routes.ts'
 import { trialRequest } from '../assistant/trial-routes.ts'
 import { turn } from './message-operations.ts'

@@ -39,6 +39,10 @@ const waiting = z
   })
   .meta({ id: 'Waiting', description: 'What a message waits for' })
 
+const addresses = z
+  .array(z.string())
+  .describe('What the person is written to or known by, such as `phone:5511988887777`')
+
 const summary = z
   .object({
     _id: z.string(),
@@ -46,7 +50,8 @@ const summary = z
     channelId: safeInteger.optional().describe('Its `_id`, where it was known when the message came in'),
     thread: z.string(),
     phone: z.string().optional().describe("The digits of the recipient's number, where it has one"),
-    source: z.string().describe('`api`, or `meta`'),
+    addresses: addresses.optional(),
+    source: z.string().describe('`api`, or whose webhook it came by'),
     state: messageState,
     reason: z.string().optional().describe('Why it is not as it should be'),
     fault: z.enum(['caller', 'channel', 'provider', 'us']).nullish().describe('Whose fault that is'),
@@ -186,7 +191,7 @@ export const detailExample = {
       id: `${ID}:0`,
       content: { kind: 'text', text: 'On its way.' },
       state: 'sent',
-      providerId: 'wamid.N73h',
+      providerId: 'sent.N73h',
     },
   ],
   attempts: [{ at: AT, step: `${ID}:0`, outcome: 'accepted', ms: 12.3 }],
@@ -205,7 +210,7 @@ export const messageOperations: readonly DescribedOperation[] = [
       thread: 'The thread they belong to',
       phone: "The recipient's number, however it is written",
       user: 'Name, e-mail address or id at the provider, in upper or lower case; a page looks at the latest 20,000 messages that all else fits, and may be shorter than `limit` with a `next`',
-      providerId: "The provider's id of one of its sends, such as a `wamid`",
+      providerId: "The provider's id of one of its sends",
       requestId: 'The request that they came with',
       fault: 'Whose fault it is that they were given up',
       state: 'Where they stand: one state, or several, separated by commas',
@@ -253,7 +258,7 @@ export const messageOperations: readonly DescribedOperation[] = [
     tag,
     summary: 'Read what came with a message',
     description:
-      'The bytes of its image, video, document, sticker or audio, 16 MiB at most, from wherever they are. What has no bytes (location, contacts, the answer to buttons, lists and forms, a reaction, an order) is JSON: its `type`, and under the name of the type what Meta says of it.',
+      'The bytes of its image, video, document, sticker or audio, 16 MiB at most, from wherever they are. What has no bytes (location, contacts, the answer to buttons, lists and forms, a reaction, an order) is JSON: its `type`, and under the name of the type what the provider says of it.',
     parameters: [idParameter],
     response: {
       schema: z.string().meta({ format: 'binary' }),

@@ -4,6 +4,7 @@ import {
   type OperationParameter,
   queryParameters,
 } from '@parley/shared/openapi/operation'
+import { allProviders } from '@parley/shared/providers/registry'
 import { z } from 'zod'
 import { threadChange } from '../threads/change-thread.ts'
 import { conversationQuery } from '../threads/conversation.ts'
@@ -28,6 +29,15 @@ const channelText = 'The external id of its channel, where several have a thread
 const parameters = [idParameter, ...queryParameters(channelQuery, { channel: channelText })]
 const errors = ['not_found', 'several_channels', 'validation_failed'] as const
 
+/** What was sent in a provider's own form, by the provider's name. */
+const objects = Object.fromEntries(
+  allProviders().flatMap(({ name, description: { label }, outbound }) =>
+    outbound.objects === undefined
+      ? []
+      : [[name, z.looseObject({}).optional().describe(`A message object of ${label}`)]],
+  ),
+)
+
 const thread = z
   .object({
     _id: z.string().describe('Opaque, and accepted wherever the `extId` is'),
@@ -38,11 +48,17 @@ const thread = z
       phone: z.string().optional(),
       email: z.string().optional(),
     }),
+    addresses: z
+      .array(z.string())
+      .optional()
+      .describe('What the person is written to or known by, such as `phone:4930901820`'),
     handler: z.enum(['assistant', 'person']).describe('Who has it'),
     lastMessage: z.string().describe('The beginning of what was said last, by whomever'),
     lastAt: time,
     unread: z.number().int().describe('What a person is to read; 1,000 at most are counted'),
-    serviceWindowEndsAt: time.nullable().describe('Until when WhatsApp takes free text, where that is known'),
+    serviceWindowEndsAt: time
+      .nullable()
+      .describe('Until when the provider takes free text, where that is known'),
   })
   .meta({ id: 'ThreadSummary', description: "A person's thread on a channel" })
 
@@ -75,7 +91,7 @@ const entry = z
     template: z.string().optional(),
     language: z.string().optional(),
     variables: z.array(z.string()).optional(),
-    whatsapp: z.looseObject({}).optional().describe('A message object of the Cloud API'),
+    ...objects,
     state: z.string(),
     reason: z.string().optional(),
   })

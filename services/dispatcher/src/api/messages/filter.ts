@@ -4,8 +4,8 @@ import { parameterError } from '@parley/shared/list-query'
 import { callerOf } from '@parley/shared/service-app'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
+import { phoneAddress, phoneDigits } from '../../message/addresses.ts'
 import { MESSAGE_STATES, type MessageRecord, type MessageState } from '../../message/message-record.ts'
-import { phoneDigits } from '../../message/person-address.ts'
 import { userName } from '../../message/person-names.ts'
 
 /** One component of the OpenAPI document, so that generators make one type of it. */
@@ -47,8 +47,9 @@ export function filterOf(asked: z.output<z.ZodObject<typeof messageFilter>>): mo
   const phone = phoneDigits(asked.phone)
   const names = asked.user === undefined ? undefined : userName(asked.user)
   return {
-    ...defined({ channel, thread, phone, names, requestId, fault, 'sends.providerId': providerId }),
+    ...defined({ channel, thread, names, requestId, fault, 'sends.providerId': providerId }),
     $and: [
+      phone === undefined ? {} : { $or: [{ addresses: phoneAddress(phone) }, { phone }] },
       from === undefined ? {} : { receivedAt: { $gte: new Date(from) } },
       to === undefined ? {} : { receivedAt: { $lt: new Date(to) } },
     ],

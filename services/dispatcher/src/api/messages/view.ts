@@ -1,6 +1,7 @@
 import { defined } from '@parley/shared/defined'
 import { hasExactNumber } from '@parley/shared/exact-number'
 import { exactOrUndefined, parseExact } from '@parley/shared/parse-json'
+import { addressesIn, phoneOf } from '../../message/addresses.ts'
 import type { MessageRecord, Send, Waiting } from '../../message/message-record.ts'
 import { nextToSend } from '../../message/progress.ts'
 import type { Turn } from '../../message/turn.ts'
@@ -14,7 +15,7 @@ export function summaryOf(record: MessageRecord, before?: string): object {
     channel: record.channel,
     ...defined({ channelId: record.channelId }),
     thread: record.thread,
-    ...defined({ phone: record.phone }),
+    ...defined({ phone: phoneOf(record), addresses: addressesIn(record) }),
     source: record.source,
     state: record.state,
     ...(record.reason === undefined ? {} : { reason: record.reason, fault: record.fault ?? null }),

@@ -1,9 +1,9 @@
 import { cursorOf, pageLimit } from '@parley/shared/list-query'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
-import { phoneDigits } from '../../message/person-address.ts'
+import { phoneAddress, phoneDigits } from '../../message/addresses.ts'
 import { searchWords, type ThreadRecord } from '../../message/thread-record.ts'
-import { type Collections, PHONE_INDEX, WORDS_INDEX } from '../../store/collections.ts'
+import { ADDRESS_INDEX, type Collections, PHONE_INDEX, WORDS_INDEX } from '../../store/collections.ts'
 import type { VisibleThreads } from './find-thread.ts'
 
 /** So many of the threads that have the rarest of the words are looked at, those with the newest activity where the word is whole. */
@@ -86,14 +86,44 @@ async function searchThreads(
     workspace: number
     filter: Filter
     text: string
-    page: { beyond: Filter; sort: Record<string, 1 | -1>; limit: number }
+    page: { beyond: Filter; sort: { lastAt: -1; _id: -1 }; limit: number }
   },
 ): Promise<ThreadRecord[]> {
-  const { workspace, filter, text, page } = options
+  const { workspace, text } = options
+  const digits = /^[\d\s()+./-]+$/.test(text) ? phoneDigits(text) : undefined
+  if (digits !== undefined) return searchByPhone(threads, options, digits)
   const terms = termsOf(text)
   const rarest = await rarestOf(threads, workspace, terms)
   if (rarest === undefined) return []
   const others = terms.flatMap((term) => (term === rarest ? [] : [term.filter]))
+  return readBy(threads, options, { rarest, others })
+}
+
+type SearchOptions = Parameters<typeof searchThreads>[1]
+
+/** Of addresses, and among the threads that an earlier version wrote last. */
+async function searchByPhone(
+  threads: Collections['threads'],
+  options: SearchOptions,
+  digits: string,
+): Promise<ThreadRecord[]> {
+  const terms: Term[] = [
+    { filter: { addresses: { $elemMatch: beginningWith(phoneAddress(digits)) } }, index: ADDRESS_INDEX },
+    { filter: { phone: beginningWith(digits) }, index: PHONE_INDEX },
+  ]
+  const found = await Promise.all(terms.map((rarest) => readBy(threads, options, { rarest, others: [] })))
+  const byId = new Map(found.flat().map((thread) => [thread._id, thread]))
+  return [...byId.values()].sort(byLatest).slice(0, options.page.limit)
+}
+
+const byLatest = (one: ThreadRecord, other: ThreadRecord): number =>
+  other.lastAt.getTime() - one.lastAt.getTime() || (one._id < other._id ? 1 : -1)
+
+function readBy(
+  threads: Collections['threads'],
+  { filter, page }: SearchOptions,
+  { rarest, others }: { rarest: Term; others: Filter[] },
+): Promise<ThreadRecord[]> {
   const stages = [
     { $match: { $and: [filter, rarest.filter] } },
     { $limit: MAX_EXAMINED },
@@ -108,8 +138,6 @@ async function searchThreads(
 
 /** Whole words first. */
 function termsOf(text: string): Term[] {
-  const digits = /^[\d\s()+./-]+$/.test(text) ? phoneDigits(text) : undefined
-  if (digits !== undefined) return [{ filter: { phone: beginningWith(digits) }, index: PHONE_INDEX }]
   const words = searchWords(text)
   return words.map((word, position) => {
     const isLast = position === words.length - 1

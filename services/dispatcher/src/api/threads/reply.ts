@@ -16,6 +16,7 @@ import { allProviders, providerNamed } from '@parley/shared/providers/registry'
 import type { Request } from 'express'
 import { z } from 'zod'
 import type { Channels } from '../../channels/channels.ts'
+import { addressesOf } from '../../message/addresses.ts'
 import { REPLY_SOURCE } from '../../message/message-record.ts'
 import type { ThreadRecord } from '../../message/thread-record.ts'
 
@@ -26,14 +27,14 @@ const MAX_OBJECT_BYTES = 64 * 1024
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
 /** An object of a provider's own. */
-const objectOf = ({ types, faultsOf }: ObjectRules) =>
+const objectOf = ({ types, errorsOf }: ObjectRules) =>
   jsonObject.check((context) => {
     const object = context.value
     const refuse = (path: string[], message: string) => {
       context.issues.push({ code: 'custom', input: object, path, message })
     }
     if (!types.includes(String(object.type))) return refuse(['type'], `is one of ${types.join(', ')}`)
-    for (const { path, message } of faultsOf(object)) refuse(path, message)
+    for (const { path, message } of errorsOf(object)) refuse(path, message)
     if (Buffer.byteLength(JSON.stringify(object)) > MAX_OBJECT_BYTES) refuse([], 'is larger than 64 KiB')
   })
 
@@ -97,7 +98,7 @@ export async function publishReply(
   if (provider !== undefined && found?.callback !== provider.name) throw notThrough(provider)
   const message: WebhookMessage = {
     extId: channel,
-    user: { ...thread.user },
+    user: personOf(thread),
     thread: { extId },
     answer: contentOf(reply),
     reply: { by: { _id: caller.account._id, name: caller.account.name } },
@@ -123,6 +124,13 @@ export async function publishReply(
     return { _id, ...(await idempotency.once(request, publish)) }
   }
   return { _id, replayed: false }
+}
+
+/** The person, with the addresses that do not follow from the rest. */
+function personOf({ user, addresses = [] }: ThreadRecord): WebhookMessage['user'] {
+  const known = addressesOf(user)
+  const others = addresses.filter((address) => !known.includes(address))
+  return others.length === 0 ? { ...user } : { ...user, addresses: others }
 }
 
 /** The provider whose object a reply is. */

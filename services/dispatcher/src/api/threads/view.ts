@@ -1,9 +1,11 @@
 import type { Authorizer } from '@parley/shared/authorizer'
+import { defined } from '@parley/shared/defined'
 import type { InternalClient } from '@parley/shared/internal-client'
 import type { Caller } from '@parley/shared/internal-token'
 import { providerNamed } from '@parley/shared/providers/registry'
 import { z } from 'zod'
 import type { Channel, Channels } from '../../channels/channels.ts'
+import { addressesIn } from '../../message/addresses.ts'
 import { publicId, type ThreadRecord } from '../../message/thread-record.ts'
 import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
 import { readableTask } from '../assistant/require-assistant.ts'
@@ -16,7 +18,8 @@ function threadView(thread: ThreadRecord, channel: Pick<Channel, 'callback'> | u
 /** What its document alone says of a thread. */
 export function threadSummary(thread: ThreadRecord): object {
   const { channel, extId, user, handler, lastMessage, lastAt, unread } = thread
-  return { _id: publicId(thread), extId, channel, user, handler, lastMessage, lastAt, unread }
+  const known = defined({ addresses: addressesIn(thread) })
+  return { _id: publicId(thread), extId, channel, user, ...known, handler, lastMessage, lastAt, unread }
 }
 
 /** The threads of one page, which mostly have few channels. A channel that can't be read now says nothing of its window. */

@@ -142,7 +142,7 @@ export const trafficOperation: DescribedOperation = {
         numbers: z
           .array(
             z.object({
-              number: z.string().describe('The `phoneNumberId` that messages left from'),
+              number: z.string().describe('The number that messages left from, by the provider’s id'),
               channels: z.array(z.string()).describe('The external ids of the channels that have it'),
               sends: count.describe('In the last full minute'),
               busiest: count.describe('The most in a minute of the last hour'),

@@ -1,4 +1,5 @@
 import type { Replica } from '@parley/shared/config-replica/replica'
+import { CREDENTIALS_CONFIG } from '@parley/shared/documents/assistant'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-names'
@@ -6,8 +7,6 @@ import { z } from 'zod'
 import { type BoundOrigins, reasonToWithhold } from '../http/bound-credentials.ts'
 import type { SecurityScheme } from './security.ts'
 
-/** The config of an action that has its credentials. */
-export const CREDENTIALS_CONFIG = 'credentials'
 /** They were stored for another origin than the one to be called. */
 export const CREDENTIALS_WITHHELD = 'credentials_withheld'
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/

@@ -1,5 +1,6 @@
 import type { Replica } from '@parley/shared/config-replica/replica'
 import { defined } from '@parley/shared/defined'
+import { actionDocument, assistantDocument, jobDocument } from '@parley/shared/documents/assistant'
 import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
@@ -10,18 +11,13 @@ const MAX_ACTIONS = 100
 const MAX_KNOWN_SPECS = 10_000
 const FRESH_MS = 1_000
 
-const ids = z.array(z.number()).nullish()
-const assistantSchema = z.looseObject({ actions: ids, job: z.number().nullish() })
-const jobSchema = z.looseObject({ actions: ids })
-const actionSchema = z.looseObject({
-  _id: z.number(),
-  version: z.number(),
-  specType: z.string(),
-  moduleUrl: z.string(),
-  spec: z.string(),
-})
+const storedAssistant = assistantDocument.stored.pick({ actions: true, job: true })
+const storedJob = jobDocument.stored.pick({ actions: true })
+const storedAction = actionDocument.stored
+  .pick({ _id: true, specType: true, moduleUrl: true, spec: true })
+  .extend({ version: z.number() })
 
-export type Action = z.output<typeof actionSchema> & { key: string; workspace: number }
+export type Action = z.output<typeof storedAction> & { key: string; workspace: number }
 
 type FoundAction =
   | { kind: 'found'; action: Action }
@@ -57,15 +53,15 @@ export function createFindAction(options: {
     if (typeof config.assistantId !== 'number') return []
     const one = async (resource: 'assistant' | 'jobs' | 'actions', id: number) =>
       (await replica.find({ resource, workspace, id }, needs))[0]
-    const assistant = assistantSchema.safeParse(await one('assistant', config.assistantId)).data
+    const assistant = storedAssistant.safeParse(await one('assistant', config.assistantId)).data
     const job =
       typeof assistant?.job === 'number'
-        ? jobSchema.safeParse(await one('jobs', assistant.job)).data
+        ? storedJob.safeParse(await one('jobs', assistant.job)).data
         : undefined
     const ids = [...new Set([...(assistant?.actions ?? []), ...(job?.actions ?? [])])].slice(0, MAX_ACTIONS)
     const documents = await Promise.all(ids.map((id) => one('actions', id)))
     return documents.flatMap((document): Action[] => {
-      const { data } = actionSchema.safeParse(openSecrets(document, secrets, workspace))
+      const { data } = storedAction.safeParse(openSecrets(document, secrets, workspace))
       return data === undefined
         ? []
         : [{ ...data, workspace, key: `${workspace}/${data._id}/${data.version}` }]

@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals'
-import { addressIn } from '@parley/dispatcher/message/person-address'
 import fc from 'fast-check'
+import { addresses } from '../../src/providers/whatsapp/addresses.ts'
+
+const addressIn = (phone: string | null | undefined) => addresses.find({ phone })
 
 test.each([
   ['digits', '5511988887777', '5511988887777'],
@@ -11,13 +13,13 @@ test.each([
   ['a tel: URI', 'tel:+55-11-98888-7777', '5511988887777'],
   ['a whatsapp: URI', 'whatsapp:+5511988887777', '5511988887777'],
 ])('%s is a phone number', (_name, text, phone) => {
-  expect(addressIn(text)).toEqual({ phone })
+  expect(addressIn(text)).toEqual({ kind: 'phone', value: phone })
 })
 
 test.each(['US.90210000000000000042', 'BR.ABC123DEF456', 'US.ENT.11815799212886844830'])(
   '%s is an id, taken as it is',
   (id) => {
-    expect(addressIn(id)).toEqual({ id })
+    expect(addressIn(id)).toEqual({ kind: 'whatsapp', value: id })
   },
 )
 
@@ -50,7 +52,7 @@ test('a number is never made of the digits of a text that has letters', () => {
     )
   fc.assert(
     fc.property(withLetter, (text) => {
-      expect(addressIn(text) ?? {}).not.toHaveProperty('phone')
+      expect(addressIn(text)?.kind).not.toBe('phone')
     }),
   )
 })
