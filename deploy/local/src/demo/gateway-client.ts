@@ -1,3 +1,4 @@
+import { MESSAGE_PATHS } from '@parley/shared/message'
 import { z } from 'zod'
 import { SetupError } from '../setup-error.ts'
 import { SIMULATED } from '../simulator/client.ts'
@@ -85,7 +86,7 @@ export function gatewayClient(
     providerUrl: (extId) => new URL(`/api/hooks/${SIMULATED.name}/${slug}/${extId}`, gatewayUrl).href,
     putChannel: (channel) => put('channels', 1, channel),
     postMessage: (message, key) =>
-      request(new URL('/rest/messages', gatewayUrl), {
+      request(new URL(MESSAGE_PATHS[0], gatewayUrl), {
         method: 'POST',
         body: message,
         headers: { ...headers, 'idempotency-key': key },

@@ -6,6 +6,7 @@ import {
   registerWebhook,
   SIMULATED,
   type SimulatedNumber,
+  SOME_FAIL,
   simulatedNumber,
   type Troubles,
 } from '../simulator/client.ts'
@@ -45,12 +46,6 @@ const POSTS_A_SECOND = 60
 const PATIENCE_MS = 120_000
 const SETTLE_MS = 60_000
 const SETTLE_CHECK_MS = 500
-/** One in twenty sends fails; the response of one in fifty never comes. */
-const TROUBLE = {
-  failures: [{ status: 500, code: 131000, share: 0.05 }],
-  dropAnswers: [{ share: 0.02 }],
-}
-
 export interface DemoResult {
   reconciliation: Reconciliation
   /** Milliseconds, one for each message. */
@@ -92,7 +87,7 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const gateway = await registerWorkspace(gatewayUrl, run)
   await connectNumber(gateway, number)
   const log = createArrivalLog(number, await simulatorPosition(simulatorUrl))
-  await misbehave({ ...number, behaviour: options.withFailures ? TROUBLE : {} })
+  await misbehave({ ...number, behaviour: options.withFailures ? SOME_FAIL : {} })
   try {
     return await sendAll({ ...options, run, gateway, number, log })
   } finally {

@@ -12,6 +12,12 @@ export type Troubles = z.output<typeof troubles>
 /** The provider that is simulated. */
 export const SIMULATED = whatsapp
 
+/** A behaviour: one in twenty sends fails; the response of one in fifty never comes. */
+export const SOME_FAIL = {
+  failures: [{ status: 500, code: 131000, share: 0.05 }],
+  dropAnswers: [{ share: 0.02 }],
+}
+
 /** A number of the simulator's, by which a channel sends and receives. */
 export interface SimulatedNumber {
   simulatorUrl: string
