@@ -1,4 +1,4 @@
-import { ACCESS_TOKEN, accessTokenClaims } from '@parley/shared/access-token'
+import { ACCESS_TOKEN, accessTokenClaims } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
 import jwt from 'jsonwebtoken'
 import type { KeySet } from './key-set.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { ACCESS_TOKEN } from '@parley/shared/access-token'
 import type { InternalClient } from '@parley/shared/internal-client'
 import {
+  ACCESS_TOKEN,
   type Caller,
   callerSchema,
   clockSetting,

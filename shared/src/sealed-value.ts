@@ -1,10 +1,34 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { z } from 'zod'
 import { randomInProduction, safeInProduction } from './config.ts'
-import { type Keyring, keyring } from './keyring.ts'
 import { isSettled, mapSecrets, type SecretLeaf } from './map-secrets.ts'
 import { MASK } from './secret-names.ts'
 import type { Reach } from './secret-places.ts'
 import { SEALED_PREFIX } from './secret-urls.ts'
+
+/** Parses `id:base64[,id:base64…]`; each secret has `minBytes` to `maxBytes` bytes, and no id comes twice. */
+export const keyring = (options: { minBytes: number; maxBytes: number }) =>
+  z.string().transform((text, context): Keyring => {
+    const { minBytes, maxBytes } = options
+    const parsed = text.split(',').map((entry) => ENTRY.exec(entry.trim()))
+    const secrets = new Map(
+      parsed.flatMap((match) => {
+        const secret = Buffer.from(match?.[2] ?? '', 'base64')
+        return match?.[1] && secret.length >= minBytes && secret.length <= maxBytes
+          ? [[match[1], secret]]
+          : []
+      }),
+    )
+    const [first] = secrets
+    if (first !== undefined && secrets.size === parsed.length) {
+      return { current: { id: first[0], secret: first[1] }, secret: (id) => secrets.get(id) }
+    }
+    const message = `is not id:base64[,id:base64…] with ${minBytes} to ${maxBytes} bytes each`
+    context.addIssue({ code: 'custom', message })
+    return z.NEVER
+  })
+
+const ENTRY = /^([\w.-]{1,32}):([A-Za-z0-9+/]+={0,2})$/
 
 const CIPHER = 'aes-256-gcm'
 const IV_BYTES = 12
@@ -111,4 +135,11 @@ const DEVELOPMENT_KEY = `development:${Buffer.alloc(32, 'development').toString(
 /** The keys for secrets; outside production one that everybody knows, when none are set. */
 export function secretKeysOf({ SECRET_KEYS }: { SECRET_KEYS?: Keyring | undefined }): Keyring {
   return SECRET_KEYS ?? secretKeyring.parse(DEVELOPMENT_KEY)
+}
+
+/** Named secrets: the first is used for what is new, all of them for what exists. */
+export interface Keyring {
+  current: { id: string; secret: Buffer }
+  /** The secret of that id; undefined when the environment does not have it. */
+  secret(id: string): Buffer | undefined
 }

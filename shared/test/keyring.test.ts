@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { keyring } from '@parley/shared/keyring'
+import { keyring } from '@parley/shared/sealed-value'
 import { z } from 'zod'
 
 describe('a keyring', () => {

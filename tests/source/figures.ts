@@ -1,4 +1,5 @@
 // Prints how large the tree is and how it is laid: node tests/source/figures.ts
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { circlesOf, filesOfTree, readModules, unusedExports } from './modules.ts'
 
@@ -17,6 +18,11 @@ print('test files', tests.length)
 print('test lines', linesOf(tests))
 print('circles of files', circlesOf(modules).length)
 print('exports that no other file imports', unusedExports(modules).length)
+const words = spawnSync(process.execPath, ['tests/source/provider-words.ts'], { encoding: 'utf8' })
+print(
+  'provider words outside the folders of providers',
+  Number(/(\d+) provider words/.exec(words.stdout)?.[1]),
+)
 for (const file of generated) print(`generated lines: ${file}`, linesOf([file]))
 
 function isTest(file: string): boolean {

@@ -1,4 +1,5 @@
 import type { Message, MessageSummary } from '@parley/client'
+import { allProviders, providerNamed } from '@parley/shared/providers/registry'
 import { durationText } from './output.ts'
 
 /** What else is known when a message is explained. */
@@ -8,6 +9,8 @@ interface Surroundings {
   before?: MessageSummary | undefined
   /** Whether the workspace has a channel with this external id now; undefined where that is not known. */
   channelExists?: boolean | undefined
+  /** The name of the provider that the channel sends through now; undefined where that is not known. */
+  provider?: string | undefined
 }
 
 /** What became of a message, in words. */
@@ -137,7 +140,7 @@ function waitOf(message: Message, { now, before }: Surroundings): string | undef
   return undefined
 }
 
-function adviceOn(message: Message, { before, channelExists, now }: Surroundings): string[] {
+function adviceOn(message: Message, { before, channelExists, provider, now }: Surroundings): string[] {
   const replay = `parley replay ${message._id}`
   switch (message.state) {
     case 'unrouted':
@@ -147,7 +150,7 @@ function adviceOn(message: Message, { before, channelExists, now }: Surroundings
     case 'dead':
     case 'failed':
       return [
-        ...repairs(message),
+        ...repairs(message, provider),
         message.fault === 'caller'
           ? 'Post a corrected message; this one would fail again.'
           : `${hasUnknownEffect(message) ? 'Where it was not' : 'Then'}: ${replay}`,
@@ -172,21 +175,9 @@ function missingChannel(extId: string, exists: false | undefined): string {
     : `Create a channel with the extId ${extId} where there is none: this role may not read channels.`
 }
 
-/** What Meta's codes, and ours, ask for. */
+/** What our own codes ask for. */
 const REPAIRS: Record<string, string> = {
-  190: "The channel's config.accessToken has expired or is wrong: store a new one.",
-  100: 'A parameter is wrong, mostly the number or config.phoneNumberId.',
-  131026:
-    'The number can not receive WhatsApp messages: it has no account, an old version, or has not agreed to the terms.',
-  131047: 'The last message of the person is over 24 hours old: only a template may be sent.',
-  131051: 'WhatsApp does not take this type of message.',
-  132000: "The number of --var does not fit the template's variables.",
-  132001: 'There is no such template in this language, or it is not approved.',
-  132015: 'The template is paused because of its quality.',
-  133010: 'The number is not registered with the Cloud API.',
   channel_not_configured: "Fill in what the channel's config lacks.",
-  no_address:
-    "Give user.phone as a phone number with its country code, or as the id that WhatsApp gave; a person without either can't be written to.",
   unknown_agent: "The channel's handlerUrl names a built-in agent that there is none of: correct it.",
   unknown_handler: "The channel's handlerUrl is neither an http(s) URL nor native:agents/<type>: correct it.",
   target_refused:
@@ -201,12 +192,19 @@ const lastCode = ({ attempts }: Message) => attempts.findLast(({ outcome }) => o
 
 const hasUnknownEffect = (message: Message): boolean => lastCode(message) === 'effect_unknown'
 
-function repairs(message: Message): string[] {
+function repairs(message: Message, provider: string | undefined): string[] {
   const { fault, requestId } = message
   const code = lastCode(message)
-  const known = code === undefined ? undefined : REPAIRS[code]
+  const known = code === undefined ? undefined : (REPAIRS[code] ?? adviceOfProvider(code, provider))
   if (known !== undefined) return [known]
   if (fault === 'us') return [`Report it with the request id ${requestId ?? 'of the post'}.`]
   if (fault === 'provider') return ['Wait until the other side works again.']
   return fault === 'channel' ? ["Correct the channel's configuration (parley check, parley doctor)."] : []
+}
+
+/** A code is looked up with all providers where that of the channel is not known. */
+function adviceOfProvider(code: string, name: string | undefined): string | undefined {
+  const named = providerNamed(name)
+  const providers = named === undefined ? allProviders() : [named]
+  return providers.map(({ outbound }) => outbound.advice?.[code]).find((text) => text !== undefined)
 }

@@ -1,18 +1,22 @@
 import type { MessageSummary, Parley } from '@parley/client'
 import type { QueryOf } from '@parley/client/parley'
 import { ParleyError } from '@parley/client/parley-error'
+import { isProviderId } from '@parley/shared/providers/registry'
 
 type Query = QueryOf<'/rest/messages'>
 
 const PHONE = /^\+?[\d\s().-]{5,30}$/
 const MAX_FOUND = 10
 
-/** The latest messages that a text means, at most 10: a message id, a wamid, a phone number, a thread or a request id. */
+/**
+ * The latest messages that a text means, at most 10: a message id, one at
+ * the provider, a phone number, a thread or a request id.
+ */
 export async function findMessages(parley: Parley, text: string): Promise<MessageSummary[]> {
   const one = text.includes('/') ? undefined : await byId(parley, text)
   if (one !== undefined) return [one]
   const queries: Query[] = [
-    ...(text.startsWith('wamid.') ? [{ providerId: text }] : []),
+    ...(isProviderId(text) ? [{ providerId: text }] : []),
     ...(PHONE.test(text) ? [{ phone: text }] : []),
     ...[{ thread: text }, { requestId: text }, { providerId: text }],
   ]

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { streamOpening, unreachable } from './api.ts'
-import { type LiveEvent, onLive } from './live.ts'
+import { type LiveEvent, onLive } from './shared-stream.ts'
 import { useStore } from './store.ts'
 
 export interface Loaded<T> {

@@ -1,7 +1,7 @@
 import { ConfigError, loggingConfig, mongoConfig, parseConfig } from '@parley/shared/config'
 import { pause } from '@parley/shared/every'
 import { createLog } from '@parley/shared/log'
-import { connectMongoForCommand } from '@parley/shared/mongo-for-command'
+import { connectMongoForCommand } from '@parley/shared/mongo'
 import { z } from 'zod'
 import { partitionsConfig } from './config.ts'
 import { ChangeRefused, isSettled, requestChange } from './layout/change-layout.ts'

@@ -7,7 +7,7 @@ import {
   requiredInProduction,
   safeInProduction,
 } from '@parley/shared/config'
-import { keyring } from '@parley/shared/keyring'
+import { keyring } from '@parley/shared/sealed-value'
 import { z } from 'zod'
 
 const MIN_PRODUCTION_COST = 10

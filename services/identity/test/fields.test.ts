@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { usernameKey } from '../src/accounts/user-fields.ts'
-import { slugOf } from '../src/workspaces/slug.ts'
+import { slugOf } from '../src/registration/register.ts'
 
 describe('slugOf', () => {
   test.each([

@@ -1,10 +1,12 @@
 import type { Parley, Schemas } from '@parley/client'
 import { ParleyError, succeeded } from '@parley/client/parley-error'
+import type { Provider } from '@parley/shared/providers/provider'
+import { providerNamed } from '@parley/shared/providers/registry'
 import type { Command } from 'commander'
+import { checkAccount, type Diagnosis } from '../check-account.ts'
 import { EXIT, Failure, isUnreachable } from '../failure.ts'
 import { durationText, paint, printable, say, sayJson } from '../output.ts'
 import { connect, currentProfile } from '../profile.ts'
-import { checkNumber, type Diagnosis } from '../whatsapp-account.ts'
 
 interface Options {
   channel?: string
@@ -26,7 +28,7 @@ export function addDoctor(program: Command): void {
     .description(
       'check gateway, clock, token, dependencies and webhooks; exits with 1 where something is to be mended',
     )
-    .option('--channel <extId>', "also the provider's side of this channel: its number")
+    .option('--channel <extId>', "also the provider's side of this channel, such as its number")
     .option('--template <name>', 'and whether this template is approved there')
     .option('--language <code>', 'in this language')
     .action(examine)
@@ -70,7 +72,7 @@ async function* checksOf(parley: Parley, options: Options & { url: string }): Ch
   }
   yield* orBad('webhooks', checkWebhooks(parley))
   const { channel, template, language } = options
-  if (channel !== undefined) yield* orBad('channel', checkNumber(parley, { channel, template, language }))
+  if (channel !== undefined) yield* orBad('channel', checkAccount(parley, { channel, template, language }))
 }
 
 /** Whether the gateway responds, and how far this machine's clock is from its. */
@@ -134,46 +136,43 @@ async function* checkToken(parley: Parley): Check {
 async function* checkWebhooks(parley: Parley): Check {
   let count = 0
   for await (const hook of parley.list('/rest/hooks', { limit: PAGE })) {
-    if (hook.channel.hook !== 'whatsapp') continue
+    const provider = providerNamed(hook.channel.hook)
+    if (provider?.description.receiving === undefined) continue
     if (++count > MAX_HOOKS)
       return yield { check: 'webhook', result: 'unknown', text: 'There are more, which were not checked.' }
-    yield await checkWebhook(hook)
+    yield await checkWebhook(hook, provider)
   }
-  if (count === 0) yield { check: 'webhook', result: 'ok', text: 'No channel has one of WhatsApp.' }
+  if (count === 0) yield { check: 'webhook', result: 'ok', text: 'No channel has one of a provider.' }
 }
 
-async function checkWebhook({
-  channel,
-  url,
-  problems,
-  handshake,
-  lastError,
-  lastReceivedAt,
-}: Schemas['Hook']): Promise<Diagnosis> {
+async function checkWebhook(
+  { channel, url, problems, handshake, lastError, lastReceivedAt }: Schemas['Hook'],
+  { description: { receiving }, settings }: Provider,
+): Promise<Diagnosis> {
   const bad = (text: string): Diagnosis => ({
     check: 'webhook',
     result: 'bad',
     text: `${channel.extId}: ${text}`,
   })
   if (problems.length > 0 || url === null) return bad(problems.join(' '))
-  const reached = await reach(url)
+  const reached = receiving?.probe && (await reach(url, receiving.probe))
   if (reached !== undefined) return bad(`${url} ${reached}`)
-  if (!handshake.succeeded)
-    return bad(`the provider has not verified ${url} yet: paste it, and the verify token, there.`)
+  if (receiving?.hasHandshake && !handshake.succeeded) {
+    const pasted = settings.flatMap(({ label, isGenerated }) => (isGenerated ? [label.toLowerCase()] : []))
+    return bad(`the provider has not verified ${url} yet: paste it, and the ${pasted.join(', ')}, there.`)
+  }
   if (lastError !== null && Date.parse(lastError.at) > Date.parse(lastReceivedAt ?? '1970-01-01'))
     return bad(lastError.message)
+  const shown = [receiving?.probe && ' is reached', receiving?.hasHandshake && ' is verified']
   const last = lastReceivedAt === null ? 'nothing has come yet' : `last heard of at ${lastReceivedAt}`
-  return { check: 'webhook', result: 'ok', text: `${channel.extId}: ${url} is reached and verified, ${last}` }
+  const text = `${channel.extId}: ${url}${shown.filter(Boolean).join(' and')}, ${last}`
+  return { check: 'webhook', result: 'ok', text }
 }
 
-/** Parley refuses a verify token that is wrong with 403: then the address leads to it. Else what is wrong with it. */
-async function reach(url: string): Promise<string | undefined> {
+/** A probe is refused with 403, where the address leads to Parley. Else what is wrong with it. */
+async function reach(url: string, query: Readonly<Record<string, string>>): Promise<string | undefined> {
   const probe = new URL(url)
-  probe.search = new URLSearchParams({
-    'hub.mode': 'subscribe',
-    'hub.verify_token': 'doctor',
-    'hub.challenge': '0',
-  }).toString()
+  probe.search = new URLSearchParams(query).toString()
   try {
     const response = await fetch(probe, { signal: AbortSignal.timeout(PROBE_MS) })
     await response.arrayBuffer()

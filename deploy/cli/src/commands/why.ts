@@ -1,5 +1,6 @@
 import type { Message, Parley } from '@parley/client'
 import { ParleyError, succeeded } from '@parley/client/parley-error'
+import { providerOfSource } from '@parley/shared/providers/registry'
 import type { Command } from 'commander'
 import { type Explanation, explainMessage } from '../explain-message.ts'
 import { EXIT, Failure } from '../failure.ts'
@@ -13,7 +14,7 @@ const TROUBLED = ['failed', 'dead', 'unrouted']
 export function addWhy(program: Command): void {
   program
     .command('why')
-    .argument('<what>', 'a message id, phone number, wamid, thread or request id')
+    .argument('<what>', 'a message id, phone number, thread, request id or id at the provider')
     .description(
       'say what became of a message: what happened, what it waits for, whose fault it is, what to do',
     )
@@ -27,7 +28,7 @@ async function why(what: string, { json }: { json?: true }): Promise<void> {
   const chosen = found.find(({ state }) => TROUBLED.includes(state)) ?? found[0]
   if (chosen === undefined)
     throw new Failure(
-      `Nothing is known of ${JSON.stringify(what)}: no message id, phone number, wamid, thread or request id of this workspace.`,
+      `Nothing is known of ${JSON.stringify(what)}: no message id, phone number, thread, request id or id at the provider of this workspace.`,
       EXIT.notFound,
     )
   const message = await parley.messages.get(chosen._id)
@@ -40,10 +41,10 @@ async function why(what: string, { json }: { json?: true }): Promise<void> {
 }
 
 async function surroundingsOf(parley: Parley, message: Message) {
-  if (message.state === 'unrouted') {
+  if (TROUBLED.includes(message.state)) {
     const query = { extId: message.channel, limit: 1 }
     const found = await ifShown(succeeded(parley.api.GET('/rest/channels', { params: { query } })))
-    return { channelExists: found && found.data.length > 0 }
+    return { channelExists: found && found.data.length > 0, provider: found?.data[0]?.callback }
   }
   const before = message.waiting?.message
   return { before: before === undefined ? undefined : await ifShown(parley.messages.get(before)) }
@@ -62,7 +63,8 @@ async function ifShown<T>(asked: Promise<T>): Promise<T | undefined> {
 function show(message: Message, { verdict, events, waits, fault, advice }: Explanation): void {
   const { _id, channel, thread, phone, source, requestId } = message
   say(`${paintState(message.state).trimEnd()} ${paint('bold', printable(verdict))}`)
-  const from = source === 'meta' ? 'from WhatsApp' : 'posted'
+  const sender = providerOfSource(source)
+  const from = sender === undefined ? 'posted' : `from ${sender.description.label}`
   const to = phone === undefined ? '' : ` for +${phone}`
   say(
     paint(

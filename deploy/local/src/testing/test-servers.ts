@@ -40,10 +40,15 @@ export function freshDatabase(prefix: string): string {
  */
 export async function releaseDatabase(database: mongo.Db | undefined): Promise<void> {
   if (database === undefined) return
+  await emptyDatabase(database)
+  mkdirSync(join(emptyDatabases(), database.databaseName))
+}
+
+/** Deletes every document, and leaves collections and indexes. */
+export async function emptyDatabase(database: mongo.Db): Promise<void> {
   for (const { name } of await database.listCollections().toArray()) {
     if (!name.startsWith('system.')) await database.collection(name).deleteMany({})
   }
-  mkdirSync(join(emptyDatabases(), database.databaseName))
 }
 
 function emptyDatabases(): string {

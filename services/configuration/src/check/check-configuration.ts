@@ -21,7 +21,6 @@ import { LIVE, type ResourceDocument } from '../store/stored-document.ts'
 import { checkActions } from './check-actions.ts'
 import { checkChannels, checkCredentials, checkTasks } from './check-channels.ts'
 import { checkSteps, checkWorkflows, loadStepGraph } from './check-steps.ts'
-import { checkSubscriptions } from './check-subscriptions.ts'
 import { type Batch, type Finding, finding } from './finding.ts'
 
 const IDS_PER_QUERY = 5_000
@@ -208,4 +207,24 @@ async function idsThere({ database, workspace }: Batch, to: ResourceName, ids: n
     found.push(...stored.map(({ _id }) => _id.id))
   }
   return found
+}
+
+/** Subscriptions that get nothing: deliveries are given up, too many wait, or they were turned off for it. */
+function checkSubscriptions({ documents }: Batch): Finding[] {
+  return documents.flatMap(({ _id, failing, full, disabled }) => [
+    ...markFinding(_id, 'failing_subscription', '/failing', failing),
+    ...markFinding(_id, 'full_subscription', '/full', full),
+    ...markFinding(_id, 'disabled_subscription', '/disabled', disabled),
+  ])
+}
+
+function markFinding(
+  _id: ResourceDocument['_id'],
+  code: Finding['code'],
+  path: string,
+  mark: unknown,
+): Finding[] {
+  const { reason } = (mark ?? {}) as { reason?: string }
+  if (reason === undefined) return []
+  return [{ code, resource: 'subscriptions', _id, path, message: reason }]
 }

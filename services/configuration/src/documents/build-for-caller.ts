@@ -1,13 +1,15 @@
+import type { ResourceName } from '@parley/shared/configuration-resources'
 import { defined } from '@parley/shared/defined'
 import type { Caller } from '@parley/shared/internal-token'
 import type { JsonObject } from '@parley/shared/json-object'
-import { allows } from '@parley/shared/permission/decide'
-import { requireMayBecome, type WriteAccess } from '../access/access.ts'
+import { type Access, allows, type Decision } from '@parley/shared/permission/decide'
+import { Problem } from '@parley/shared/problem'
+import { documentFilter, requireMayBecome, type WriteAccess } from '../access/access.ts'
 import { bindCredentials } from '../credentials/bind-credentials.ts'
 import { originsOfWrite } from '../credentials/credential-origins.ts'
-import { requireMayRefer } from '../references/require-may-refer.ts'
-import type { ResourceDefinition } from '../resources/definition.ts'
-import type { ResourceDocument } from '../store/stored-document.ts'
+import { addressesOf, type FoundReference, type Lookup, referencesIn } from '../references/find-referenced.ts'
+import { type Reference, type ResourceDefinition, valueAt } from '../resources/definition.ts'
+import { LIVE, type ResourceDocument } from '../store/stored-document.ts'
 import { buildDocument } from './body.ts'
 import type { Dependencies } from './dependencies.ts'
 
@@ -64,4 +66,81 @@ export async function settleCredentials(
   await bindCredentials(dependencies, { definition, workspace, before: undefined, after: doc }).catch(
     () => {},
   )
+}
+
+/**
+ * Throws `reference_forbidden` where `doc` names what its writer may not read (or, by a reference that changes what it
+ * names, not write), unless `current` names it by the same field already. Who may do that to the whole resource may name
+ * what is not there; from others the answer is the same whether it is there or not.
+ */
+async function requireMayRefer(
+  lookup: Lookup,
+  change: {
+    definition: ResourceDefinition
+    current: ResourceDocument | undefined
+    doc: ResourceDocument
+  },
+): Promise<void> {
+  const { definition, current, doc } = change
+  const refused: FoundReference[] = []
+  for (const reference of [...definition.references, ...(definition.freeReferences ?? [])])
+    refused.push(...(await refusedOf(lookup, addedBy(reference, current, doc), accessesOf(reference))))
+  if (refused.length === 0) return
+  throw new Problem('reference_forbidden', {
+    detail: `The role may not name ${refused.length === 1 ? 'a document' : `${refused.length} documents`} that the request refers to.`,
+    errors: refused.map(({ path, to, id }) => ({
+      path,
+      code: 'reference_forbidden',
+      message: `the role does not let the caller name ${to}/${id} here`,
+    })),
+  })
+}
+
+/** A reference that is one because of another field is a new one where that field says something else. */
+function addedBy(
+  reference: Reference,
+  current: ResourceDocument | undefined,
+  doc: ResourceDocument,
+): FoundReference[] {
+  const one = { references: [reference] }
+  const kindOf = (of: ResourceDocument) => reference.when && valueAt(of, reference.when.field)
+  const isSame = current !== undefined && kindOf(current) === kindOf(doc)
+  const there = new Set(isSame ? referencesIn(one, current).map(({ id }) => id) : [])
+  return referencesIn(one, doc).filter(({ id }) => !there.has(id))
+}
+
+const accessesOf = ({ changes }: Reference): readonly Access[] => (changes ? ['read', 'write'] : ['read'])
+
+async function refusedOf(
+  { database, authorizer, caller }: Lookup,
+  references: readonly FoundReference[],
+  accesses: readonly Access[],
+): Promise<readonly FoundReference[]> {
+  const [first] = references
+  if (first === undefined) return []
+  const decisions: Decision[] = []
+  for (const access of accesses) decisions.push(await authorizer.decide(caller, first.to, access))
+  if (decisions.every(({ kind }) => kind === 'all')) return []
+  if (decisions.some(({ kind }) => kind === 'none')) return references
+  const allowed = await allowedIds({ database, workspace: caller.workspace._id }, first.to, {
+    ids: references.map(({ id }) => id),
+    decisions,
+  })
+  return references.filter(({ id }) => !allowed.has(id))
+}
+
+async function allowedIds(
+  { database, workspace }: Pick<Lookup, 'database'> & { workspace: number },
+  to: ResourceName,
+  { ids, decisions }: { ids: readonly number[]; decisions: readonly Decision[] },
+): Promise<Set<number>> {
+  const allowed = new Set<number>()
+  for (const some of addressesOf(workspace, ids)) {
+    const found = database
+      .documents(to)
+      .find({ $and: [{ _id: { $in: some }, ...LIVE }, ...decisions.map(documentFilter)] })
+      .project<{ _id: { id: number } }>({ _id: 1 })
+    for await (const { _id } of found) allowed.add(_id.id)
+  }
+  return allowed
 }

@@ -1,7 +1,10 @@
+import type { Authorizer } from '@parley/shared/authorizer'
+import type { ResourceName } from '@parley/shared/configuration-resources'
 import type { Caller } from '@parley/shared/internal-token'
 import { safeInteger } from '@parley/shared/json-object'
 import { queryFlag, readQuery } from '@parley/shared/list-query'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
+import { allows } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import type { Request, RequestHandler } from 'express'
@@ -16,14 +19,25 @@ import {
 import { bindCredentials } from '../credentials/bind-credentials.ts'
 import { flagParameter, idParameter, ifMatch, ifNoneMatch } from '../description/parameters.ts'
 import { resourceDescription } from '../description/resource-schemas.ts'
-import { referrersOf } from '../references/referrers.ts'
 import { parsePathId } from '../requests/list-query.ts'
-import type { ResourceDefinition } from '../resources/definition.ts'
-import { type Address, type Author, authorOf } from '../store/stored-document.ts'
+import { allResources } from '../resources/all-resources.ts'
+import type { Reference, ResourceDefinition } from '../resources/definition.ts'
+import type { Database } from '../store/database.ts'
+import {
+  type Address,
+  type Author,
+  authorOf,
+  keyPath,
+  LIVE,
+  listIndex,
+  liveDocument,
+} from '../store/stored-document.ts'
 import { changeDocument } from '../store/write-document.ts'
 import type { Dependencies } from './dependencies.ts'
 import { requirePreconditions } from './preconditions.ts'
 import { locate } from './store-document.ts'
+
+const LISTED_PER_FIELD = 20
 
 const deleteQuery = z.object({ force: queryFlag })
 
@@ -115,4 +129,62 @@ export function deleteOperation(definition: ResourceDefinition): DescribedOperat
     response: { schema: deleted, example: { _id: 1, deleted: true } },
     errors: ['invalid_id', 'not_found', 'still_referenced', 'precondition_failed', 'validation_failed'],
   }
+}
+
+/** A document that refers to another one. */
+interface Referrer {
+  resource: ResourceName
+  _id: number
+  field: string
+}
+
+/**
+ * Who refers to a document, itself aside: whether anyone does, and of these the ones the caller may read, at
+ * most 20 for each field.
+ */
+async function referrersOf(options: {
+  database: Database
+  authorizer: Authorizer
+  caller: Caller
+  target: { resource: ResourceName; id: number }
+}): Promise<{ any: boolean; readable: Referrer[] }> {
+  const found = await Promise.all(
+    allResources.flatMap((definition) =>
+      definition.references
+        .filter(({ to }) => to === options.target.resource)
+        .map((reference) => throughField({ ...options, definition, reference })),
+    ),
+  )
+  return { any: found.some(({ any }) => any), readable: found.flatMap(({ readable }) => readable) }
+}
+
+async function throughField(options: {
+  database: Database
+  authorizer: Authorizer
+  caller: Caller
+  target: { resource: ResourceName; id: number }
+  definition: ResourceDefinition
+  reference: Reference
+}) {
+  const { database, authorizer, caller, target, definition, reference } = options
+  const { name: resource } = definition
+  const stored = await database
+    .documents(resource)
+    .find({
+      '_id.workspace': caller.workspace._id,
+      ...LIVE,
+      [keyPath(reference.field)]: target.id,
+      ...(resource === target.resource ? { '_id.id': { $ne: target.id } } : {}),
+      ...(reference.when ? { [keyPath(reference.when.field)]: { $in: [...reference.when.values] } } : {}),
+    })
+    .hint(listIndex({ filter: reference.field, sort: '_id' }))
+    .limit(LISTED_PER_FIELD)
+    .toArray()
+  const read = await authorizer.decide(caller, resource, 'read')
+  const readable = stored.flatMap((each) => {
+    const current = liveDocument(each)
+    if (current === undefined || !allows(read, current.doc)) return []
+    return [{ resource, _id: current.doc._id, field: reference.field }]
+  })
+  return { any: stored.length > 0, readable }
 }

@@ -18,7 +18,7 @@ import type { ResourceDefinition } from '../resources/definition.ts'
 import { revealAt } from '../secrets/presenter.ts'
 import type { Database, FieldChange, HistoryEntry } from '../store/database.ts'
 import { liveDocument, type StoredDocument, sinceOf } from '../store/stored-document.ts'
-import { wasCredentials } from './seal-changes.ts'
+import { wasCredentials } from './write-history.ts'
 
 const PAGE = 50
 const historyQuery = z.object({ after: idCursor.optional() })

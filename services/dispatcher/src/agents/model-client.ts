@@ -1,7 +1,7 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import type { ModelProvider } from '@parley/shared/provider-addresses'
+import type { ProviderMedia } from '../channels/media/fetch-media.ts'
 import type { ToolCall, Turn } from '../message/turn.ts'
-import type { ConversationItem } from './conversation.ts'
 
 /** A tool as a model is told of it. */
 export interface ToolDescription {
@@ -59,3 +59,17 @@ export interface ModelClient {
   /** One call, no retries; within `timeoutMs`. Never rejects. */
   ask(choice: ModelChoice, request: ModelRequest): Promise<ModelResult>
 }
+
+/** What a model is given to read, oldest first. Only who configures an assistant writes system text. */
+export type ConversationItem =
+  | {
+      role: 'person'
+      text: string
+      /** An image that a provider has. */
+      image?: ProviderMedia
+      images?: { mediaType: string; data: Buffer }[]
+    }
+  /** What was said to the person, by the model, a caller of the API or somebody of the team. */
+  | { role: 'assistant'; text: string; calls: (ToolCall & { result: NonNullable<ToolCall['result']> })[] }
+  /** Facts about person, thread and task as JSON text, marked as data. */
+  | { role: 'data'; json: string }

@@ -1,11 +1,10 @@
 import { pause } from '@parley/shared/every'
 import type { EventCollections } from '../store/event-collections.ts'
 import { type DeliverBatchOptions, deliverBatch, type Entered } from './deliver-batch.ts'
-import type { MarkSubscription } from './mark-subscription.ts'
 import { correctDues, firstDue, readDeliveries } from './read-deliveries.ts'
 import { Receiver } from './receiver.ts'
 import type { ShardWork } from './shards.ts'
-import type { Subscription, Subscriptions } from './subscriptions.ts'
+import type { MarkSubscription, Subscription, Subscriptions } from './subscriptions.ts'
 
 /** A subscription for which so many wait gets no more until some have left. */
 const MAX_WAITING = 1_000_000

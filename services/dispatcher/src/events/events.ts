@@ -1,7 +1,10 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { Replica } from '@parley/shared/config-replica/replica'
-import type { DocumentReplica, ReplicaStore } from '@parley/shared/config-replica/replica-store'
-import { configurationDocument } from '@parley/shared/config-replica/replica-store'
+import {
+  configurationDocument,
+  type DocumentReplica,
+  type ReplicaStore,
+} from '@parley/shared/config-replica/replica-store'
 import { every } from '@parley/shared/every'
 import { FairSlots } from '@parley/shared/fair-slots'
 import type { InternalClient } from '@parley/shared/internal-client'
@@ -20,12 +23,11 @@ import { consumeChanges } from './consume-changes.ts'
 import { deliverShard } from './deliver-shard.ts'
 import { createInsertDeliveries, type InsertDeliveries } from './insert-deliveries.ts'
 import { createMarkReceiver } from './mark-receiver.ts'
-import { createMarkSubscription } from './mark-subscription.ts'
 import { type EventViews, relayMessages } from './message-relay.ts'
 import { createPostEvent } from './post-event.ts'
 import { createReadable } from './readable.ts'
 import { startShards } from './shards.ts'
-import { followSubscriptions, type Subscriptions } from './subscriptions.ts'
+import { createMarkSubscription, followSubscriptions, type Subscriptions } from './subscriptions.ts'
 
 /** Deliveries in flight in one instance, of all subscriptions. One workspace alone has 128. */
 const IN_FLIGHT = { of: 'deliveries', total: 384, spare: 2 }

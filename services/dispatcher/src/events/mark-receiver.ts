@@ -1,8 +1,7 @@
 import type { EventCollections } from '../store/event-collections.ts'
-import type { Mark, MarkSubscription } from './mark-subscription.ts'
 import type { Posted } from './post-event.ts'
 import type { Receiver } from './receiver.ts'
-import type { Subscription } from './subscriptions.ts'
+import type { Mark, MarkSubscription, Subscription } from './subscriptions.ts'
 
 /** A subscription to which nothing was delivered for so long is turned off. */
 export const DISABLED_AFTER_MS = 5 * 24 * 60 * 60 * 1_000

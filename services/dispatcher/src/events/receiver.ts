@@ -1,6 +1,6 @@
 import { CircuitBreaker } from '../channels/endpoints/circuit-breaker.ts'
 import type { Delivery } from '../message/delivery.ts'
-import type { Mark } from './mark-subscription.ts'
+import type { Mark } from './subscriptions.ts'
 
 /** Deliveries of one subscription in flight, and those of one that fails at the moment. */
 const IN_FLIGHT = 16

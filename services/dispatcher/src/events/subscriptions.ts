@@ -1,11 +1,14 @@
 import type { DocumentReplica } from '@parley/shared/config-replica/replica-store'
 import { every } from '@parley/shared/every'
+import type { InternalClient } from '@parley/shared/internal-client'
 import type { Log } from '@parley/shared/log'
 import { parseJson } from '@parley/shared/parse-json'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { shardOf } from '../message/delivery.ts'
 import type { EventCollections } from '../store/event-collections.ts'
+
+const GOOD: readonly Mark['state'][] = ['working', 'not_full']
 
 const RELOAD_MS = 30_000
 const RETRY_MS = 1_000
@@ -158,4 +161,36 @@ function subscriptionOf(
 /** What the deliveries of a subscription name it by. */
 export function subscriptionKey(of: { workspace: number; _id: number; createdAt: string }): string {
   return `${of.workspace}/${of._id}/${Date.parse(of.createdAt)}`
+}
+
+/** What a subscription is marked with in configuration. */
+export interface Mark {
+  state: 'working' | 'failing' | 'disabled' | 'full' | 'not_full'
+  [said: string]: string
+}
+
+/** Marks a subscription in configuration; false while that is unavailable. */
+export type MarkSubscription = (
+  subscription: Pick<Subscription, 'workspace' | '_id'>,
+  mark: Mark,
+) => Promise<boolean>
+
+export function createMarkSubscription({
+  configuration,
+  log,
+}: {
+  configuration: Pick<InternalClient, 'post'>
+  log: Log
+}): MarkSubscription {
+  return async ({ workspace, _id }, mark) => {
+    const named = { workspace, subscription: _id, state: mark.state }
+    try {
+      await configuration.post(`/internal/workspaces/${workspace}/subscriptions/${_id}/mark`, mark)
+      if (!GOOD.includes(mark.state)) log.warn(named, 'subscription marked')
+      return true
+    } catch (error) {
+      log.warn({ ...named, reason: (error as Error).message }, 'subscription not marked yet')
+      return false
+    }
+  }
 }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import type { ConversationItem } from '../../src/agents/conversation.ts'
-import type { ModelRequest } from '../../src/agents/model-client.ts'
+import type { ConversationItem, ModelRequest } from '../../src/agents/model-client.ts'
 import { itemsOf, turnItems } from '../../src/agents/turns/conversation-items.ts'
 import { createReadHistory } from '../../src/agents/turns/history.ts'
 import type { MessageRecord, Send, SendContent, SendState } from '../../src/message/message-record.ts'

@@ -1,7 +1,7 @@
 import { BlockList } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { ConversationItem } from '../../src/agents/conversation.ts'
 import { createModelClient } from '../../src/agents/model/model-client.ts'
+import type { ConversationItem } from '../../src/agents/model-client.ts'
 import { createGuardedFetch } from '../../src/channels/http/guarded-fetch.ts'
 import { type ModelWorld, modelRequest, parcelTool, startModelWorld } from './model-world.ts'
 

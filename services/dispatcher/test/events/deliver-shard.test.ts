@@ -4,45 +4,31 @@ import { createHttpClient } from '@parley/dispatcher/channels/http/http-client'
 import { type DeliverOptions, deliverShard } from '@parley/dispatcher/events/deliver-shard'
 import { createInsertDeliveries } from '@parley/dispatcher/events/insert-deliveries'
 import { createMarkReceiver, DISABLED_AFTER_MS } from '@parley/dispatcher/events/mark-receiver'
-import { createMarkSubscription } from '@parley/dispatcher/events/mark-subscription'
-import type { Posted } from '@parley/dispatcher/events/post-event'
-import { createPostEvent } from '@parley/dispatcher/events/post-event'
+import { createPostEvent, type Posted } from '@parley/dispatcher/events/post-event'
 import type { ShardWork } from '@parley/dispatcher/events/shards'
-import type { Subscription } from '@parley/dispatcher/events/subscriptions'
+import { createMarkSubscription, type Subscription } from '@parley/dispatcher/events/subscriptions'
 import { deliveryId } from '@parley/dispatcher/message/delivery'
-import {
-  type EventCollections,
-  eventCollectionsOf,
-  prepareEvents,
-} from '@parley/dispatcher/store/event-collections'
+import type { EventCollections } from '@parley/dispatcher/store/event-collections'
 import { eventually, listen } from '@parley/local/testing/service-under-test'
-import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { FairSlots } from '@parley/shared/fair-slots'
 import { createLog } from '@parley/shared/log'
-import mongoose, { type Connection } from 'mongoose'
+import { eventDatabase } from './event-database.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
 const HOUR = 3_600_000
-let connection: Connection
+const database = eventDatabase()
 let collections: EventCollections
 let work: ShardWork
 let ahead = 0
 let marks: { state: string }[]
 const now = () => Date.now() + ahead
 
-beforeEach(async () => {
-  const { mongoUrl } = await testServers()
-  connection = await mongoose.createConnection(mongoUrl, { dbName: freshDatabase('shard') }).asPromise()
-  await prepareEvents(connection)
-  collections = eventCollectionsOf(connection)
+beforeEach(() => {
+  collections = database.collections
   ahead = 0
   marks = []
 })
-afterEach(async () => {
-  await work.close()
-  if (connection.db) await releaseDatabase(connection.db)
-  await connection.close()
-})
+afterEach(() => work.close())
 
 const subscription = (key: string): Subscription => ({
   ...{ key, shard: 0, workspace: 1, _id: 1, name: '', url: '', events: new Set<string>() },

@@ -1,38 +1,26 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { beforeAll, expect, test } from '@jest/globals'
 import { type DeliverOptions, deliverShard } from '@parley/dispatcher/events/deliver-shard'
 import { createInsertDeliveries } from '@parley/dispatcher/events/insert-deliveries'
 import type { Posted } from '@parley/dispatcher/events/post-event'
 import type { ShardWork } from '@parley/dispatcher/events/shards'
 import type { Subscription } from '@parley/dispatcher/events/subscriptions'
 import { type Delivery, deliveryId, shardOf } from '@parley/dispatcher/message/delivery'
-import {
-  type EventCollections,
-  eventCollectionsOf,
-  prepareEvents,
-} from '@parley/dispatcher/store/event-collections'
-import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
+import type { EventCollections } from '@parley/dispatcher/store/event-collections'
 import { createLog } from '@parley/shared/log'
 import fc from 'fast-check'
-import mongoose, { type Connection } from 'mongoose'
 import { MODEL_RUNS } from '../../../../tests/sizes.ts'
+import { eventDatabase } from './event-database.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
 const SETTLE_MS = 20_000
 const LINES = 3
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-let connection: Connection
+const database = eventDatabase()
 let collections: EventCollections
 let histories = 0
-beforeAll(async () => {
-  const { mongoUrl } = await testServers()
-  connection = await mongoose.createConnection(mongoUrl, { dbName: freshDatabase('deliveries') }).asPromise()
-  await prepareEvents(connection)
-  collections = eventCollectionsOf(connection)
-})
-afterAll(async () => {
-  if (connection.db) await releaseDatabase(connection.db)
-  await connection.close()
+beforeAll(() => {
+  collections = database.collections
 })
 
 type Command =

@@ -1,10 +1,15 @@
-import { afterEach, beforeEach } from '@jest/globals'
+import { afterAll, beforeAll, beforeEach } from '@jest/globals'
 import {
   type EventCollections,
   eventCollectionsOf,
   prepareEvents,
 } from '@parley/dispatcher/store/event-collections'
-import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
+import {
+  emptyDatabase,
+  freshDatabase,
+  releaseDatabase,
+  testServers,
+} from '@parley/local/testing/test-servers'
 import mongoose, { type Connection } from 'mongoose'
 
 interface EventDatabase {
@@ -12,20 +17,20 @@ interface EventDatabase {
   collections: EventCollections
 }
 
-/** A database with the collections of events for each test of a file. */
+/** A database with the collections of events for the tests of a file, empty before each of them. */
 export function eventDatabase(): EventDatabase {
   const database = {} as EventDatabase
-  beforeEach(async () => {
+  beforeAll(async () => {
     const { mongoUrl } = await testServers()
     const options = { dbName: freshDatabase('events') }
     database.connection = await mongoose.createConnection(mongoUrl, options).asPromise()
     await prepareEvents(database.connection)
     database.collections = eventCollectionsOf(database.connection)
   })
-  afterEach(async () => {
-    const { connection } = database
-    if (connection.db) await releaseDatabase(connection.db)
-    await connection.close()
+  beforeEach(() => emptyDatabase(database.connection.db as mongoose.mongo.Db))
+  afterAll(async () => {
+    await releaseDatabase(database.connection.db)
+    await database.connection.close()
   })
   return database
 }

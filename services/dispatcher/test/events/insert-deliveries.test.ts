@@ -1,4 +1,4 @@
-import { expect, jest, test } from '@jest/globals'
+import { afterEach, expect, jest, test } from '@jest/globals'
 import { createInsertDeliveries } from '@parley/dispatcher/events/insert-deliveries'
 import { deliveryId } from '@parley/dispatcher/message/delivery'
 import { eventDatabase } from './event-database.ts'
@@ -6,6 +6,7 @@ import { eventDatabase } from './event-database.ts'
 const MAX_INSERTED_BYTES = 8 * 1024 * 1024
 const MAX_ROW_BYTES = 257 * 1024
 const database = eventDatabase()
+afterEach(() => void jest.restoreAllMocks())
 
 const subscriptions = Array.from({ length: 10 }, (_, n) => ({ key: `1/${n}/0`, shard: 0, workspace: 1 }))
 

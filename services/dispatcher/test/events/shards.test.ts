@@ -1,36 +1,24 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { startShards, type WorkedShards } from '@parley/dispatcher/events/shards'
 import { SHARDS } from '@parley/dispatcher/message/delivery'
-import {
-  type EventCollections,
-  eventCollectionsOf,
-  prepareEvents,
-} from '@parley/dispatcher/store/event-collections'
+import type { EventCollections } from '@parley/dispatcher/store/event-collections'
 import { eventually } from '@parley/local/testing/service-under-test'
-import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
-import mongoose, { type Connection } from 'mongoose'
+import { eventDatabase } from './event-database.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
 const ALL = Array.from({ length: SHARDS }, (_, shard) => shard)
-let connection: Connection
+const database = eventDatabase()
 let shards: EventCollections['shards']
 let started: WorkedShards[]
 let instances: number
 
-beforeEach(async () => {
-  const { mongoUrl } = await testServers()
-  connection = await mongoose.createConnection(mongoUrl, { dbName: freshDatabase('shards') }).asPromise()
-  await prepareEvents(connection)
-  shards = eventCollectionsOf(connection).shards
+beforeEach(() => {
+  shards = database.collections.shards
   started = []
   instances = 1
 })
-afterEach(async () => {
-  await Promise.all(started.map((one) => one.close()))
-  if (connection.db) await releaseDatabase(connection.db)
-  await connection.close()
-})
+afterEach(() => Promise.all(started.map((one) => one.close())))
 
 /** An instance, and each shard that it opened and closed, in order. Closing one waits for what is in flight in it. */
 function start(instance: string, inFlight?: Promise<void>) {

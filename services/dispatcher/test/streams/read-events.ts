@@ -1,4 +1,4 @@
-import { createEventParser, type ServerEvent } from '@parley/client/event-parser'
+import { createEventParser, type ServerEvent } from '@parley/client/event-stream'
 import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
 
 /** A stream that is read in the background. */

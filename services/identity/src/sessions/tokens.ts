@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { ACCESS_TOKEN } from '@parley/shared/access-token'
+import { ACCESS_TOKEN } from '@parley/shared/internal-token'
 import jwt from 'jsonwebtoken'
 import type { mongo } from 'mongoose'
 import type { KeyRing } from '../signing-keys/key-ring.ts'

@@ -6,7 +6,7 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto'
-import type { Keyring } from '@parley/shared/keyring'
+import type { Keyring } from '@parley/shared/sealed-value'
 import { Router } from 'express'
 import type { mongo } from 'mongoose'
 import { ID_ONLY } from '../store/collections.ts'

@@ -5,10 +5,14 @@ import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
 import { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
-import { requireAdminLeft } from '../access/admins.ts'
 import { findReadable, findWritable, requireFound, requireSelected, scopeOf } from '../access/authorizer.ts'
 import { seenByRules } from '../access/caller-of-today.ts'
-import { requireMayGive, requireMayGiveOwn, requireMayManage } from '../access/privileges.ts'
+import {
+  requireAdminLeft,
+  requireMayGive,
+  requireMayGiveOwn,
+  requireMayManage,
+} from '../access/privileges.ts'
 import { label, userView } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import { requireStillValid } from '../password-change/recent-password.ts'

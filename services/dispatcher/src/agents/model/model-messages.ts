@@ -1,8 +1,7 @@
 import { jsonObject } from '@parley/shared/json-object'
 import { exactOrUndefined } from '@parley/shared/parse-json'
 import type { ToolCall, ToolResult } from '../../message/turn.ts'
-import type { ConversationItem } from '../conversation.ts'
-import type { ModelRequest } from '../model-client.ts'
+import type { ConversationItem, ModelRequest } from '../model-client.ts'
 import type { ModelCall } from './provider-models.ts'
 import { withoutThoughts } from './thoughts.ts'
 

@@ -1,8 +1,13 @@
 import type { Channel } from '../../channels/channels.ts'
 import { fetchMedia, type ProviderMedia } from '../../channels/media/fetch-media.ts'
 import type { MediaSources } from '../../channels/media/read-media.ts'
-import type { ConversationItem } from '../conversation.ts'
-import type { ModelChoice, ModelClient, ModelRequest, ModelResult } from '../model-client.ts'
+import type {
+  ConversationItem,
+  ModelChoice,
+  ModelClient,
+  ModelRequest,
+  ModelResult,
+} from '../model-client.ts'
 
 /** The latest ones of a conversation; each has up to 5 MiB in memory, thrice. */
 const MAX_IMAGES = 4

@@ -1,5 +1,6 @@
 import { TURN_AGENTS, type TurnAgent } from '@parley/shared/agents'
 import type { WebhookMessage } from '@parley/shared/message'
+import { usualProvider } from '@parley/shared/providers/registry'
 import pLimit from 'p-limit'
 import type { Channel } from '../../channels/channels.ts'
 import type { HandOffCallback } from '../../channels/hand-off.ts'
@@ -77,4 +78,22 @@ export function agentTypeOf({ handlerUrl }: Pick<Channel, 'handlerUrl'>): TurnAg
   if (!handlerUrl.startsWith(NATIVE)) return undefined
   const type = handlerUrl.slice(NATIVE.length)
   return TURN_AGENTS.find((one) => one === type)
+}
+
+/** A channel that is not configured, for an assistant that works without one: it formats for the usual provider, and sets nothing. */
+export function assistantChannel(options: {
+  workspace: number
+  assistantId: number
+  type: TurnAgent
+}): Channel {
+  const { workspace, assistantId, type } = options
+  const { name } = usualProvider()
+  return {
+    _id: 0,
+    workspace,
+    hook: name,
+    callback: name,
+    handlerUrl: `native:agents/${type}`,
+    config: { assistantId },
+  }
 }

@@ -5,7 +5,7 @@ import { receivedContent } from '../../message/received-content.ts'
 import { isSettled } from '../../message/send-state.ts'
 import { isPersonal, textOfContent } from '../../message/spoken-text.ts'
 import { settledTurns } from '../../message/turn-progress.ts'
-import type { ConversationItem } from '../conversation.ts'
+import type { ConversationItem } from '../model-client.ts'
 
 /** What one message, or one value of a person, thread or task, brings into a prompt at most. */
 export const MAX_CHARACTERS = 16_000

@@ -3,7 +3,7 @@ import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { MessageRecord } from '../../message/message-record.ts'
 import type { Collections } from '../../store/collections.ts'
 import { createReadList, type ReadList } from '../../store/read-list.ts'
-import type { ConversationItem } from '../conversation.ts'
+import type { ConversationItem } from '../model-client.ts'
 import { itemsOf, tokensOf } from './conversation-items.ts'
 import { MAX_GATHERED } from './gathering.ts'
 
