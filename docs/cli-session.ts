@@ -6,10 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
-import { createParley } from '@parley/client'
+import { createParley, type Schemas } from '@parley/client'
 import { succeeded } from '@parley/client/parley-error'
 import { STATE_DIRECTORY } from '@parley/local/checkout'
 import { findRunningSystem } from '@parley/local/demo/running-system'
+import { misbehave, SIMULATED, sendConfigOf, simulatedNumber } from '@parley/local/simulator/client'
 import { listen } from '@parley/local/testing/service-under-test'
 import { waitUntil } from '@parley/local/wait-until'
 
@@ -39,16 +40,12 @@ try {
 async function prepareWorkspace(): Promise<void> {
   const body = { name: 'Ana', email: USER.username, phone: '1', password: USER.password, namespace: 'acme' }
   await succeeded(createParley({ url: gatewayUrl }).api.POST('/api/auth/register', { body }))
-  const phoneNumberId = String(Date.now())
+  const number = simulatedNumber(simulatorUrl, String(Date.now()))
+  const provider = SIMULATED.name as Schemas['Channel']['hook']
   const channel = {
-    ...({ name: 'Support', description: 'Support line', hook: 'whatsapp', callback: 'whatsapp' } as const),
+    ...{ name: 'Support', description: 'Support line', hook: provider, callback: provider },
     ...{ extId: 'support-line', handlerUrl: 'native:agents/echo' },
-    config: {
-      phoneNumberId,
-      accessToken: 'demo',
-      businessAccountId: '2002',
-      apiUrl: `${simulatorUrl}/v23.0`,
-    },
+    config: { ...sendConfigOf(number), businessAccountId: '2002' },
   }
   const { api } = createParley({ url: gatewayUrl, login: USER })
   await succeeded(api.PUT('/rest/channels/{id}', { params: { path: { id: 1 } }, body: channel }))
@@ -61,7 +58,7 @@ async function prepareWorkspace(): Promise<void> {
     { when, text: 'I have just written to you where it is.' },
   ]
   await send('PUT', `${modelSimulatorUrl}/simulator/script`, { responses })
-  await send('POST', `${simulatorUrl}/simulator/behaviour`, { phoneNumberId, strictTemplates: true })
+  await misbehave({ ...number, behaviour: { strictTemplates: true } })
 }
 
 async function send(method: string, url: string, body: object): Promise<void> {

@@ -1,6 +1,9 @@
 import { CONFIGURATION_RESOURCES, RESOURCE_ALIASES } from '@parley/shared/configuration-resources'
 import { defined } from '@parley/shared/defined'
+import { MESSAGE_PATHS } from '@parley/shared/message'
 import type { Access } from '@parley/shared/permission/decide'
+import type { Provider } from '@parley/shared/providers/provider'
+import { allProviders } from '@parley/shared/providers/registry'
 
 /** Something that can be asked of the gateway, and what it takes. */
 export interface PermissionOperation {
@@ -81,11 +84,18 @@ const IDENTITY: Line[] = [
   ['GET', '/rest/audit', 'read'],
 ]
 
+const [POSTED_TO, ...ALIASES] = MESSAGE_PATHS
+
+function webhookOf({ name, inbound }: Provider): Line[] {
+  if (inbound === undefined) return []
+  const methods = inbound.handshake === undefined ? ['POST'] : ['GET', 'POST']
+  return methods.map((method) => [method, `/api/hooks/${name}/{slug}/{channelExtId}`, 'nothing'])
+}
+
 const WEBHOOK: Line[] = [
-  ['POST', '/api/hooks/whatsapp', 'write', 'messages'],
-  ['POST', '/rest/messages', 'write', 'messages', '/api/hooks/whatsapp'],
-  ['GET', '/api/hooks/whatsapp/{slug}/{channelExtId}', 'nothing'],
-  ['POST', '/api/hooks/whatsapp/{slug}/{channelExtId}', 'nothing'],
+  ['POST', POSTED_TO, 'write', 'messages'],
+  ...ALIASES.map((path): Line => ['POST', path, 'write', 'messages', POSTED_TO]),
+  ...allProviders().flatMap(webhookOf),
   ['GET', '/rest/hooks', 'read', 'channels'],
   ['GET', '/asyncapi.json', 'nothing'],
 ]

@@ -1,5 +1,6 @@
 import { CONFIGURATION_RESOURCES, pathsOf } from '@parley/shared/configuration-resources'
 import type { ServiceName } from '@parley/shared/internal-token'
+import { MESSAGE_PATHS } from '@parley/shared/message'
 
 export type Upstream = Exclude<ServiceName, 'gateway'>
 
@@ -91,24 +92,17 @@ export const routes: readonly Route[] = [
     methods: ['GET', 'HEAD', 'POST', 'DELETE'],
     maxBytes: AUTH_BYTES,
   },
-  {
-    path: '/api/hooks/whatsapp',
-    upstream: 'webhook',
-    access: 'authenticated',
-    match: 'exact',
-    methods: ['POST'],
-    maxBytes: MESSAGE_BYTES,
-    limit: 'webhook',
-  },
-  {
-    path: '/rest/messages',
-    upstream: 'webhook',
-    access: 'authenticated',
-    match: 'exact',
-    methods: ['POST'],
-    maxBytes: MESSAGE_BYTES,
-    limit: 'webhook',
-  },
+  ...MESSAGE_PATHS.map(
+    (path): Route => ({
+      path,
+      upstream: 'webhook',
+      access: 'authenticated',
+      match: 'exact',
+      methods: ['POST'],
+      maxBytes: MESSAGE_BYTES,
+      limit: 'webhook',
+    }),
+  ),
   {
     path: '/api/hooks',
     upstream: 'webhook',

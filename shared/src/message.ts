@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import { jsonObject } from './json-object.ts'
 
+/** Where callers post messages: the contract's path, and the one that is named like all others. */
+export const MESSAGE_PATHS = ['/api/hooks/whatsapp', '/rest/messages'] as const
+
 const text = z.string().nullish()
 
 /** The arguments of a function entry that sends a template; it is one when it names template and language. */

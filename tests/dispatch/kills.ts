@@ -6,7 +6,7 @@ import {
   type Reconciliation,
   reconcile,
 } from '@parley/local/demo/reconciliation'
-import { misbehave } from '@parley/local/demo/simulator-client'
+import { misbehave } from '@parley/local/simulator/client'
 import { waitUntil } from '@parley/local/wait-until'
 import { killOneAfterAnother, type PlannedKill } from './kill-one-after-another.ts'
 import { connectNumber, connectRpc, phoneNumberIdOf, planThreads, spread } from './lines.ts'

@@ -1,6 +1,6 @@
 import type { PlannedMessage } from '@parley/local/demo/demo-plan'
 import { type Posted, postThreads } from '@parley/local/demo/post-threads'
-import { registerWebhook } from '@parley/local/demo/simulator-client'
+import { registerWebhook } from '@parley/local/simulator/client'
 import type { DispatchWorkspace } from './workspace.ts'
 
 const RPC_EXT_ID = 'rpc-line'
@@ -34,7 +34,7 @@ export async function connectNumber(options: {
     handlerUrl: `native:agents/${agent?.type ?? 'echo'}`,
     config,
   })
-  await registerWebhook(simulatorUrl, { phoneNumberId, url: workspace.providerUrl(extId), appSecret })
+  await registerWebhook({ simulatorUrl, phoneNumberId, appSecret }, workspace.providerUrl(extId))
   return extId
 }
 

@@ -1,6 +1,6 @@
 import { constants, setPriority } from 'node:os'
 import { isReconciled, type Reconciliation, reconcile } from '@parley/local/demo/reconciliation'
-import { readTroubles } from '@parley/local/demo/simulator-client'
+import { readTroubles } from '@parley/local/simulator/client'
 import { waitUntil } from '@parley/local/wait-until'
 import { connectNumber, phoneNumberIdOf, planThreads, postAll, spread } from './lines.ts'
 import type { OwnSystem } from './own-system.ts'
@@ -59,7 +59,7 @@ export async function runSendRate(options: {
   }
   await waitUntil(arrived, { timeoutMs: ARRIVED_MS, intervalMs: 500 })
   say(`Sends in each ${SLICE_MS / 1_000} s: ${slices(log.received).join(' ')}`)
-  const { refused } = await readTroubles(simulatorUrl, phoneNumberIdOf(NUMBER))
+  const { refused } = await readTroubles({ simulatorUrl, phoneNumberId: phoneNumberIdOf(NUMBER) })
   const reconciliation = reconcile(posted, log.received)
   const figures = {
     busiestSecond: busiestSecond(log.received),

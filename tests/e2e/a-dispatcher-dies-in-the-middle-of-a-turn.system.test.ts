@@ -23,8 +23,8 @@ beforeAll(async () => {
     if (stalls && keys.length === 1) return
     res.writeHead(200, { 'content-type': 'application/json' }).end('{"times":["10:00"]}')
   })
-  const whatsapp = { simulatorUrl: 'http://unused', phoneNumberId: '1', appSecret: '' }
-  const [[resource, id, action] = ['', 0, {}]] = clinicDocuments({ diaryUrl: diary.url, whatsapp })
+  const number = { simulatorUrl: 'http://unused', phoneNumberId: '1', appSecret: '' }
+  const [[resource, id, action] = ['', 0, {}]] = clinicDocuments({ diaryUrl: diary.url, number })
   await clinic.call('PUT', `/rest/${resource}/${id}`, action)
 })
 beforeEach(() => {

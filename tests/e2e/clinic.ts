@@ -1,6 +1,6 @@
 import { CLINIC_LINE, clinicDocuments } from '@parley/local/demo/assistant/clinic'
 import { type Diary, startDiary } from '@parley/local/demo/assistant/run-assistant-demo'
-import { registerWebhook, writeAsPerson } from '@parley/local/demo/simulator-client'
+import { registerWebhook, writeAsPerson } from '@parley/local/simulator/client'
 import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
 import { type DispatchWorkspace, registerWorkspace } from '../dispatch/workspace.ts'
 
@@ -32,7 +32,7 @@ interface Places {
   modelSimulatorUrl: string
 }
 
-let number = 0
+let clinics = 0
 
 export async function openClinic(
   { parley, simulatorUrl, modelSimulatorUrl }: Places,
@@ -40,16 +40,12 @@ export async function openClinic(
 ): Promise<Clinic> {
   const workspace = await registerWorkspace(parley.url, namespace)
   const diary = await startDiary()
-  const phoneNumberId = `${1_000 + ++number}`
-  const person = { phoneNumberId, from: `5511999${100_000 + number}`, name: 'Joana' }
-  const whatsapp = { simulatorUrl, phoneNumberId, appSecret: 'secret' }
-  for (const [resource, id, document] of clinicDocuments({ diaryUrl: diary.url, whatsapp }))
+  const phoneNumberId = `${1_000 + ++clinics}`
+  const person = { phoneNumberId, from: `5511999${100_000 + clinics}`, name: 'Joana' }
+  const number = { simulatorUrl, phoneNumberId, appSecret: 'secret' }
+  for (const [resource, id, document] of clinicDocuments({ diaryUrl: diary.url, number }))
     await workspace.call('PUT', `/rest/${resource}/${id}`, document)
-  await registerWebhook(simulatorUrl, {
-    phoneNumberId,
-    url: workspace.providerUrl(CLINIC_LINE),
-    appSecret: 'secret',
-  })
+  await registerWebhook(number, workspace.providerUrl(CLINIC_LINE))
   const model = async (path: string, init?: RequestInit) =>
     (await fetch(new URL(`/simulator/${path}`, modelSimulatorUrl), init)).json()
   const messages = async () => ((await workspace.call('GET', '/rest/messages')) as Parsed).data as Parsed[]
@@ -62,7 +58,7 @@ export async function openClinic(
       const body = JSON.stringify({ responses })
       await model('script', { method: 'PUT', headers: { 'content-type': 'application/json' }, body })
     },
-    write: (text) => writeAsPerson(simulatorUrl, { ...person, text }),
+    write: (text) => writeAsPerson(number, { from: person.from, name: person.name, text }),
     async ask(text) {
       const before = (await messages()).length
       await clinic.write(text)

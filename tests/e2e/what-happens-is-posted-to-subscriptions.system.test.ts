@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { registerWebhook } from '@parley/local/demo/simulator-client'
+import { registerWebhook } from '@parley/local/simulator/client'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { type EventReceiver, startEventReceiver } from '../events/event-receiver.ts'
 import { type RunningParley, startProcesses } from './running-parley.ts'
@@ -53,7 +53,7 @@ test('every state that a message passes is posted, signed, in order, and to nobo
   }
   expect((await parley.call('PATCH', '/rest/channels/1', { body: { config } })).status).toBe(200)
   const url = `${parley.system.gatewayUrl}/api/hooks/whatsapp/acme/line`
-  await registerWebhook(parley.system.simulatorUrl, { phoneNumberId: '1001', url, appSecret })
+  await registerWebhook({ simulatorUrl: parley.system.simulatorUrl, phoneNumberId: '1001', appSecret }, url)
   const { receiver, path } = await subscribe(ALL_OF_MESSAGES)
   const other = await subscribe(ALL_OF_MESSAGES, { token: rival })
   const id = await post('line', 'one', 'Olá!')

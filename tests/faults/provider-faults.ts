@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { misbehave } from '@parley/local/demo/simulator-client'
+import { misbehave } from '@parley/local/simulator/client'
 import type { InjectedFault } from './fault.ts'
 
 const TROUBLED_MS = 8_000

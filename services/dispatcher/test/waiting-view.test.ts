@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
+import { errorTextOf } from '@parley/shared/providers/whatsapp/outcome'
 import { waitingOf } from '../src/api/messages/view.ts'
 import { withErrorText } from '../src/channels/http/error-text.ts'
 import type { Outcome } from '../src/message/outcome.ts'
@@ -58,13 +59,21 @@ describe('the error text of the other side', () => {
     expect(Buffer.byteLength(errorOf('é'.repeat(10_000)) ?? '')).toBeLessThanOrEqual(500)
   })
 
-  test('is Meta’s message and details', () => {
+  test('is the message of an error, as many APIs write it', () => {
+    const error = { message: '(#132000) Wrong number', code: 132000 }
+    expect(errorOf(JSON.stringify({ error }))).toBe('(#132000) Wrong number')
+  })
+
+  test('is what a provider reads of its own form', () => {
     const error = {
       message: '(#132000) Wrong number',
       code: 132000,
       error_data: { details: 'of parameters' },
     }
-    expect(errorOf(JSON.stringify({ error }))).toBe('(#132000) Wrong number: of parameters')
+    const body = JSON.stringify({ error })
+    const said = errorTextOf({ body })
+    const outcome = withErrorText(refused, { body }, { url: 'http://x', headers: {}, said })
+    expect(outcome).toMatchObject({ error: '(#132000) Wrong number: of parameters' })
   })
 
   test('holds nothing of the call’s headers, parameters and body', () => {

@@ -8,6 +8,7 @@ import { createConfirmedIds, createIdempotency } from '@parley/shared/idempotenc
 import { createInternalClient, roundRobin } from '@parley/shared/internal-client'
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
+import { MESSAGE_PATHS } from '@parley/shared/message'
 import { connectBroker } from '@parley/shared/messaging/connection'
 import { requireSlots } from '@parley/shared/messaging/layout'
 import { createPublishObserver } from '@parley/shared/messaging/publish-observer'
@@ -133,7 +134,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       const idempotency = createIdempotency({ redis, prefix: 'idempotency', log })
       const authorizer = createAuthorizer(identity)
       const receiveMessage = receive({ ...intake, budget: authenticated, idempotency, authorizer })
-      for (const path of ['/api/hooks/whatsapp', '/rest/messages'])
+      for (const path of MESSAGE_PATHS)
         app.route(path).post(requireCaller(verifier), receiveMessage).all(methodNotAllowed('POST'))
       const hooks = hookRoutes({
         authorizer,

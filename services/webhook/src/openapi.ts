@@ -1,12 +1,12 @@
 import { safeInteger } from '@parley/shared/json-object'
-import { postedMessage } from '@parley/shared/message'
+import { MESSAGE_PATHS, postedMessage } from '@parley/shared/message'
 import {
   type DescribedOperation,
   type OperationParameter,
   queryParameters,
 } from '@parley/shared/openapi/operation'
 import type { Provider } from '@parley/shared/providers/provider'
-import { allProviders } from '@parley/shared/providers/registry'
+import { allProviders, usualProvider } from '@parley/shared/providers/registry'
 import { z } from 'zod'
 import { hookQuery } from './hooks/routes.ts'
 
@@ -56,8 +56,8 @@ const hook = z
   })
   .meta({ id: 'Hook', description: 'The webhook of one channel, and how it goes' })
 const hookExample = {
-  channel: { _id: 1, name: 'Support', extId: 'support-line', hook: 'whatsapp' },
-  url: 'https://parley.example.com/api/hooks/whatsapp/acme/support-line',
+  channel: { _id: 1, name: 'Support', extId: 'support-line', hook: usualProvider().name },
+  url: `https://parley.example.com/api/hooks/${usualProvider().name}/acme/support-line`,
   setup: [],
   problems: [],
   handshake: { succeeded: true, at: '2026-11-20T11:36:37.235Z' },
@@ -140,7 +140,7 @@ const receipt = z.object({
 export const operations: readonly DescribedOperation[] = [
   {
     method: 'POST',
-    path: '/api/hooks/whatsapp',
+    path: MESSAGE_PATHS[0],
     id: 'postMessage',
     tag,
     summary: 'Post a message',

@@ -9,7 +9,8 @@ export type { ServerEvent } from './event-stream.ts'
 export type Schemas = components['schemas']
 export type Message = Schemas['Message']
 export type MessageSummary = Schemas['MessageSummary']
-type NewMessage = paths['/api/hooks/whatsapp']['post']['requestBody']['content']['application/json']
+const POSTED_TO = '/api/hooks/whatsapp'
+type NewMessage = paths[typeof POSTED_TO]['post']['requestBody']['content']['application/json']
 
 export interface ParleyOptions extends SessionOptions {
   /** How long one attempt at a request may take, in milliseconds (15,000). */
@@ -83,7 +84,7 @@ export function createParley(options: ParleyOptions): Parley {
     list,
     messages: {
       async send(body, { idempotencyKey = crypto.randomUUID(), signal } = {}) {
-        const call = api.POST('/api/hooks/whatsapp', {
+        const call = api.POST(POSTED_TO, {
           body,
           headers: { 'idempotency-key': idempotencyKey },
           ...(signal && { signal }),

@@ -1,7 +1,7 @@
 import { allProviders, providerNamed } from './registry.ts'
 
 /** A secret of a channel that goes to one address alone. */
-export interface BoundSecret {
+interface BoundSecret {
   /** Its key in `config`. */
   key: string
   /** The address; empty where the channel has something else in its place. */

@@ -1,7 +1,7 @@
 import type { Address } from './address.ts'
 import type { ProviderRequest, ProviderResponse, SendOutcome } from './http.ts'
 import type { MediaType } from './inbound.ts'
-import type { Settings } from './provider.ts'
+import type { Settings } from './setting.ts'
 
 /** What goes to a provider: requests as data, which whoever performs them brings the responses to. */
 export interface Outbound {
@@ -38,7 +38,7 @@ export interface Outbound {
 }
 
 /** What is not tried. */
-export type Refusal = Extract<SendOutcome, { kind: 'permanent' }>
+type Refusal = Extract<SendOutcome, { kind: 'permanent' }>
 
 /** One send to one person. */
 export interface ProviderSend {
@@ -88,7 +88,7 @@ export interface ObjectPreview {
   text?: string
 }
 
-export interface Typing {
+interface Typing {
   /** How long it is shown. */
   everyMs: number
   /** The request that shows the person that somebody is typing; undefined where there is nobody to show it to. */
@@ -107,7 +107,7 @@ export interface MediaRequests {
   isGone?(response: ProviderResponse): boolean
 }
 
-export type MediaLocation =
+type MediaLocation =
   | { kind: 'found'; request: ProviderRequest; contentType?: string }
   /** It is not said where, or it is at a host that the channel's secrets are not for. */
   | { kind: 'unknown' }

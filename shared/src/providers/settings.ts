@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json-object.ts'
-import type { Provider, Setting, Settings } from './provider.ts'
+import type { Provider } from './provider.ts'
+import type { Setting, Settings } from './setting.ts'
 
 /**
  * The settings of a channel that something needs, as texts; secrets of others are not looked at. `open` makes the text of

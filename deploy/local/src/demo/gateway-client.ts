@@ -1,5 +1,7 @@
+import { MESSAGE_PATHS } from '@parley/shared/message'
 import { z } from 'zod'
 import { SetupError } from '../setup-error.ts'
+import { SIMULATED } from '../simulator/client.ts'
 
 const REQUEST_MS = 15_000
 
@@ -81,10 +83,10 @@ export function gatewayClient(
   return {
     put,
     get,
-    providerUrl: (extId) => new URL(`/api/hooks/whatsapp/${slug}/${extId}`, gatewayUrl).href,
+    providerUrl: (extId) => new URL(`/api/hooks/${SIMULATED.name}/${slug}/${extId}`, gatewayUrl).href,
     putChannel: (channel) => put('channels', 1, channel),
     postMessage: (message, key) =>
-      request(new URL('/api/hooks/whatsapp', gatewayUrl), {
+      request(new URL(MESSAGE_PATHS[0], gatewayUrl), {
         method: 'POST',
         body: message,
         headers: { ...headers, 'idempotency-key': key },

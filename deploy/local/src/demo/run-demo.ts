@@ -1,11 +1,21 @@
 import { z } from 'zod'
+import {
+  configOf,
+  misbehave,
+  readTroubles,
+  registerWebhook,
+  SIMULATED,
+  type SimulatedNumber,
+  SOME_FAIL,
+  simulatedNumber,
+  type Troubles,
+} from '../simulator/client.ts'
 import { waitUntil } from '../wait-until.ts'
 import { CHANNEL_EXT_ID, planThreads } from './demo-plan.ts'
 import { type DispatcherCount, type GatewayClient, registerWorkspace } from './gateway-client.ts'
 import { postThreads } from './post-threads.ts'
 import { isReconciled, latencies, type Reconciliation, reconcile } from './reconciliation.ts'
 import { dispatchersOf, type Kill, killProcess, type RunningSystem } from './running-system.ts'
-import { misbehave, readTroubles, registerWebhook, type Troubles } from './simulator-client.ts'
 import { type LoggedMessage, sumOf, type TimeSpent, timeSpent } from './time-spent.ts'
 import { awaitReceived, createArrivalLog, simulatorPosition } from './watch-simulator.ts'
 
@@ -36,12 +46,6 @@ const POSTS_A_SECOND = 60
 const PATIENCE_MS = 120_000
 const SETTLE_MS = 60_000
 const SETTLE_CHECK_MS = 500
-/** One in twenty sends fails; the response of one in fifty never comes. */
-const TROUBLE = {
-  failures: [{ status: 500, code: 131000, share: 0.05 }],
-  dropAnswers: [{ share: 0.02 }],
-}
-
 export interface DemoResult {
   reconciliation: Reconciliation
   /** Milliseconds, one for each message. */
@@ -79,15 +83,15 @@ interface DemoOptions {
 export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const { simulatorUrl, gatewayUrl } = options.system
   const run = Date.now().toString(36)
-  const line = { phoneNumberId: String(Date.now()), simulatorUrl }
+  const number = simulatedNumber(simulatorUrl, String(Date.now()))
   const gateway = await registerWorkspace(gatewayUrl, run)
-  await connectLine({ gateway, ...line })
-  const from = await simulatorPosition(simulatorUrl)
-  await misbehave({ ...line, behaviour: options.withFailures ? TROUBLE : {} })
+  await connectNumber(gateway, number)
+  const log = createArrivalLog(number, await simulatorPosition(simulatorUrl))
+  await misbehave({ ...number, behaviour: options.withFailures ? SOME_FAIL : {} })
   try {
-    return await sendAll({ ...options, run, gateway, line: { ...line, from } })
+    return await sendAll({ ...options, run, gateway, number, log })
   } finally {
-    await misbehave({ ...line, behaviour: {} })
+    await misbehave({ ...number, behaviour: {} })
   }
 }
 
@@ -95,11 +99,11 @@ async function sendAll(
   options: DemoOptions & {
     run: string
     gateway: GatewayClient
-    line: { phoneNumberId: string; simulatorUrl: string; from: number }
+    number: SimulatedNumber
+    log: ReturnType<typeof createArrivalLog>
   },
 ): Promise<DemoResult> {
-  const { messages, threads, progress, run, gateway, line } = options
-  const log = createArrivalLog(line)
+  const { messages, threads, progress, run, gateway, number, log } = options
   const posting = postThreads({
     threads: planThreads({ messages, threads, run }),
     gateway,
@@ -128,7 +132,7 @@ async function sendAll(
     count,
     kill,
     times: await readTimes(gateway, kill && { from: kill.at, to: kill.at + kill.readyAfterMs }),
-    troubles: await readTroubles(line.simulatorUrl, line.phoneNumberId),
+    troubles: await readTroubles(number),
     latency: latencies(posted, log.received),
     reconciled:
       isReconciled(reconciliation, messages) && count.accepted === messages && count.difference === 0,
@@ -154,28 +158,21 @@ async function settledCount(gateway: GatewayClient, messages: number): Promise<D
   return count
 }
 
-/**
- * Configures a channel that sends to the simulator under a phone number of its own, and configures
- * the simulator to post the statuses of its sends there.
- */
-async function connectLine(options: {
-  gateway: Pick<GatewayClient, 'putChannel' | 'providerUrl'>
-  phoneNumberId: string
-  simulatorUrl: string
-}): Promise<void> {
-  const { gateway, phoneNumberId, simulatorUrl } = options
-  const appSecret = crypto.randomUUID()
-  const apiUrl = new URL('/v23.0', simulatorUrl).href
+/** Configures a channel that sends by a number of the simulator's, which posts the statuses of its sends there. */
+async function connectNumber(
+  gateway: Pick<GatewayClient, 'putChannel' | 'providerUrl'>,
+  number: SimulatedNumber,
+): Promise<void> {
   await gateway.putChannel({
     name: 'Demo',
-    description: 'Sends to the bundled WhatsApp simulator',
+    description: `Sends to the bundled ${SIMULATED.description.label} simulator`,
     extId: CHANNEL_EXT_ID,
-    hook: 'whatsapp',
-    callback: 'whatsapp',
+    hook: SIMULATED.name,
+    callback: SIMULATED.name,
     handlerUrl: 'native:agents/echo',
-    config: { phoneNumberId, accessToken: 'demo', apiUrl, appSecret, verifyToken: crypto.randomUUID() },
+    config: configOf(number),
   })
-  await registerWebhook(simulatorUrl, { phoneNumberId, url: gateway.providerUrl(CHANNEL_EXT_ID), appSecret })
+  await registerWebhook(number, gateway.providerUrl(CHANNEL_EXT_ID))
 }
 
 /** Where the messages of a workspace spent their time; the latest 2,000 of them, by the message log. */

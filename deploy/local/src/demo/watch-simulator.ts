@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
+import { type SimulatedNumber, sendsUrl } from '../simulator/client.ts'
 import { readVariables } from './demo-plan.ts'
 
 const POLL_MS = 100
@@ -34,20 +35,16 @@ interface ArrivalLog {
   read(): Promise<boolean>
 }
 
-/** The sends of a phone number that come after position `from`. */
-export function createArrivalLog(query: {
-  simulatorUrl: string
-  phoneNumberId: string
-  from: number
-}): ArrivalLog {
+/** The sends of a number that come after position `from`. */
+export function createArrivalLog(number: SimulatedNumber, from: number): ArrivalLog {
   const received: Arrival[] = []
   const different = new Set<string>()
-  let after = query.from
+  let after = from
   return {
     received,
     different: () => different.size,
     async read() {
-      const { data, next } = page.parse(await getJson(pageUrl({ ...query, after })))
+      const { data, next } = page.parse(await getJson(sendsUrl(number, { after, limit: PAGE })))
       after = next
       for (const { at, variables } of data) {
         const place = readVariables(variables)
@@ -88,11 +85,6 @@ export async function awaitReceived(options: {
     onReceived(log.different())
     await pause(POLL_MS)
   }
-}
-
-function pageUrl(query: { simulatorUrl: string; phoneNumberId: string; after: number }): URL {
-  const { simulatorUrl, phoneNumberId, after } = query
-  return new URL(`/simulator/sends?phoneNumberId=${phoneNumberId}&after=${after}&limit=${PAGE}`, simulatorUrl)
 }
 
 async function getJson(url: URL): Promise<unknown> {

@@ -1,4 +1,5 @@
 import type { Servers } from '../servers/start-servers.ts'
+import { SIMULATED } from '../simulator/client.ts'
 import type { System } from '../system/start-system.ts'
 
 const COLUMNS = 80
@@ -25,7 +26,10 @@ export function readyText(
     ...row('', 'npx parley     the command line'),
     '',
     ...row('Services', services.map(([name, { url }]) => `${name} ${portOf(url)}`).join(', ')),
-    ...row('Simulators', `WhatsApp ${simulatorUrl}, language model ${modelSimulatorUrl}`),
+    ...row(
+      'Simulators',
+      `${SIMULATED.description.label} ${simulatorUrl}, language model ${modelSimulatorUrl}`,
+    ),
     ...[servers.mongo, servers.rabbitmq, servers.redis].flatMap(({ name, url, source }) =>
       row(DISPLAYED[name] ?? name, `${hostOf(url)}, ${source}`),
     ),

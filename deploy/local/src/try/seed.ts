@@ -3,10 +3,10 @@ import { type ScriptedExchange, scriptOf } from '../demo/assistant/conversation.
 import { putScript } from '../demo/assistant/run-assistant-demo.ts'
 import type { GatewayClient } from '../demo/gateway-client.ts'
 import { postThreads } from '../demo/post-threads.ts'
-import { registerWebhook, writeAsPerson } from '../demo/simulator-client.ts'
 import { SetupError } from '../setup-error.ts'
+import { registerWebhook, type SimulatedNumber, simulatedNumber, writeAsPerson } from '../simulator/client.ts'
 import { waitUntil } from '../wait-until.ts'
-import { ORDER_LINE, type Places, SUPPORT_LINE, shopDocuments, WORKFLOW } from './shop.ts'
+import { ORDER_LINE, SUPPORT_LINE, shopDocuments, WORKFLOW } from './shop.ts'
 
 const readOrder = (id: string) => ({ calls: [{ name: 'readOrder', arguments: { id } }] })
 
@@ -141,22 +141,19 @@ interface SeedOptions {
  */
 export async function seedShop(options: SeedOptions): Promise<void> {
   const { gateway, simulatorUrl, modelSimulatorUrl, run } = options
-  const appSecret = crypto.randomUUID()
-  const places: Places = { simulatorUrl, supportNumber: `${run}1`, orderNumber: `${run}2`, appSecret }
-  for (const [resource, id, document] of shopDocuments(places)) await gateway.put(resource, id, document)
-  for (const [phoneNumberId, line] of [
-    [places.supportNumber, SUPPORT_LINE],
-    [places.orderNumber, ORDER_LINE],
-  ] as const)
-    await registerWebhook(simulatorUrl, { phoneNumberId, url: gateway.providerUrl(line), appSecret })
+  const support = simulatedNumber(simulatorUrl, `${run}1`)
+  const orders = simulatedNumber(simulatorUrl, `${run}2`)
+  for (const [resource, id, document] of shopDocuments({ simulatorUrl, support, orders }))
+    await gateway.put(resource, id, document)
+  await registerWebhook(support, gateway.providerUrl(SUPPORT_LINE))
+  await registerWebhook(orders, gateway.providerUrl(ORDER_LINE))
   const scripts = CONVERSATIONS.map(({ exchanges, phone }) => scriptOf(exchanges, phone).responses)
   await putScript(modelSimulatorUrl, { responses: scripts.flat() })
   try {
     // The people last, so that they are the latest.
     await sendUpdates(options)
     await untilSent(gateway)
-    const phoneNumberId = places.supportNumber
-    await Promise.all(CONVERSATIONS.map((one) => converse({ ...options, ...one, phoneNumberId })))
+    await Promise.all(CONVERSATIONS.map((one) => converse({ gateway, number: support, ...one })))
   } finally {
     await putScript(modelSimulatorUrl, { responses: [] })
   }
@@ -165,14 +162,13 @@ export async function seedShop(options: SeedOptions): Promise<void> {
 /** Writes what a person says, each time after the answer to what was said before. */
 async function converse({
   gateway,
-  simulatorUrl,
-  phoneNumberId,
+  number,
   person: name,
   phone: from,
   exchanges,
-}: SeedOptions & Conversation & { phoneNumberId: string }): Promise<void> {
+}: Conversation & Pick<SeedOptions, 'gateway'> & { number: SimulatedNumber }): Promise<void> {
   for (const [at, { said }] of exchanges.entries()) {
-    await writeAsPerson(simulatorUrl, { phoneNumberId, from, name, text: said })
+    await writeAsPerson(number, { from, name, text: said })
     const hasResponse = async () => {
       const { data } = messages.parse(
         await gateway.get(`/rest/messages?channel=${SUPPORT_LINE}&phone=%2B${from}`),

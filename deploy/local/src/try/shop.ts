@@ -1,15 +1,16 @@
+import { configOf, SIMULATED, type SimulatedNumber } from '../simulator/client.ts'
+
 /** The channel that people write to, and the one that the shop's own system sends by. */
 export const SUPPORT_LINE = 'support-line'
 export const ORDER_LINE = 'order-line'
 const ASSISTANT = 'Flora'
 export const WORKFLOW = 'Complaint'
 
-/** Where the simulators are, and the two numbers of the shop. */
-export interface Places {
+/** Where the simulator is, and the two numbers of the shop. */
+interface Places {
   simulatorUrl: string
-  supportNumber: string
-  orderNumber: string
-  appSecret: string
+  support: SimulatedNumber
+  orders: SimulatedNumber
 }
 
 /** What a shop for plants configures: resource, id and document. */
@@ -20,8 +21,8 @@ export function shopDocuments(places: Places): [string, number, object][] {
     ['workflows', 1, { ...COMPLAINT, steps: STEPS.map((_step, at) => at + 1), firstStep: 1 }],
     ['jobs', 1, SUPPORT],
     ['assistant', 1, FLORA],
-    ['channels', 1, supportChannel(places)],
-    ['channels', 2, orderChannel(places)],
+    ['channels', 1, supportChannel(places.support)],
+    ['channels', 2, orderChannel(places.orders)],
   ]
 }
 
@@ -66,28 +67,20 @@ const FLORA = {
   actions: [1],
 }
 
-function supportChannel({ simulatorUrl, supportNumber, appSecret }: Places): object {
-  const config = { ...whatsapp(simulatorUrl, supportNumber), appSecret, assistantId: 1 }
-  return {
-    ...{ name: 'Support', description: 'People write here, and Flora answers', extId: SUPPORT_LINE },
-    ...{ hook: 'whatsapp', callback: 'whatsapp', handlerUrl: 'native:agents/taskManager', config },
-  }
-}
+const supportChannel = (number: SimulatedNumber): object => ({
+  ...{ name: 'Support', description: 'People write here, and Flora answers', extId: SUPPORT_LINE },
+  ...{ hook: SIMULATED.name, callback: SIMULATED.name, handlerUrl: 'native:agents/taskManager' },
+  config: { ...configOf(number), assistantId: 1 },
+})
 
-function orderChannel({ simulatorUrl, orderNumber }: Places): object {
+/** What comes for it can't be checked, so that there is something to mend. */
+function orderChannel(number: SimulatedNumber): object {
+  const { appSecret: _, ...config } = configOf(number)
   return {
     ...{ name: 'Orders', description: 'The shop says how orders go', extId: ORDER_LINE },
-    ...{ hook: 'whatsapp', callback: 'whatsapp', handlerUrl: 'native:agents/echo' },
-    config: whatsapp(simulatorUrl, orderNumber),
+    ...{ hook: SIMULATED.name, callback: SIMULATED.name, handlerUrl: 'native:agents/echo', config },
   }
 }
-
-const whatsapp = (simulatorUrl: string, phoneNumberId: string): object => ({
-  phoneNumberId,
-  accessToken: 'demo',
-  verifyToken: crypto.randomUUID(),
-  apiUrl: new URL('/v23.0', simulatorUrl).href,
-})
 
 function ordersAction(simulatorUrl: string): object {
   return {

@@ -18,7 +18,7 @@ export function phoneDigits(text: string | null | undefined): string | undefined
 }
 
 /** A record with addresses; in those of an earlier version a phone number stands alone. */
-export interface Addressed {
+interface Addressed {
   addresses?: string[] | undefined
   phone?: string | undefined
 }

@@ -16,7 +16,7 @@ import type { Publisher } from '@parley/shared/messaging/publisher'
 import { Problem } from '@parley/shared/problem'
 import type { Update } from '@parley/shared/providers/inbound'
 import { isJsonObject } from '@parley/shared/providers/own'
-import type { Settings } from '@parley/shared/providers/provider'
+import type { Settings } from '@parley/shared/providers/setting'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import type { Request, RequestHandler, Response } from 'express'
 import type { Counter } from 'prom-client'
@@ -161,7 +161,7 @@ async function publishNew(
 type SkipReason = 'foreign' | 'malformed' | 'id_too_long'
 
 /** An update as it is published, or why it is not. */
-export function publicationOf(
+function publicationOf(
   update: Update,
   { extId, provenance }: { extId: string; provenance: Provenance },
 ): MessagePublication | SkipReason {

@@ -59,8 +59,8 @@ interface Accepted {
 }
 
 /**
- * POST /api/hooks/whatsapp, or POST /rest/messages: validates the message, publishes it, and repeats it as the answer once the broker
- * has confirmed it.
+ * POST to one of `MESSAGE_PATHS`: validates the message, publishes it, and repeats it as the answer once the broker has
+ * confirmed it.
  */
 export function receive(intake: NativeIntake): RequestHandler {
   const { idempotency, authorizer, channels, budget, bodyTimeoutMs } = intake

@@ -1,3 +1,5 @@
+import { configOf, SIMULATED, type SimulatedNumber } from '../../simulator/client.ts'
+
 /** The channel that people write to. */
 export const CLINIC_LINE = 'clinic-line'
 export const PERSON = 'Joana'
@@ -5,17 +7,17 @@ export const PERSON = 'Joana'
 export const ASSISTANT = 'Ana'
 export const WORKFLOW = 'Appointment'
 
-/** Where the clinic's own system and the simulators are. */
+/** Where the clinic's own system is, and the number that people write to. */
 interface Places {
   diaryUrl: string
-  whatsapp: { simulatorUrl: string; phoneNumberId: string; appSecret: string }
+  number: SimulatedNumber
 }
 
 /**
  * What a workspace configures for an assistant of a clinic, which leads people to an appointment in three steps and works
  * with the clinic's diary: resource, id and document.
  */
-export function clinicDocuments({ diaryUrl, whatsapp }: Places): [string, number, object][] {
+export function clinicDocuments({ diaryUrl, number }: Places): [string, number, object][] {
   return [
     ['actions', 1, diaryAction(diaryUrl)],
     ['steps', 1, FIND_A_TIME],
@@ -24,7 +26,7 @@ export function clinicDocuments({ diaryUrl, whatsapp }: Places): [string, number
     ['workflows', 1, { name: WORKFLOW, description: 'Book an appointment', steps: [1, 2, 3], firstStep: 1 }],
     ['jobs', 1, RECEPTION],
     ['assistant', 1, RECEPTIONIST],
-    ['channels', 1, clinicChannel(whatsapp)],
+    ['channels', 1, clinicChannel(number)],
   ]
 }
 
@@ -62,24 +64,15 @@ const RECEPTIONIST = {
   actions: [1],
 }
 
-function clinicChannel({ simulatorUrl, phoneNumberId, appSecret }: Places['whatsapp']): object {
-  return {
-    name: 'Clinic',
-    description: 'Appointments',
-    extId: CLINIC_LINE,
-    hook: 'whatsapp',
-    callback: 'whatsapp',
-    handlerUrl: 'native:agents/taskManager',
-    config: {
-      phoneNumberId,
-      appSecret,
-      accessToken: 'demo',
-      verifyToken: crypto.randomUUID(),
-      apiUrl: new URL('/v23.0', simulatorUrl).href,
-      assistantId: 1,
-    },
-  }
-}
+const clinicChannel = (number: SimulatedNumber): object => ({
+  name: 'Clinic',
+  description: 'Appointments',
+  extId: CLINIC_LINE,
+  hook: SIMULATED.name,
+  callback: SIMULATED.name,
+  handlerUrl: 'native:agents/taskManager',
+  config: { ...configOf(number), assistantId: 1 },
+})
 
 function diaryAction(diaryUrl: string): object {
   return {

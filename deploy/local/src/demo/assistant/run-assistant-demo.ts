@@ -1,9 +1,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { z } from 'zod'
+import {
+  registerWebhook,
+  type SimulatedNumber,
+  simulatedNumber,
+  writeAsPerson,
+} from '../../simulator/client.ts'
 import { waitUntil } from '../../wait-until.ts'
 import { type GatewayClient, registerWorkspace } from '../gateway-client.ts'
-import { registerWebhook, writeAsPerson } from '../simulator-client.ts'
 import { CLINIC_LINE, clinicDocuments, PERSON } from './clinic.ts'
 import { CONVERSATION, scriptOf } from './conversation.ts'
 
@@ -54,7 +59,7 @@ interface Urls {
 }
 
 /**
- * Has a person write to a clinic's WhatsApp number, where an assistant with the model simulator's model answers, calls
+ * Has a person write to a clinic's number, where an assistant with the model simulator's model answers, calls
  * the clinic's diary, and leads through a workflow. `onExchange` sees each message as soon as it has its answer.
  */
 export async function runAssistantDemo(
@@ -62,15 +67,16 @@ export async function runAssistantDemo(
 ): Promise<AssistantDemoResult> {
   const { gatewayUrl, simulatorUrl, modelSimulatorUrl, onExchange } = options
   const run = Date.now().toString()
-  const person = { phoneNumberId: run, from: `55${run.slice(-11)}`, name: PERSON }
+  const number = simulatedNumber(simulatorUrl, run)
+  const person = { from: `55${run.slice(-11)}`, name: PERSON }
   const gateway = await registerWorkspace(gatewayUrl, run)
   const diary = await startDiary()
   try {
-    await configureClinic({ gateway, simulatorUrl, phoneNumberId: run, diaryUrl: diary.url })
+    await configureClinic({ gateway, number, diaryUrl: diary.url })
     await putScript(modelSimulatorUrl, scriptOf(CONVERSATION, person.from))
     const conversation: Exchange[] = []
     for (const { said } of CONVERSATION) {
-      await writeAsPerson(simulatorUrl, { ...person, text: said })
+      await writeAsPerson(number, { ...person, text: said })
       const exchange = { said, answer: await responseTo(gateway, conversation.length + 1) }
       conversation.push(exchange)
       onExchange(exchange)
@@ -84,17 +90,13 @@ export async function runAssistantDemo(
 
 async function configureClinic(options: {
   gateway: Pick<GatewayClient, 'put' | 'providerUrl'>
-  simulatorUrl: string
-  phoneNumberId: string
+  number: SimulatedNumber
   diaryUrl: string
 }): Promise<void> {
-  const { gateway, simulatorUrl, phoneNumberId, diaryUrl } = options
-  const appSecret = crypto.randomUUID()
-  const whatsapp = { simulatorUrl, phoneNumberId, appSecret }
-  for (const [resource, id, document] of clinicDocuments({ diaryUrl, whatsapp }))
+  const { gateway, number, diaryUrl } = options
+  for (const [resource, id, document] of clinicDocuments({ diaryUrl, number }))
     await gateway.put(resource, id, document)
-  const url = gateway.providerUrl(CLINIC_LINE)
-  await registerWebhook(simulatorUrl, { phoneNumberId, url, appSecret })
+  await registerWebhook(number, gateway.providerUrl(CLINIC_LINE))
 }
 
 /** Waits until there are so many messages and the last one has its answer, a minute at most. */

@@ -1,0 +1,97 @@
+import { whatsapp } from '@parley/shared/providers/whatsapp/whatsapp'
+import { z } from 'zod'
+import { SetupError } from '../setup-error.ts'
+
+const REQUEST_MS = 10_000
+
+const troubles = z.looseObject({ refused: z.record(z.string(), z.int()), dropped: z.int() })
+
+/** What the simulator refused (by code) and accepted without a response. */
+export type Troubles = z.output<typeof troubles>
+
+/** The provider that is simulated. */
+export const SIMULATED = whatsapp
+
+/** A behaviour: one in twenty sends fails; the response of one in fifty never comes. */
+export const SOME_FAIL = {
+  failures: [{ status: 500, code: 131000, share: 0.05 }],
+  dropAnswers: [{ share: 0.02 }],
+}
+
+/** A number of the simulator's, by which a channel sends and receives. */
+export interface SimulatedNumber {
+  simulatorUrl: string
+  phoneNumberId: string
+  /** With it the simulator signs what comes from the number. */
+  appSecret: string
+}
+
+type Place = Pick<SimulatedNumber, 'simulatorUrl' | 'phoneNumberId'>
+
+/** A number under an id of the caller's choice: the simulator has them all. */
+export const simulatedNumber = (simulatorUrl: string, id: string): SimulatedNumber => ({
+  simulatorUrl,
+  phoneNumberId: id,
+  appSecret: crypto.randomUUID(),
+})
+
+/** The `config` of a channel that sends by a number, and receives nothing. */
+export const sendConfigOf = ({ simulatorUrl, phoneNumberId }: Place) => ({
+  phoneNumberId,
+  accessToken: 'demo',
+  apiUrl: new URL('/v23.0', simulatorUrl).href,
+})
+
+/** The `config` of a channel that sends and receives by a number. */
+export const configOf = (number: SimulatedNumber) => ({
+  ...sendConfigOf(number),
+  appSecret: number.appSecret,
+  verifyToken: crypto.randomUUID(),
+})
+
+/** Configures how the simulator handles a number's sends; with an empty behaviour it accepts them all. */
+export async function misbehave(options: Place & { behaviour: object }): Promise<void> {
+  const { simulatorUrl, phoneNumberId, behaviour } = options
+  await post(new URL('/simulator/behaviour', simulatorUrl), { phoneNumberId, ...behaviour })
+}
+
+/** Configures where the simulator posts the statuses of a number, and what people write to it. */
+export async function registerWebhook(number: SimulatedNumber, url: string): Promise<void> {
+  const { simulatorUrl, phoneNumberId, appSecret } = number
+  await post(new URL('/simulator/webhook', simulatorUrl), { phoneNumberId, url, appSecret })
+}
+
+/** Has a person write to a number. */
+export async function writeAsPerson(
+  { simulatorUrl, phoneNumberId }: Place,
+  message: { from: string; name: string; text: string },
+): Promise<void> {
+  await post(new URL('/simulator/inbound', simulatorUrl), { phoneNumberId, ...message })
+}
+
+/** The refused and dropped sends of a number. */
+export async function readTroubles({ simulatorUrl, phoneNumberId }: Place): Promise<Troubles> {
+  const url = new URL(`/simulator/summary?phoneNumberId=${phoneNumberId}`, simulatorUrl)
+  const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) })
+  return troubles.parse(await response.json())
+}
+
+/** Where a page of a number's sends is read. */
+export function sendsUrl(
+  { simulatorUrl, phoneNumberId }: Place,
+  { after, limit }: { after: number; limit: number },
+): URL {
+  const query = new URLSearchParams({ phoneNumberId, after: String(after), limit: String(limit) })
+  return new URL(`/simulator/sends?${query}`, simulatorUrl)
+}
+
+async function post(url: URL, body: object): Promise<void> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(REQUEST_MS),
+  })
+  if (!response.ok) throw new SetupError(`The simulator refused its configuration: ${await response.text()}`)
+  await response.body?.cancel()
+}
