@@ -2,13 +2,13 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { CHECKOUT } from '@parley/local/checkout'
+import { CHECKOUT, STATE_DIRECTORY } from '@parley/local/checkout'
 import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 
 const FOLDER = join(CHECKOUT, 'deploy/kubernetes')
 export const CHART = join(FOLDER, 'chart')
-const RENDERED = join(FOLDER, 'rendered')
+const RENDERED = join(STATE_DIRECTORY, 'kubernetes')
 const RELEASE = 'parley'
 const RENDER_MS = 60_000
 

@@ -1,4 +1,4 @@
-// npm run kubernetes -- render: writes rendered/ and the settings in values.schema.json. By helm, which is fetched where there is none.
+// npm run kubernetes -- render: writes .local/kubernetes and the settings in values.schema.json. By helm, which is fetched where there is none.
 // npm run kubernetes -- secrets [--mongo URL] [--amqp URL] [--redis URL] [--management URL]: writes the Secrets of .env,
 //   which it makes when there is none, to .local/kubernetes-secrets.yaml; without URLs for the servers of examples/servers.yaml.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
@@ -30,7 +30,7 @@ await command()
 async function render(): Promise<void> {
   writeSchema(withSettings(readSchema()))
   writeRendered(await renderAll(await findHelm()))
-  console.log('deploy/kubernetes/rendered and the settings in values.schema.json are up to date')
+  console.log('.local/kubernetes and the settings in values.schema.json are up to date')
 }
 
 function secrets(): void {
