@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import type { Provider, Settings } from './provider.ts'
+import type { Provider } from './provider.ts'
+import type { Settings } from './settings.ts'
 
 /** What a channel has of what a provider needs to send, or what it lacks: the keys of its `config`. */
 export type SendSettings = { settings: Settings } | { lacking: string[] }

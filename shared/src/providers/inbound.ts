@@ -2,7 +2,7 @@ import type { JsonObject } from '../json-object.ts'
 import type { WebhookMessage } from '../message.ts'
 import type { MessageStatus } from '../message-status.ts'
 import type { Address } from './address.ts'
-import type { Settings } from './provider.ts'
+import type { Settings } from './settings.ts'
 
 /** What comes from a provider: its requests to a channel's webhook, and what is read of the messages in them later. */
 export interface Inbound {

@@ -1,7 +1,7 @@
 import type { Address } from './address.ts'
 import type { ProviderRequest, ProviderResponse, SendOutcome } from './http.ts'
 import type { MediaType } from './inbound.ts'
-import type { Settings } from './provider.ts'
+import type { Settings } from './settings.ts'
 
 /** What goes to a provider: requests as data, which whoever performs them brings the responses to. */
 export interface Outbound {

@@ -3,7 +3,8 @@ import type { ProviderResponse, SendOutcome } from '@parley/shared/providers/htt
 import type { Inbound, PersonMessage, ReceivedMedia, Update } from '@parley/shared/providers/inbound'
 import type { Outbound } from '@parley/shared/providers/outbound'
 import { own, textAt } from '@parley/shared/providers/own'
-import type { Provider, Settings } from '@parley/shared/providers/provider'
+import type { Provider } from '@parley/shared/providers/provider'
+import type { Settings } from '@parley/shared/providers/settings'
 
 const KIND = 'telegram'
 const API = 'https://api.telegram.org'

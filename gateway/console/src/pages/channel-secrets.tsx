@@ -1,5 +1,5 @@
-import type { Setting } from '@parley/shared/providers/provider'
 import { providerNamed } from '@parley/shared/providers/registry'
+import type { Setting } from '@parley/shared/providers/settings'
 import { useState } from 'preact/hooks'
 import { Button, Dialog, notify } from '../components/actions.tsx'
 import { Card, Failure } from '../components/basics.tsx'

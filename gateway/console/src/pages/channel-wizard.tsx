@@ -1,5 +1,5 @@
-import type { Setting } from '@parley/shared/providers/provider'
 import { allProviders, providerNamed, usualProvider } from '@parley/shared/providers/registry'
+import type { Setting } from '@parley/shared/providers/settings'
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button, LinkButton } from '../components/actions.tsx'

@@ -1,7 +1,8 @@
 import { phoneDigits } from '../address.ts'
 import { outcomeOfStatus } from '../http.ts'
 import type { Outbound, ProviderSend } from '../outbound.ts'
-import type { Provider, Settings } from '../provider.ts'
+import type { Provider } from '../provider.ts'
+import type { Settings } from '../settings.ts'
 
 /** An endpoint of whoever configures the channel gets what is to be sent, by a signed POST. */
 export const rpc: Provider = {

@@ -1,4 +1,5 @@
-import type { ProviderDescription, Setting } from '../provider.ts'
+import type { ProviderDescription } from '../provider.ts'
+import type { Setting } from '../settings.ts'
 
 const CONSOLE = 'Meta for Developers, your app, WhatsApp, Configuration, Webhook'
 

@@ -1,7 +1,7 @@
 import { jsonOrUndefined } from '../../parse-json.ts'
 import type { MediaRequests } from '../outbound.ts'
 import { own, textAt } from '../own.ts'
-import type { Settings } from '../provider.ts'
+import type { Settings } from '../settings.ts'
 
 /** Where Meta keeps media; the token is for no other host but the API's own. */
 const MEDIA_HOSTS = /\.(?:fbsbx\.com|facebook\.com|whatsapp\.net)$/

@@ -1,7 +1,7 @@
 import type { ProviderRequest } from '../http.ts'
 import type { Outbound, ProviderContent, ProviderSend } from '../outbound.ts'
 import { textAt } from '../own.ts'
-import type { Settings } from '../provider.ts'
+import type { Settings } from '../settings.ts'
 import { account } from './account.ts'
 import { advice } from './advice.ts'
 import { media } from './media.ts'
