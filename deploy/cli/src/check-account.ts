@@ -5,6 +5,7 @@ import type { ProviderRequest, ProviderResponse } from '@parley/shared/providers
 import type { Provider } from '@parley/shared/providers/provider'
 import type { Settings } from '@parley/shared/providers/setting'
 import { providerNamed } from '@parley/shared/providers/registry'
+import type { Settings } from '@parley/shared/providers/settings'
 import { settingsFor } from '@parley/shared/providers/settings'
 import { MASK } from '@parley/shared/secret-names'
 
