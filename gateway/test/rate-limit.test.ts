@@ -80,7 +80,8 @@ test('what an unknown caller writes in place of a slug makes no key of its own',
   const route = routes.find(({ access, limit }) => access === 'public' && limit === 'webhook')
   if (route === undefined) throw new Error('no route is for providers')
   const segments = ['acme', 'x'.repeat(15_000), 'y'.repeat(64), 'ACME', '%C3%A9', 'a.b']
-  for (const segment of segments) limits.anonymous(route, `${route.path}/${segment}/line`, '203.0.113.1')
+  for (const segment of segments)
+    limits.anonymous(route, `${route.path}/whatsapp/${segment}/line`, '203.0.113.1')
   const keys = counters.flatMap((counter) =>
     counter.drain().map(({ key }) => `${counter.policy.name} ${key}`),
   )

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { filterOf } from '../src/api/messages/filter.ts'
+import { ofPhone } from '../src/api/messages/filter.ts'
 import { summaryOf } from '../src/api/messages/view.ts'
 import { findThreads } from '../src/api/threads/list-threads.ts'
 import { threadSummary } from '../src/api/threads/view.ts'
@@ -33,7 +33,9 @@ describe('what an earlier version stored of a person', () => {
   test('is found by the phone number, as what is stored now', async () => {
     const { messages } = database.collections
     await messages.insertMany([earlier, current])
-    const found = await messages.find(filterOf({ phone: '+55 (11) 98888-7777' })).toArray()
+    const found = await messages
+      .find(ofPhone({ phone: '+55 (11) 98888-7777' }, { workspace: WORKSPACE }))
+      .toArray()
     expect(found.map(({ _id }) => _id).sort()).toEqual(['current', 'earlier'])
     for (const record of found)
       expect(summaryOf(record)).toMatchObject({ phone: DIGITS, addresses: [`phone:${DIGITS}`] })

@@ -8,7 +8,7 @@ import type { Setting, Settings } from './setting.ts'
  */
 export function settingsFor(
   need: Setting['neededTo'],
-  { settings }: Pick<Provider, 'settings'>,
+  { settings }: { settings: readonly Setting[] },
   { config, open }: { config: JsonObject; open(text: string): string | undefined },
 ): Settings {
   const found: Record<string, string | undefined> = {}

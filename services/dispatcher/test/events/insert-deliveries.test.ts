@@ -6,9 +6,7 @@ import { eventDatabase } from './event-database.ts'
 const MAX_INSERTED_BYTES = 8 * 1024 * 1024
 const MAX_ROW_BYTES = 257 * 1024
 const database = eventDatabase()
-afterEach(() => {
-  jest.restoreAllMocks()
-})
+afterEach(() => void jest.restoreAllMocks())
 
 const subscriptions = Array.from({ length: 10 }, (_, n) => ({ key: `1/${n}/0`, shard: 0, workspace: 1 }))
 

@@ -41,15 +41,26 @@ export const messageFilter = {
   to: z.iso.datetime({ offset: true }).optional(),
 }
 
-/** The database's filter for what was asked, but for the state; `from` is included, `to` is not. */
+/**
+ * The whole query for messages of a phone number, where one was asked for, in either form in which it is stored: the
+ * database takes the index of each form only where nothing stands around the two.
+ */
+export function ofPhone(
+  asked: { phone?: string | undefined },
+  filter: mongo.Filter<MessageRecord>,
+): mongo.Filter<MessageRecord> {
+  const phone = phoneDigits(asked.phone)
+  if (phone === undefined) return filter
+  return { $or: [{ $and: [{ addresses: phoneAddress(phone) }, filter] }, { $and: [{ phone }, filter] }] }
+}
+
+/** The database's filter for what was asked, but for state and phone; `from` is included, `to` is not. */
 export function filterOf(asked: z.output<z.ZodObject<typeof messageFilter>>): mongo.Filter<MessageRecord> {
   const { channel, thread, providerId, requestId, fault, from, to } = asked
-  const phone = phoneDigits(asked.phone)
   const names = asked.user === undefined ? undefined : userName(asked.user)
   return {
     ...defined({ channel, thread, names, requestId, fault, 'sends.providerId': providerId }),
     $and: [
-      phone === undefined ? {} : { $or: [{ addresses: phoneAddress(phone) }, { phone }] },
       from === undefined ? {} : { receivedAt: { $gte: new Date(from) } },
       to === undefined ? {} : { receivedAt: { $lt: new Date(to) } },
     ],

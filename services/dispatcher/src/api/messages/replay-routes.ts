@@ -10,7 +10,7 @@ import { z } from 'zod'
 import type { MessageRecord, MessageState } from '../../message/message-record.ts'
 import { isReplayable, REPLAY_TYPE, REPLAYABLE } from '../../message/progress.ts'
 import type { Collections } from '../../store/collections.ts'
-import { filterOf, messageFilter, statesIn, visibleTo } from './filter.ts'
+import { filterOf, messageFilter, ofPhone, statesIn, visibleTo } from './filter.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
 const QUERY_MS = 5_000
@@ -56,11 +56,11 @@ export function replayRoutes(options: {
       const states = statesIn(asked)?.map(replayableOnly) ?? [...REPLAYABLE]
       const found = await messages
         .find(
-          {
+          ofPhone(asked, {
             $and: [allowed, filterOf(asked), EFFECT_KNOWN],
             state: { $in: states },
             open: { $exists: false },
-          },
+          }),
           { maxTimeMS: QUERY_MS },
         )
         .project<Pick<MessageRecord, '_id' | 'workspace' | 'thread'>>({ workspace: 1, thread: 1 })

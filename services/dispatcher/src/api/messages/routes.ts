@@ -6,7 +6,7 @@ import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { MESSAGE_STATES, type MessageRecord } from '../../message/message-record.ts'
 import type { Collections } from '../../store/collections.ts'
-import { filterOf, isIndexed, messageFilter, statesIn, visibleTo } from './filter.ts'
+import { filterOf, isIndexed, messageFilter, ofPhone, statesIn, visibleTo } from './filter.ts'
 import { detailOf, summaryOf } from './view.ts'
 
 /** Where a page ended: when its last message was received, in milliseconds since the epoch, and its id. */
@@ -47,10 +47,11 @@ export function messageRoutes(options: {
           asked.after ? beyond(asked.after) : {},
         ],
       }
+      const queryFor = (more: mongo.Filter<MessageRecord>) => ofPhone(asked, { $and: [all, more] })
       const limit = asked.limit + 1
-      const ofUser = names === undefined ? undefined : await idsOf(messages, all, { names, limit })
+      const ofUser = names === undefined ? undefined : await idsOf(messages, queryFor({}), { names, limit })
       const found = await messages
-        .find(ofUser === undefined ? all : { $and: [all, { _id: { $in: ofUser.ids } }] }, {
+        .find(queryFor(ofUser === undefined ? {} : { _id: { $in: ofUser.ids } }), {
           projection: { body: 0, answer: 0, turns: 0 },
           maxTimeMS: QUERY_MS,
         })
