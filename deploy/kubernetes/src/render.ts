@@ -30,7 +30,7 @@ const resource = z.looseObject({
 })
 export type Resource = z.output<typeof resource>
 
-/** Rendered files by their path in `rendered`. */
+/** Rendered files by their path in the folder of the rendering. */
 type Files = Map<string, string>
 
 /** Runs helm with values files, and more arguments. Rejects with helm's own error. */
@@ -44,7 +44,7 @@ export async function runHelm(helm: string, values: string[], more: string[] = [
   return stdout
 }
 
-/** All files of `rendered`, as helm makes them now: a folder for each example, in it one for each part. */
+/** All files of the rendering, as helm makes them now: a folder for each example, in it one for each part. */
 export async function renderAll(helm: string): Promise<Files> {
   const files: Files = new Map()
   for (const [example, values] of Object.entries(EXAMPLES)) {
