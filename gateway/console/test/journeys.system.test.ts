@@ -72,7 +72,7 @@ describe.each([
       await eventually(
         async () => {
           const replay = page.getByRole('button', { name: 'Replay' })
-          if (await replay.isVisible()) await replay.click().catch(() => undefined)
+          if (await replay.isVisible()) await replay.click({ timeout: 1_000 }).catch(() => undefined)
           return (await page.locator('.facts .badge', { hasText: /^(sent|delivered|read)$/ }).count()) > 0
             ? true
             : undefined
@@ -130,6 +130,11 @@ describe.each([
         .locator('.said.team', { hasText: 'order_update' })
         .getByText(/^(sent|delivered|read)$/)
         .waitFor()
+      await page.getByRole('button', { name: 'Media' }).click()
+      await page.getByLabel('Address').fill('https://example.com/fern.jpg')
+      await page.getByLabel('Caption').fill('Like *this*')
+      const preview = page.locator('.preview', { hasText: 'https://example.com/fern.jpg' })
+      expect(await preview.locator('strong').textContent()).toBe('this')
 
       await page.getByRole('button', { name: 'Give back' }).click()
       await page.getByRole('button', { name: 'Take over' }).waitFor()
