@@ -1,5 +1,4 @@
 import type { JsonObject } from '../json-object.ts'
-import type { Provider } from './provider.ts'
 import type { Setting, Settings } from './setting.ts'
 
 /**
