@@ -142,11 +142,11 @@ interface SeedOptions {
 export async function seedShop(options: SeedOptions): Promise<void> {
   const { gateway, simulatorUrl, modelSimulatorUrl, run } = options
   const support = simulatedNumber(simulatorUrl, `${run}1`)
-  const orders = simulatedNumber(simulatorUrl, `${run}2`)
-  for (const [resource, id, document] of shopDocuments({ simulatorUrl, support, orders }))
+  const salesLine = simulatedNumber(simulatorUrl, `${run}2`)
+  for (const [resource, id, document] of shopDocuments({ simulatorUrl, support, salesLine }))
     await gateway.put(resource, id, document)
   await registerWebhook(support, gateway.providerUrl(SUPPORT_LINE))
-  await registerWebhook(orders, gateway.providerUrl(ORDER_LINE))
+  await registerWebhook(salesLine, gateway.providerUrl(ORDER_LINE))
   const scripts = CONVERSATIONS.map(({ exchanges, phone }) => scriptOf(exchanges, phone).responses)
   await putScript(modelSimulatorUrl, { responses: scripts.flat() })
   try {

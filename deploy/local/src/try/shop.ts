@@ -10,7 +10,7 @@ export const WORKFLOW = 'Complaint'
 interface Places {
   simulatorUrl: string
   support: SimulatedNumber
-  orders: SimulatedNumber
+  salesLine: SimulatedNumber
 }
 
 /** What a shop for plants configures: resource, id and document. */
@@ -22,7 +22,7 @@ export function shopDocuments(places: Places): [string, number, object][] {
     ['jobs', 1, SUPPORT],
     ['assistant', 1, FLORA],
     ['channels', 1, supportChannel(places.support)],
-    ['channels', 2, orderChannel(places.orders)],
+    ['channels', 2, orderChannel(places.salesLine)],
   ]
 }
 
