@@ -4,7 +4,8 @@ import type { BrowserContext, Page, Request } from 'playwright-core'
 import { consoleSystem } from './console-system.ts'
 import { type Account, register, signIn } from './pages.ts'
 
-const READY_MS = 3_000
+// A page takes a second by itself, and several beside other tests; one that waits for another's connection takes 20 and more.
+const READY_MS = 10_000
 /** Much shorter than it is until a list asks by itself while it follows the stream. */
 const LIVE_MS = 10_000
 /** Longer than a tab may be hidden before it lets go of the stream. */

@@ -143,9 +143,7 @@ const isOk = (status: number): boolean => status >= 200 && status < 300
 
 type Repeated = Pick<PlannedCall, 'isRepeatable' | 'isKeyed'>
 
-/** Whether it may have been done, and the model must not call it again: it would have another key. */
-const isOpen = (status: number, { isRepeatable, isKeyed }: Repeated): boolean =>
-  leavesOpen(status) && (!isRepeatable || isKeyed)
+const isOpen = (status: number, { isRepeatable }: Repeated): boolean => !isRepeatable && leavesOpen(status)
 
 function outcomeOfError(error: unknown, repeated: Repeated): ToolOutcome {
   if (error instanceof CallError && error.status !== undefined) {
