@@ -181,11 +181,7 @@ describe('a call of a function that fails', () => {
     ['under its key only', {}, { kind: 'unreached', mayHaveRun: true }],
     ['by its method', { method: 'put' }, { kind: 'unreached', mayHaveRun: false }],
     ['by a config', { settings: 'idempotent: true' }, { kind: 'unreached', mayHaveRun: false }],
-    [
-      'under its key only',
-      { response: 503 },
-      { kind: 'uncertain', result: { status: 503, uncertain: true } },
-    ],
+    ['under its key only', { response: 503 }, { kind: 'answered', result: { status: 503 } }],
     ['by its method', { method: 'put', response: 503 }, { kind: 'answered', result: { status: 503 } }],
   ])('and may be made again %s: %o', async (_, changes, expected) => {
     const keyed = { method: 'post', keys: 'by the operation', settings: 'none', module: false } as const
