@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createRouter, routes } from '@parley/gateway/routes'
 import { type Parley, startParley } from '@parley/local/testing/start-parley'
+import { allProviders } from '@parley/shared/providers/registry'
 import { operations, type PermissionOperation } from '../../docs/permission-operations.ts'
 import {
   grantsByDefault,
@@ -45,7 +46,7 @@ describe('the list of operations', () => {
     const found = [
       ...Object.values(services).flatMap(({ app }) => routedOperations(app)),
       ...operationsBelow('', own),
-    ]
+    ].flatMap(ofEachProvider)
     expect(found.filter((name) => !listed.includes(name))).toEqual([])
     expect(listed.filter((name) => !found.includes(name))).toEqual([])
   })
@@ -58,6 +59,12 @@ describe('the list of operations', () => {
     expect(routes.filter((route) => !used.has(route))).toEqual([])
   })
 })
+
+/** One route takes the requests of all providers that messages come from. */
+const ofEachProvider = (operation: string): string[] =>
+  operation.includes('{provider}')
+    ? allProviders().flatMap(({ name, inbound }) => (inbound ? operation.replace('{provider}', name) : []))
+    : [operation]
 
 /** On a busy machine a service may find another one too slow for a moment, and says so. */
 async function onceAvailable<R extends { status: number }>(call: () => Promise<R>): Promise<R> {

@@ -68,8 +68,7 @@ describe('processes that belong to a folder', () => {
     writeFileSync(
       script,
       `import { spawn } from 'node:child_process'
-import { ownerMark } from '${source}/owned.ts'
-import { startReaper } from '${source}/start-reaper.ts'
+import { ownerMark, startReaper } from '${source}/owned.ts'
 startReaper({ directory: '${directory}', remove: false })
 const env = { ...process.env, ...ownerMark('${directory}') }
 const child = spawn('sleep', ['600'], { detached: true, stdio: 'ignore', env })
