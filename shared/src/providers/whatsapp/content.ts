@@ -21,7 +21,7 @@ export function contentOf(raw: unknown): ReceivedContent {
   }
 }
 
-/** Meta has the bytes of what has any. */
+/** Files are fetched from Meta by their id; other content stands in the message itself. */
 function mediaOf(raw: unknown): ReceivedMedia | undefined {
   for (const type of MEDIA_TYPES) {
     const id = textAt(raw, type, 'id')
