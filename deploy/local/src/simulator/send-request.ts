@@ -7,6 +7,7 @@ const INVALID_PARAMETER = 131009
 const MAX_TEXT = 4_096
 const MAX_OPAQUE = 512
 const MAX_PARAMETERS = 100
+const PHONE = /^\+?[\d ().-]{5,30}$/
 
 const parameter = z.looseObject({ type: z.literal('text'), text: z.string().min(1).max(MAX_TEXT) })
 const component = z.looseObject({
@@ -22,11 +23,8 @@ const text = z.looseObject({ body: z.string().min(1).max(MAX_TEXT) })
 
 const envelope = {
   messaging_product: z.literal('whatsapp'),
-  recipient_type: z.literal('individual').optional(),
-  to: z
-    .string()
-    .regex(/^\+?[\d ().-]{5,30}$/, 'is not a phone number')
-    .optional(),
+  recipient_type: z.enum(['individual', 'group']).optional(),
+  to: z.string().min(1).max(512).optional(),
   /** The business-scoped id of a person whose number is not known. */
   recipient: z
     .string()
@@ -82,7 +80,7 @@ export function readSend(body: unknown): SendRequest {
       details,
     })
   }
-  const to = data.to === undefined ? input : input.replaceAll(/\D/g, '')
+  const to = data.to === undefined ? input : readTo(data.to, data.recipient_type)
   const recipient = { to, opaque: data.biz_opaque_callback_data ?? null }
   if (data.type === 'text') {
     return { input, content: { ...recipient, type: 'text', text: data.text.body } }
@@ -94,6 +92,16 @@ export function readSend(body: unknown): SendRequest {
     input,
     content: { ...recipient, type: 'template', template: name, language: language.code, variables },
   }
+}
+
+/** The id of a group as it is, the digits of a number. */
+function readTo(to: string, type: 'individual' | 'group' | undefined): string {
+  if (type === 'group') return to
+  if (PHONE.test(to)) return to.replaceAll(/\D/g, '')
+  throw new MetaError({
+    ...{ status: 400, code: INVALID_PARAMETER, message: 'Parameter value is not valid' },
+    details: 'to: is not a phone number',
+  })
 }
 
 function refusal(issue: z.core.$ZodIssue | undefined): MetaError {

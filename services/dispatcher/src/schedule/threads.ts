@@ -125,9 +125,8 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
     }
     known.more = true
     if (known.state === 'running') known.interrupted = true
-    if (known.state !== 'waiting') return
-    this.#threads.retain(known, [])
-    this.#makeReady(known)
+    else this.#threads.retain(known, [])
+    if (known.state === 'waiting') this.#makeReady(known)
   }
 
   complete(workspace?: number): void {

@@ -1,8 +1,9 @@
 import { defined } from '../../defined.ts'
 import type { PersonMessage, Reading, UpdateFate } from '../inbound.ts'
-import { own, textAt } from '../own.ts'
-import { addresses } from './addresses.ts'
+import { textAt } from '../own.ts'
+import { addresses, groupAddress } from './addresses.ts'
 import { type Contacts, idsOf } from './contacts.ts'
+import { inputOf, natureOf } from './natures.ts'
 
 /** What one change of a payload says of each of its messages and statuses. */
 export interface Change {
@@ -13,13 +14,23 @@ export interface Change {
 }
 
 /**
- * A message that was written to another number than the channel's is foreign: an app has one address for all of its
- * numbers. Statuses are found by the send that they are about, so they may come here whichever number sent it.
+ * What was written to another number than the channel's is foreign: an app has one address for all of its numbers. Statuses
+ * are found by the send that they are about, so they may come here whichever number sent it.
  */
-export function messageUpdate(raw: unknown, { contacts, phoneNumberId }: Change, { settings }: Reading): UpdateFate {
-  const { phoneNumberId: own } = settings
-  if (own !== undefined && phoneNumberId !== undefined && own !== phoneNumberId)
-    return { kind: 'message', fate: 'foreign' }
+export const isForeign = (
+  phoneNumberId: string | undefined,
+  { settings }: Pick<Reading, 'settings'>,
+): boolean =>
+  phoneNumberId !== undefined &&
+  settings.phoneNumberId !== undefined &&
+  settings.phoneNumberId !== phoneNumberId
+
+export function messageUpdate(
+  raw: unknown,
+  { contacts, phoneNumberId }: Change,
+  reading: Reading,
+): UpdateFate {
+  if (isForeign(phoneNumberId, reading)) return { kind: 'message', fate: 'foreign' }
   const read = messageOf(raw, contacts)
   return read === undefined
     ? { kind: 'message', fate: 'malformed' }
@@ -29,7 +40,7 @@ export function messageUpdate(raw: unknown, { contacts, phoneNumberId }: Change,
 /**
  * A message of Meta's as the system's own: what the person wrote or chose as `input`, and all of it under `meta`.
  * Undefined when it has no id, or names nobody whom it is from. Types that are not known survive like any other.
- * A group's message belongs to the thread of the group, whose `user` has no address: nothing can be sent there to the one who wrote it.
+ * A group's message is in the thread of the group, which is written to; its `user` has the name of who wrote it.
  */
 function messageOf(raw: unknown, contacts: Contacts) {
   const id = textAt(raw, 'id')
@@ -38,37 +49,30 @@ function messageOf(raw: unknown, contacts: Contacts) {
   if (id === undefined || sender === undefined) return undefined
   const name = textAt(contact, 'profile', 'name')
   const group = textAt(raw, 'group_id')
-  const input = inputOf(raw)
-  const user = defined({ name, phone: group === undefined ? sender : undefined })
+  const user = group === undefined ? { phone: sender } : { addresses: [groupAddress(group)] }
+  return said({ id, thread: group ?? sender, user: { ...defined({ name }), ...user }, raw })
+}
+
+/** A message whose `user` is whom its thread is with, whoever wrote it. */
+export function said({
+  id,
+  thread,
+  user,
+  raw,
+}: {
+  id: string
+  thread: string
+  user: PersonMessage['user']
+  raw: unknown
+}) {
+  const { kind } = natureOf(raw)
+  const input = kind === 'speech' || kind === 'reaction' ? inputOf(raw) : undefined
   const message: PersonMessage = {
     user,
-    thread: { extId: group ?? sender },
+    thread: { extId: thread },
     answer: {},
     ...defined({ input }),
     meta: raw,
   }
   return { id, address: addresses.find(user), message }
-}
-
-const INPUTS: Record<string, string[][]> = {
-  text: [['text', 'body']],
-  button: [['button', 'text']],
-  interactive: [
-    ['interactive', 'button_reply', 'title'],
-    ['interactive', 'list_reply', 'title'],
-    ['interactive', 'nfm_reply', 'body'],
-  ],
-  reaction: [['reaction', 'emoji']],
-  order: [['order', 'text']],
-  system: [['system', 'body']],
-}
-
-function inputOf(raw: unknown): string | undefined {
-  const type = textAt(raw, 'type') ?? ''
-  const paths = Object.hasOwn(INPUTS, type) ? (INPUTS[type] ?? []) : [[type, 'caption']]
-  for (const path of paths) {
-    const text = own(raw, ...path)
-    if (typeof text === 'string') return text
-  }
-  return undefined
 }

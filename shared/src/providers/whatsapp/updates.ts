@@ -1,10 +1,10 @@
 import { defined } from '../../defined.ts'
 import type { Reading, ReportedStatus, Update } from '../inbound.ts'
 import { isJsonObject, own, textAt } from '../own.ts'
+import { coexistenceUpdates } from './coexistence.ts'
 import { contactsIn } from './contacts.ts'
-import { type Change, messageUpdate } from './messages.ts'
-
-const MAX_SECONDS = 8.64e12
+import { type Change, isForeign, messageUpdate } from './messages.ts'
+import { timeOf } from './time.ts'
 
 /** The updates of a payload in order; before them, what should have contained some but could not be read. */
 export function updatesIn(payload: unknown, reading: Reading): Update[] {
@@ -25,10 +25,17 @@ export function updatesIn(payload: unknown, reading: Reading): Update[] {
     walk(entry, 'changes', entryPath, (change, changePath) => {
       if (!isJsonObject(change)) return isMalformed(change, changePath)
       const value = own(change, 'value')
+      const phoneNumberId = textAt(value, 'metadata', 'phone_number_id')
+      const app = coexistenceUpdates(own(change, 'field'), value, `${changePath}/value`)
+      if (app !== undefined) {
+        const foreign = { kind: 'message', fate: 'foreign' } as const
+        const isOthers = isForeign(phoneNumberId, reading)
+        return void updates.push(...app.map((one) => (isOthers ? { ...one, ...foreign } : one)))
+      }
       const found = isJsonObject(value) ? own(value, 'contacts') : undefined
       const about: Change = {
         contacts: contactsIn(Array.isArray(found) ? found : [], reading),
-        phoneNumberId: textAt(value, 'metadata', 'phone_number_id'),
+        phoneNumberId,
       }
       walk(value, 'messages', `${changePath}/value`, (raw, path) =>
         updates.push({ path, raw, ...messageUpdate(raw, about, reading) }),
@@ -55,13 +62,6 @@ function statusOf(raw: unknown): ReportedStatus {
     recipient: textAt(raw, 'recipient_id') ?? textAt(raw, 'recipient_user_id') ?? null,
     ...(Array.isArray(errors) && errors.length > 0 ? { errors: errors.map(errorOf) } : {}),
   }
-}
-
-/** Meta gives seconds since 1970, as text. */
-function timeOf(value: unknown): string | undefined {
-  const seconds = typeof value === 'string' && value !== '' ? Number(value) : value
-  if (typeof seconds !== 'number' || !(Math.abs(seconds) <= MAX_SECONDS)) return undefined
-  return new Date(seconds * 1_000).toISOString()
 }
 
 function errorOf(raw: unknown) {
