@@ -1,10 +1,12 @@
 import { describe, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
+import { defined } from '@parley/shared/defined'
 import type { ModelRequest, ModelResult } from '../../src/agents/model-client.ts'
 import { threadId } from '../../src/message/thread-record.ts'
 import { createReadQuoted } from '../../src/thread-log/quoted-messages.ts'
 import { createIsWithPerson } from '../../src/thread-log/take-over.ts'
 import { agentLine } from './agent-line.ts'
-import type { AgentSystem } from './agent-system.ts'
+import type { AgentBehaviour, AgentSystem } from './agent-system.ts'
 
 const line = agentLine()
 const ECHO = { webhook_field: 'smb_message_echoes' }
@@ -26,12 +28,14 @@ function startAgent(
     _request,
     asked,
   ) => `answer ${asked}`,
+  send?: AgentBehaviour['send'],
 ): { system: AgentSystem; asked: ModelRequest[] } {
   const asked: ModelRequest[] = []
   const isWithPerson = createIsWithPerson(line.collections)
   const system = line.start({
     config,
     options: { threads: { isWithPerson, isOutsideWindow: async () => false } },
+    ...defined({ send }),
     model: (request) => {
       asked.push(request)
       return model(request, asked.length)
@@ -333,6 +337,30 @@ describe('what the business writes in its own app', () => {
     first.resolve('A bot is here')
     expect((await system.until(question)).reason).toBe('handler_is_person')
     expect(system.sent).toEqual([])
+  })
+
+  test('is stored once what was leaving has left', async () => {
+    const leaving = Promise.withResolvers<void>()
+    const { system } = startAgent({}, undefined, async () => {
+      await leaving.promise
+      return { kind: 'accepted', delivered: true }
+    })
+    const question = system.receive(...text('t1', 'Hello?'))
+    await system.until(question, ({ sends }) => sends[0]?.state === 'claimed')
+    const echo = system.receive(...text('e', 'I am here', ECHO))
+    await eventually(async () => (await threadOf(system))?.handler === 'person')
+    expect(await system.stored(echo)).toBeNull()
+    leaving.resolve()
+    await system.until(echo)
+    expect((await system.stored(question))?.sends[0]?.state).toBe('delivered')
+  })
+
+  test('counts for what comes right behind it, however slow the store is', async () => {
+    const { system, asked } = startAgent()
+    system.line.slowMs = 40
+    system.receive(...text('e', 'I am here', ECHO))
+    const question = await system.until(system.receive(...text('t1', 'Good')))
+    expect([question.reason, asked.length]).toEqual(['handler_is_person', 0])
   })
 
   test('is not there twice where it is a send of ours, and nobody steps aside', async () => {
