@@ -6,7 +6,7 @@ import type { Collections } from '../../store/collections.ts'
 import { createReadList, type ReadList } from '../../store/read-list.ts'
 import type { ReadQuoted } from '../../thread-log/quoted-messages.ts'
 import type { ConversationItem } from '../model-client.ts'
-import { itemsOf, tokensOf } from './conversation-items.ts'
+import { itemsOf, type Spoken, tokensOf } from './conversation-items.ts'
 import { MAX_GATHERED } from './gathering.ts'
 
 /** A larger body has media in it, which is not read for the history. */
@@ -33,19 +33,18 @@ type Earlier = Pick<
   | 'receivedAt'
   | 'order'
   | 'partition'
-  | 'turns'
-  | 'sends'
   | 'transcript'
   | 'source'
   | 'takenOver'
   | 'gatheredInto'
   | 'changed'
   | 'reason'
-> & {
-  body: string | null
-}
+> &
+  Spoken & {
+    body: string | null
+  }
 
-interface Spoken {
+interface ReadMessage {
   earlier: Earlier
   message: WebhookMessage | undefined
   items: ConversationItem[]
@@ -62,7 +61,7 @@ export function createReadHistory(
 ): ReadHistory {
   const readPage = createReadList<Earlier>(messages, { listsAtOnce: PAGES_AT_ONCE, queryMs: QUERY_MS })
   return async (record, { historyTokens, historyLimit }) => {
-    const spoken: Spoken[] = []
+    const spoken: ReadMessage[] = []
     let [tokens, count] = [0, 0]
     let isFull = historyLimit === 0 || historyTokens === 0
     const limit = Math.max(historyLimit, MAX_GATHERED) * LOOKED_AT
@@ -92,8 +91,8 @@ export function createReadHistory(
 async function withQuotes(
   readQuoted: ReadQuoted,
   record: MessageRecord,
-  spoken: Spoken[],
-): Promise<Spoken[]> {
+  spoken: ReadMessage[],
+): Promise<ReadMessage[]> {
   const replies = new Map(
     spoken.flatMap(({ earlier, message }) => {
       const id = message && receivedContent(message, earlier.source)?.repliesTo
@@ -141,8 +140,8 @@ const SPOKEN = {
   receivedAt: 1,
   order: 1,
   partition: 1,
-  turns: 1,
-  sends: 1,
+  ...{ 'turns.text': 1, 'turns.calls': 1 },
+  ...{ 'sends.content': 1, 'sends.state': 1, 'sends.of': 1 },
   transcript: 1,
   source: 1,
   takenOver: 1,
