@@ -42,7 +42,7 @@ const sends = async (): Promise<Parsed[]> => {
   const url = `${system.simulatorUrl}/simulator/sends?phoneNumberId=${phoneNumberId}&limit=10000`
   return ((await (await fetch(url)).json()) as Parsed).data
 }
-const isAnswer = ({ from, state }: Parsed) => from === 'assistant' && state !== 'pending'
+const isResponse = ({ from, state }: Parsed) => from === 'assistant' && state !== 'pending'
 
 test('what the business writes in its own app is in the conversation within a second, and the assistant is silent then', async () => {
   const { from, number, said, conversation, shown } = newPerson()
@@ -62,12 +62,12 @@ test('what the business writes in its own app is in the conversation within a se
 test('an edit after the answer is read by people and models, and is not answered', async () => {
   const { said, write, shown, conversation } = newPerson()
   const id = await said('send 10 boxes')
-  await shown(isAnswer)
+  await shown(isResponse)
   const message = { context: { id }, type: 'text', text: { body: 'send 1 box' } }
   await write({ type: 'edit', edit: { original_message_id: id, message } })
   await shown(({ text, edited }) => text === 'send 1 box' && edited)
   await said('When does it come?')
-  await eventually(async () => (await conversation()).filter(isAnswer).length === 2)
+  await eventually(async () => (await conversation()).filter(isResponse).length === 2)
   const requests = await clinic.requests()
   expect(requests).toHaveLength(2)
   const read = requests[1].messages.filter(({ role }: Parsed) => role === 'user')
@@ -99,7 +99,7 @@ test('a message of a group is answered in the group, and nowhere else', async ()
   const { from, said, shown } = newPerson()
   const groupId = 'Y2FwaV9ncm91cDoxMjM'
   await said('hello all', { group_id: groupId })
-  await shown(isAnswer, groupId)
+  await shown(isResponse, groupId)
   const [request] = await clinic.requests()
   expect(request.messages.at(-1).content).toBe('Ana: hello all')
   expect((await sends()).filter(({ to }) => [from, groupId].includes(to)).map(({ to }) => to)).toEqual([
@@ -110,11 +110,11 @@ test('a message of a group is answered in the group, and nowhere else', async ()
 test('a reply reaches the model with what it replies to, and the product that it is about', async () => {
   const { said, shown, conversation } = newPerson()
   await said('What do you offer?')
-  await shown(isAnswer)
+  await shown(isResponse)
   const offer = (await sends()).at(-1)
   const referred_product = { catalog_id: '77', product_retailer_id: 'SKU-42' }
   await said('How much is this one?', { context: { from: '1', id: offer?.id, referred_product } })
-  await eventually(async () => (await conversation()).filter(isAnswer).length === 2)
+  await eventually(async () => (await conversation()).filter(isResponse).length === 2)
   const read = (await clinic.requests()).at(-1).messages.at(-1).content
   expect(read.split('\n')).toEqual([
     'How much is this one?',

@@ -90,7 +90,7 @@ export function createNonSpeech(options: NonSpeechOptions): NonSpeech {
   return {
     async begin({ record, content }, threads) {
       const reason = unspokenReason(content)
-      if (reason === 'reaction') return !(await isAnswered(options, record))
+      if (reason === 'reaction') return !(await isForHandler(options, record))
       if (reason === 'app_message') await stepAside(options, { record, content }, threads)
       return true
     },
@@ -115,7 +115,7 @@ export function createNonSpeech(options: NonSpeechOptions): NonSpeech {
 type Change = Extract<Nature, { kind: 'edit' | 'deletion' }>
 
 /** A channel that can't be read now has nobody answer. */
-async function isAnswered(
+async function isForHandler(
   { channels }: NonSpeechOptions,
   { workspace, channel }: Arriving,
 ): Promise<boolean> {
