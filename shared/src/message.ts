@@ -22,7 +22,14 @@ const functionArgs = jsonObject.check((context) => {
   }
 })
 
-const messageFunction = z.looseObject({ name: text, args: functionArgs.nullish() })
+const messageFunction = z.looseObject({
+  name: text,
+  args: functionArgs
+    .nullish()
+    .describe(
+      'With `template` and `language` that template, with all that it takes; of `callback` what is said: `message`, `buttons`, `list`, media, `location`; else the arguments of an operation',
+    ),
+})
 
 /** Each is a send of its own. */
 export const MAX_FUNCTIONS = 50

@@ -94,8 +94,8 @@ export function contentsOf(args: JsonObject, { callback }: Speaking, maxText?: n
   if (given.template !== undefined) return templateContents(given, { callback, objects })
   const parsed = saidArgs.safeParse(given)
   if (!parsed.success) return { kind: 'refused', errors: wrongIn(parsed.error) }
-  const { message = '', ...beside } = parsed.data
-  const isText = Object.keys(beside).length === 0
+  const { message = '', ...others } = parsed.data
+  const isText = Object.keys(others).length === 0
   if (isText || objects === undefined) {
     const text = isText ? message : readable(parsed.data)
     if (text.trim() === '') return refused(['message'], 'is missing')
@@ -136,8 +136,8 @@ function templateContents(args: JsonObject, { callback, objects }: Composing): S
   const content = { kind: 'template' as const, template, language, variables: texts ?? [] }
   if (isPlain) return { kind: 'contents', contents: [content] }
   if (objects !== undefined) return composed(args, { callback, objects })
-  const beside = JSON.stringify(texts === undefined ? { variables, ...more } : more)
-  return { kind: 'contents', contents: [{ ...content, more: beside }] }
+  const others = texts === undefined ? { variables, ...more } : more
+  return { kind: 'contents', contents: [{ ...content, more: JSON.stringify(others) }] }
 }
 
 function composed(

@@ -43,11 +43,11 @@ const text = z.string().min(1).max(MAX_TEXT)
 const variable = z.string().max(MAX_TEXT)
 /** What else a template may take; the channel's provider says whether it understands it. */
 const TEMPLATE_PARTS = {
-  header: z.unknown().describe('A text, an image, a video, a document or a place'),
-  body: z.unknown().describe('In the place of `variables`: parameters as the provider has them'),
+  header: z.unknown().optional().describe('A text, an image, a video, a document or a place'),
+  body: z.unknown().optional().describe('In the place of `variables`: parameters as the provider has them'),
   buttons: z.array(jsonObject).max(MAX_VARIABLES).optional().describe('What its buttons are given'),
-  carousel: z.unknown().describe('Its cards, each with header, body and buttons'),
-  limitedTimeOffer: z.unknown().describe('When the offer ends'),
+  carousel: z.unknown().optional().describe('Its cards, each with header, body and buttons'),
+  limitedTimeOffer: z.unknown().optional().describe('When the offer ends'),
   ttl: z.number().int().optional().describe('For how long it may be delivered, in seconds'),
   components: z
     .array(jsonObject)
