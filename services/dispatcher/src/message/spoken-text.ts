@@ -21,7 +21,9 @@ function textOfObject(content: ObjectContent): string {
 export type PersonalSend = Send & { content: PersonalContent }
 
 /** Whether a send goes to the person, and not to an action, a task or a tool. */
-export function isPersonal(send: Send): send is PersonalSend {
+export function isPersonal<T extends Pick<Send, 'content'>>(
+  send: T,
+): send is T & { content: PersonalContent } {
   const { kind } = send.content
   return kind === 'text' || kind === 'template' || objectIn(send.content) !== undefined
 }

@@ -110,7 +110,13 @@ export function endDecided(
 }
 
 /** The turns, each call with a result: where a status of the provider settled a send, nobody has given one. */
-export function settledTurns({ turns = [], sends }: Pick<MessageRecord, 'turns' | 'sends'>): Turn[] {
+export function settledTurns<T extends Pick<Turn, 'calls'>>({
+  turns = [],
+  sends,
+}: {
+  turns?: T[]
+  sends: Pick<Send, 'state' | 'of'>[]
+}): T[] {
   if (turns.at(-1)?.calls.every(({ result }) => result !== undefined) !== false) return turns
   return turns.map((turn, position) => ({
     ...turn,
@@ -125,7 +131,7 @@ export function cutTo(text: string, bytes: number): { text: string; cut?: true }
   return { text: cut.replace(/\uFFFD$/, ''), cut: true }
 }
 
-function resultOf(sends: Send[], turn: number, call: number): ToolResult {
+function resultOf(sends: Pick<Send, 'state' | 'of'>[], turn: number, call: number): ToolResult {
   const send = sends.find(({ of }) => of?.turn === turn && of.call === call)
   if (send?.state === 'claimed') return INTERRUPTED_CALL
   const isSent = send !== undefined && ['sent', 'delivered', 'read'].includes(send.state)
