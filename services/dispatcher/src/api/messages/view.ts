@@ -36,11 +36,20 @@ export function detailOf(record: MessageRecord, before?: string): object {
     ...defined({ transcript: record.transcript }),
     ...(record.answer === undefined ? {} : { answer: parseExact(record.answer) }),
     timeline: record.timeline,
-    sends: record.sends.filter(({ content }) => content.kind !== 'submit'),
+    sends: record.sends.filter(({ content }) => content.kind !== 'submit').map(sendOf),
     ...submissionOf(record.sends),
     attempts: record.attempts,
     ...defined({ turns: record.turns?.map(turnOf) }),
   }
+}
+
+/** What it sends as JSON, where that is stored as text. */
+function sendOf({ content, ...send }: Send): object {
+  if (content.kind === 'object' && content.object !== undefined)
+    return { ...send, content: { ...content, object: parseExact(content.object) } }
+  if (content.kind === 'template' && content.more !== undefined)
+    return { ...send, content: { ...content, more: parseExact(content.more) } }
+  return { ...send, content }
 }
 
 /** The arguments as JSON, where the model wrote JSON that its readers do not change. */
