@@ -81,6 +81,8 @@ export class PartitionSystem {
       committer,
       metrics: createMetrics(new Registry()),
       traffic: noTraffic,
+      replica: { find: async () => [] },
+      publisher: { publish: async () => {} },
     })
     this.#queue = new MemoryQueue((id) => {
       if (!this.#stored.has(id)) this.violations.push(`${id} was acked before it was stored`)

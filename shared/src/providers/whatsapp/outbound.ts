@@ -3,7 +3,7 @@ import type { Outbound, ProviderContent, ProviderSend } from '../outbound.ts'
 import { textAt } from '../own.ts'
 import type { Settings } from '../setting.ts'
 import { account } from './account.ts'
-import { advice } from './advice.ts'
+import { advice, outcomeOfCode } from './codes.ts'
 import { media } from './media.ts'
 import { objects } from './objects.ts'
 import { errorTextOf, outcomeOf } from './outcome.ts'
@@ -25,6 +25,7 @@ export const outbound: Outbound = {
   rateKeyOf: ({ phoneNumberId }) => phoneNumberId,
   request: (send) => post(send.settings, bodyOf(send)),
   outcomeOf,
+  outcomeOfCode,
   errorTextOf,
   advice,
   idPrefix: 'wamid.',

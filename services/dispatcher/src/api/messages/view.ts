@@ -36,11 +36,17 @@ export function detailOf(record: MessageRecord, before?: string): object {
     ...defined({ transcript: record.transcript }),
     ...(record.answer === undefined ? {} : { answer: parseExact(record.answer) }),
     timeline: record.timeline,
-    sends: record.sends.filter(({ content }) => content.kind !== 'submit'),
+    sends: record.sends.filter(({ content }) => content.kind !== 'submit').map(sendOf),
     ...submissionOf(record.sends),
     attempts: record.attempts,
     ...defined({ turns: record.turns?.map(turnOf) }),
   }
+}
+
+/** Without what only the next attempt needs. */
+function sendOf({ tries: _tries, failedIds: _ids, pricing, ...send }: Send): object {
+  const { providerId: _id, ...shown } = pricing ?? {}
+  return { ...send, ...(pricing && { pricing: shown }) }
 }
 
 /** The arguments as JSON, where the model wrote JSON that its readers do not change. */
