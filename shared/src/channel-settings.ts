@@ -3,7 +3,7 @@ import type { JsonObject } from './json-object.ts'
 interface NumberSetting {
   min: number
   max: number
-  /** Where the channel does not say. */
+  /** Where the channel does not say; 0 where something else decides then. */
   default: number
   description: string
 }
@@ -58,6 +58,12 @@ export const CHANNEL_NUMBERS = {
     default: 30,
     description:
       'How long a person has a thread after the business wrote in the app of the provider; with 0 until it is given back',
+  },
+  messagesPerSecond: {
+    min: 1,
+    max: 1_000,
+    default: 0,
+    description: 'How many messages its number may send and get in a second',
   },
 } as const satisfies Record<string, NumberSetting>
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { coexistenceUpdates } from '../../src/providers/whatsapp/coexistence.ts'
 import { contentOf } from '../../src/providers/whatsapp/content.ts'
+import { WEBHOOK_FIELDS } from '../../src/providers/whatsapp/fields.ts'
 import { MESSAGE_TYPES } from '../../src/providers/whatsapp/message-types.ts'
 
 const SHOWN = {
@@ -113,10 +113,16 @@ describe('what comes from the app of the business', () => {
   const BUSINESS = '15550001111'
   const said = { id: 'wamid.E', timestamp: '1763638597', type: 'text', text: { body: 'Hi' } }
   const at = new Date(1_763_638_597_000)
-  const updates = (field: string, value: unknown) => coexistenceUpdates(field, value, '/value') ?? []
+  const updates = (name: string, value: object) => {
+    const field = WEBHOOK_FIELDS[name]
+    if (field?.fate !== 'taken') throw new Error(name)
+    const change = { field: name, value: value as Record<string, unknown>, path: '/value' }
+    const reading = { settings: {}, isStorable: () => true }
+    return field.updatesIn({ ...change, account: undefined, at: undefined }, reading)
+  }
   const malformed = { kind: 'message', fate: 'malformed' }
   /** The one message of a change, and what it is. */
-  const only = (field: string, value: unknown) => {
+  const only = (field: string, value: object) => {
     const [update, ...others] = updates(field, value)
     if (update?.fate !== 'accepted' || update.kind !== 'message' || others.length > 0)
       throw new Error(JSON.stringify(update))
@@ -154,7 +160,6 @@ describe('what comes from the app of the business', () => {
     expect(updates('smb_message_echoes', { message_echoes: {} })).toMatchObject([
       { kind: 'unknown', fate: 'malformed', path: '/value/message_echoes' },
     ])
-    for (const value of [null, 7, {}, []]) expect(updates('smb_message_echoes', value)).toEqual([])
   })
 
   test.each([
@@ -179,9 +184,11 @@ describe('what comes from the app of the business', () => {
     ])
   })
 
-  test('a business that shares no history brings nothing', () => {
+  test('that a business shares no history is a notice of the channel', () => {
     const errors = [{ code: 2593109, title: 'History sync is turned off' }]
-    expect(updates('history', { history: [{ errors }] })).toEqual([])
+    expect(updates('history', { history: [{ errors }] })).toMatchObject([
+      { kind: 'notice', fate: 'kept', path: '/value/history/0' },
+    ])
   })
 
   test.each([

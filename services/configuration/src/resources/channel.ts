@@ -22,7 +22,7 @@ const numberSetting = (name: ChannelNumber) => {
     .min(min)
     .max(max)
     .nullish()
-    .describe(`${description}; ${otherwise} unless said otherwise`)
+    .describe(`${description}; ${otherwise || 'what the provider says of it'} unless said otherwise`)
 }
 
 const knownSettings = z.looseObject({
@@ -49,6 +49,10 @@ const knownSettings = z.looseObject({
   ),
   handOffUrl: url.nullish().describe('Where to tell, by signed POST, that a person is to take over'),
   handlerTimeoutSeconds: numberSetting('handlerTimeoutSeconds'),
+  messagesPerSecond: numberSetting('messagesPerSecond'),
+  markup: optionalText.describe(
+    'How what an assistant or somebody of the team writes is sent: `asIs` as it is, else from Markdown in the markup of the provider',
+  ),
   handlerContext: z
     .boolean()
     .nullish()

@@ -37,7 +37,7 @@ export type DeliveryReading =
       /** What it is, where that is no speech. */
       unspoken?: ReceivedContent | undefined
     }
-  | { kind: 'replay'; workspace: number; messageId: string; onlyOpen?: boolean | undefined }
+  | ({ kind: 'replay' } & z.output<typeof replaySchema>)
   | { kind: 'rejected'; reason: string }
 
 /** Reads a delivery of exchange `messages`. Fields that a later version adds are stored and ignored. */
@@ -108,6 +108,7 @@ const replaySchema = z.object({
   workspace: z.number().int(),
   messageId: z.string().min(1).max(128),
   onlyOpen: z.boolean().optional(),
+  onlyFailed: z.boolean().optional(),
 })
 
 function readReplay(content: Buffer): DeliveryReading {

@@ -26,15 +26,23 @@ export const INTERRUPTED_CALL: ToolResult = {
   uncertain: true,
 }
 
+/** How what a model wrote leaves: as another text, in parts of `maxText`. */
+interface Saying {
+  maxText?: number | undefined
+  write?(text: string): string
+}
+
+const asItIs = (text: string): string => text
+
 /** The message's progress with a further turn: what it says is sent first, then what it calls, in order. */
 export function turnStored(
   record: MessageRecord,
-  { turn, at, maxText }: { turn: Omit<Turn, 'at'>; at: number; maxText?: number | undefined },
+  { turn, at, ...saying }: { turn: Omit<Turn, 'at'>; at: number } & Saying,
 ): Progress {
   const stored = boundedTurn({ ...turn, at: new Date(at) })
   const turns = [...settledTurns(record), stored]
   const before = record.state === 'received' ? handled(record, { at }) : carried(record)
-  const sends = [...record.sends, ...sendsOf(record, { turn: stored, position: turns.length - 1, maxText })]
+  const sends = [...record.sends, ...sendsOf(record, { turn: stored, position: turns.length - 1, ...saying })]
   return { ...before, open: true, tries: 0, sends, turns }
 }
 
@@ -134,12 +142,9 @@ const isUnbegunCall = ({ content, state }: Send): boolean => content.kind === 't
 
 type PlannedSend = Omit<Send, 'id' | 'state'>
 
-function sendsOf(
-  record: MessageRecord,
-  options: { turn: Turn; position: number; maxText: number | undefined },
-): Send[] {
-  const { turn, position, maxText } = options
-  const said = turn.text.trim() === '' ? '' : turn.text
+function sendsOf(record: MessageRecord, options: { turn: Turn; position: number } & Saying): Send[] {
+  const { turn, position, maxText, write = asItIs } = options
+  const said = turn.text.trim() === '' ? '' : write(turn.text)
   const texts = textsOf(said, maxText).map((text) => ({ ...text, of: { turn: position } }))
   const calls = turn.calls.flatMap(({ tool, result }, call): PlannedSend[] =>
     result === undefined ? [{ content: { kind: 'tool', name: tool }, of: { turn: position, call } }] : [],

@@ -59,6 +59,8 @@ export interface AgentBehaviour {
   threadLog?: Parameters<typeof openPartition>[0]['threadLog']
   /** The longest text of one send; any unless said. */
   maxText?: number
+  /** What the channel sends by; RPC where it is not given. */
+  callback?: string
   /** A process of a killed instance is not to be heard of again. */
   reports?: boolean
 }
@@ -259,11 +261,11 @@ export class AgentSystem {
   }
 
   get #channels() {
-    const { config = {} } = this.#behaviour
+    const { config = {}, callback = 'rpc' } = this.#behaviour
     const channel = {
       _id: 1,
       hook: 'rpc',
-      callback: 'rpc',
+      callback,
       handlerUrl: 'native:agents/chat',
       config,
     } as const

@@ -65,6 +65,7 @@ export function faultyMessages(
     findOne: (...args: Parameters<typeof messages.findOne>) => over(() => messages.findOne(...args)),
     findOneAndUpdate: (filter: object, update: object, options: object) =>
       over(() => messages.findOneAndUpdate(filter, update, options)),
+    bulkWrite: (...args: Parameters<typeof messages.bulkWrite>) => over(() => messages.bulkWrite(...args)),
     updateMany: (...args: Parameters<typeof messages.updateMany>) => over(() => messages.updateMany(...args)),
     updateOne: (...args: Parameters<typeof messages.updateOne>) => over(() => messages.updateOne(...args)),
   }

@@ -1,59 +1,57 @@
 import { phoneDigits } from '../address.ts'
 import type { Update, UpdateFate } from '../inbound.ts'
 import { isJsonObject, own, textAt } from '../own.ts'
+import { type Change, itemsIn, malformedPart, noticeIn } from './change.ts'
 import { typeOf } from './message-types.ts'
 import { said } from './messages.ts'
 import { withField } from './natures.ts'
 
 const MALFORMED: UpdateFate = { kind: 'message', fate: 'malformed' }
 
-/** What is read of one element, and where the list of them is. */
-type Lists = (
-  value: unknown,
+/** What the business writes in its own app. */
+export const echoesIn = (change: Change): Update[] =>
+  orNotice(change, itemsIn(change, 'message_echoes', echoUpdate))
+
+/** Whom the business knows in its own app. */
+export const contactsOfApp = (change: Change): Update[] =>
+  orNotice(change, itemsIn(change, 'state_sync', contactUpdate))
+
+/** What was written before the number was connected, in chunks; the media of some of it come later, in a list of their own. */
+export function historyIn(change: Change): Update[] {
+  const { value, path } = change
+  const business = phoneDigits(textAt(value, 'metadata', 'display_phone_number'))
+  const chunks = partsIn(value, 'history', path, (chunk, at) => [
+    ...partsIn(chunk, 'threads', at, (thread, ofThread) => {
+      const person = textAt(thread, 'id')
+      return partsIn(thread, 'messages', ofThread, (raw, ofMessage) => [
+        { path: ofMessage, raw, ...pastUpdate(raw, { person, business }) },
+      ])
+    }),
+    // The business may share nothing.
+    ...(own(chunk, 'errors') === undefined ? [] : [{ path: at, raw: chunk, ...noticeIn(change, chunk) }]),
+  ])
+  const media = itemsIn(change, 'messages', (raw) => pastUpdate(raw, { person: undefined, business }))
+  return orNotice(change, [...chunks, ...media])
+}
+
+/** A change that has nothing else is something that happened to the channel. */
+function orNotice(change: Change, updates: Update[]): Update[] {
+  const { path, value } = change
+  return updates.length > 0 ? updates : [{ path, raw: value, ...noticeIn(change, value) }]
+}
+
+function partsIn(
+  parent: unknown,
+  key: string,
   path: string,
-) => { items: unknown; path: string; read(raw: unknown): UpdateFate }[]
-
-/**
- * The fields of numbers that are in the app of the business as well, and what each brings: what the business writes there,
- * what was written before, and whom it knows.
- */
-const FIELDS: Readonly<Record<string, Lists>> = {
-  smb_message_echoes: (value, path) => [
-    { items: own(value, 'message_echoes'), path: `${path}/message_echoes`, read: echoUpdate },
-  ],
-  smb_app_state_sync: (value, path) => [
-    { items: own(value, 'state_sync'), path: `${path}/state_sync`, read: contactUpdate },
-  ],
-  history: (value, path) => {
-    const business = phoneDigits(textAt(value, 'metadata', 'display_phone_number'))
-    const read = (person: string | undefined) => (raw: unknown) => pastUpdate(raw, { person, business })
-    const threads = listOf(own(value, 'history')).flatMap((chunk, at) =>
-      listOf(own(chunk, 'threads')).map((thread, of) => ({
-        items: own(thread, 'messages'),
-        path: `${path}/history/${at}/threads/${of}/messages`,
-        read: read(textAt(thread, 'id')),
-      })),
-    )
-    // The media of messages that came without them before.
-    return [...threads, { items: own(value, 'messages'), path: `${path}/messages`, read: read(undefined) }]
-  },
+  read: (one: unknown, at: string) => Update[],
+): Update[] {
+  if (!isJsonObject(parent)) return [malformedPart(parent, path)]
+  const parts = own(parent, key)
+  if (parts === undefined) return []
+  if (!Array.isArray(parts)) return [malformedPart(parts, `${path}/${key}`)]
+  return parts.flatMap((one, at) => read(one, `${path}/${key}/${at}`))
 }
-
-/**
- * The updates of a change of one of these fields; undefined for another field. A change may have none, as where the business
- * shares no history.
- */
-export function coexistenceUpdates(field: unknown, value: unknown, path: string): Update[] | undefined {
-  if (typeof field !== 'string' || !Object.hasOwn(FIELDS, field)) return undefined
-  return FIELDS[field]?.(value, path).flatMap((list): Update[] => {
-    const { items, path: at, read } = list
-    if (items === undefined) return []
-    if (!Array.isArray(items)) return [{ kind: 'unknown', fate: 'malformed', path: at, raw: items }]
-    return items.map((raw, index) => ({ path: `${at}/${index}`, raw, ...read(raw) }))
-  })
-}
-
-const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
 /** What the business wrote to somebody in its own app. */
 function echoUpdate(raw: unknown): UpdateFate {

@@ -30,6 +30,7 @@ export const MESSAGE_TYPES: Readonly<Record<string, MessageType>> = {
   revoke: { nature: 'change', description: 'An earlier message was deleted' },
   'interactive/call_permission_reply': { nature: 'notice', description: 'Whether the business may call' },
   'system/user_changed_number': { nature: 'notice', description: 'The person has another number' },
+  'system/user_changed_user_id': { nature: 'notice', description: 'The person has another id' },
   'system/customer_identity_changed': { nature: 'notice', description: 'The person has another device' },
   system: { nature: 'notice', description: 'Anything else that happened to the person' },
   request_welcome: { nature: 'notice', description: 'The person has opened the chat for the first time' },

@@ -1,36 +1,12 @@
 import { defined } from '../../defined.ts'
-import type { PersonMessage, Reading, UpdateFate } from '../inbound.ts'
+import type { PersonMessage, UpdateFate } from '../inbound.ts'
 import { textAt } from '../own.ts'
 import { addresses, groupAddress } from './addresses.ts'
 import { type Contacts, idsOf } from './contacts.ts'
 import { inputOf, natureOf } from './natures.ts'
 
-/** What one change of a payload says of each of its messages and statuses. */
-export interface Change {
-  /** The contacts named with them. */
-  contacts: Contacts
-  /** The number of the business that they are about; undefined where none is named. */
-  phoneNumberId: string | undefined
-}
-
-/**
- * What was written to another number than the channel's is foreign: an app has one address for all of its numbers. Statuses
- * are found by the send that they are about, so they may come here whichever number sent it.
- */
-export const isForeign = (
-  phoneNumberId: string | undefined,
-  { settings }: Pick<Reading, 'settings'>,
-): boolean =>
-  phoneNumberId !== undefined &&
-  settings.phoneNumberId !== undefined &&
-  settings.phoneNumberId !== phoneNumberId
-
-export function messageUpdate(
-  raw: unknown,
-  { contacts, phoneNumberId }: Change,
-  reading: Reading,
-): UpdateFate {
-  if (isForeign(phoneNumberId, reading)) return { kind: 'message', fate: 'foreign' }
+/** A message of a change, by the contacts that are named with it. */
+export function messageUpdate(raw: unknown, contacts: Contacts): UpdateFate {
   const read = messageOf(raw, contacts)
   return read === undefined
     ? { kind: 'message', fate: 'malformed' }
