@@ -208,6 +208,7 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
     } else if (result.kind === 'closed' || result.kind === 'left') {
       if (result.kind === 'left') this.wake(ownRef(thread, result.lane), result.at, result.for)
       this.#threads.shift(thread)
+      if (interrupted) this.#threads.retain(thread, [])
       if (thread.queue.length > 0 || thread.more) this.#makeReady(thread)
       else this.#threads.end(thread)
     } else if (result.kind === 'wait') {

@@ -6,13 +6,13 @@ const line = lineOfThreads()
 let number = 0
 
 /** A thread of a person, and what comes to it from the provider. */
-function newThread() {
+function newThread(channel = 'line') {
   const thread = `49170${number++}`
   const receive = async (meta: { id: string } & Record<string, unknown>, input?: string) => {
     const id = `${meta.id}-${thread}`
     const { workspace } = line.world
-    const messageId = derivedMessageId({ source: 'meta', workspace, channel: 'line', id })
-    const message = { extId: 'line', user: { phone: thread }, thread: { extId: thread }, answer: {} }
+    const messageId = derivedMessageId({ source: 'meta', workspace, channel, id })
+    const message = { extId: channel, user: { phone: thread }, thread: { extId: thread }, answer: {} }
     const body = { ...message, ...(input !== undefined && { input }), meta: { ...meta, id } }
     await line.world.post(messageId, body, { source: 'meta' })
     return messageId
@@ -24,7 +24,7 @@ function newThread() {
   }
   const ended = async (meta: { id: string } & Record<string, unknown>) =>
     line.world.message(await receive(meta), 'done')
-  return { thread, of: (id: string) => `${id}-${thread}`, said, ended }
+  return { thread, of: (id: string) => `${id}-${thread}`, receive, said, ended }
 }
 
 const shown = async (thread: string) =>
@@ -102,6 +102,31 @@ test('history is read in its place, without an answer, without unread and withou
     ...{ handler: 'assistant', unread: 0, serviceWindowEndsAt: null },
     ...{ lastMessage: 'Hello Ana', lastAt: '2023-11-14T22:16:40.000Z' },
   })
+})
+
+test('a handler over HTTP gets what a message replies to, and nothing that was deleted before', async () => {
+  const handlerUrl = `${line.endpoint.url}/handler`
+  await line.world.putChannel(2, line.rpc({ extId: 'handled', handlerUrl }))
+  const gate = Promise.withResolvers<void>()
+  line.endpoint.respond = ({ path, json }, res) => {
+    const answer = () => void res.end(JSON.stringify({ answer: { message: `to ${json.input}` } }))
+    if (path === '/handler' && json.input === 'slow') void gate.promise.then(answer)
+    else answer()
+  }
+  const { of, said, ended, receive } = newThread('handled')
+  await said('t1', 'Where is it?')
+  await said('t2', 'Well?', { context: { id: of('t1') } })
+  await receive({ id: 't3', type: 'text' }, 'slow')
+  const secret = await receive({ id: 't4', type: 'text' }, 'a secret')
+  await ended({ id: 'r', type: 'revoke', revoke: { original_message_id: of('t4') } })
+  gate.resolve()
+  expect((await line.world.message(secret, 'done')).reason).toBe('deleted')
+  const asked = line.endpoint.calls.filter(({ path }) => path === '/handler').map(({ json }) => json)
+  expect(asked.map(({ input, quoted }) => [input, quoted?.text, quoted?.from])).toEqual([
+    ['Where is it?', undefined, undefined],
+    ['Well?', 'Where is it?', 'person'],
+    ['slow', undefined, undefined],
+  ])
 })
 
 /** A thread that is there, by its name. */
