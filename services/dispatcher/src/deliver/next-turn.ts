@@ -30,6 +30,7 @@ import {
 } from './model-call.ts'
 import { type StepResult, settleEndMerged, settleTakenOver } from './settle-attempt.ts'
 import type { RunResult } from './thread-run.ts'
+import { Superseded } from './written-message.ts'
 
 const audioKeyOf = (record: MessageRecord): string => `${callKeyOf(record)}/audio`
 
@@ -180,7 +181,12 @@ async function storeTurn(
   if (isFirst && keys !== undefined) await options.sendRateLimit.count(keys)
   const at = options.now()
   const write = (text: string) => markedUp(text, channel)
-  await run.message.commitMerged((current) => turnStored(current, { turn, at, maxText, write }))
+  const key = callKeyOf(record)
+  await run.message.commitMerged((current) => {
+    // Its writer has changed it since it was asked: it is asked anew.
+    if (callKeyOf(current) !== key) throw new Superseded()
+    return turnStored(current, { turn, at, maxText, write })
+  })
   return { kind: 'next' }
 }
 

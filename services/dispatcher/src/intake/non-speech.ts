@@ -214,5 +214,6 @@ function endedAs(
   const end = { state: 'done' as const, reason }
   const writtenAt = content.isPast ? content.writtenAt : undefined
   const receivedAt = writtenAt !== undefined && writtenAt < record.receivedAt ? writtenAt : record.receivedAt
-  return { ...record, open: undefined, receivedAt, ...ended(record, { end, at, retentionMs }) }
+  const progress = ended(record, { end, at, retentionMs })
+  return { ...record, open: undefined, receivedAt, updatedAt: new Date(at), ...progress }
 }
