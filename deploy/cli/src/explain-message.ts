@@ -89,9 +89,11 @@ function attemptEvents(message: Message, attempt: Message['attempts'][number]) {
 function stepText({ sends }: Message, step: string): string {
   if (step === 'handler') return "The channel's handler"
   const index = sends.findIndex(({ id }) => id === step)
-  const content = sends[index]?.content as { kind: string; template?: string; name?: string } | undefined
+  const content = sends[index]?.content as
+    | { kind: string; template?: string; name?: string; type?: string }
+    | undefined
   if (content === undefined) return 'A step of ours'
-  const name = content.template ?? content.name
+  const name = content.template ?? content.name ?? content.type
   return `Send ${index + 1} (${content.kind}${name === undefined ? '' : ` ${name}`})`
 }
 

@@ -21,17 +21,24 @@ export const FAULTS = ['caller', 'channel', 'provider', 'recipient', 'us'] as co
 export type Fault = (typeof FAULTS)[number]
 
 /** What goes to the person. */
-export type PersonalContent =
-  | { kind: 'template'; template: string; language: string; variables: string[] }
-  | { kind: 'text'; text: string }
-  | ObjectContent
-/** An object of a provider's own; it is in the answer, at this position of its functions. */
+export type PersonalContent = TemplateContent | { kind: 'text'; text: string } | ObjectContent
+/** `more` is what it was given beside, as JSON text. */
+interface TemplateContent {
+  kind: 'template'
+  template: string
+  language: string
+  variables: string[]
+  more?: string
+}
+/** An object of a provider's own. */
 export interface ObjectContent {
   kind: 'object'
   provider: string
   /** The provider's name of what it is: `image`, `template`, … */
   type: string
-  position: number
+  /** It, as JSON text; where there is none it is in the answer, at this position of its functions. */
+  object?: string
+  position?: number
 }
 /** A call of an action's operation; its arguments are in the answer, at this position of its functions. */
 export interface FunctionContent {

@@ -56,7 +56,7 @@ export function workStatuses(options: StatusOptions) {
       return batches.map(() => undefined)
     },
     gatherMs: GATHER_MS,
-    gathersAtRest: true,
+    gathers: 'atRest',
     atOnce: 1,
   })
   return async (batch: ConsumeMessage[]): Promise<DeadLetter[]> => {
