@@ -51,6 +51,10 @@ export async function prepareDatabase(connection: Connection): Promise<void> {
   const { channels } = collectionsOf(connection)
   await channels.createIndexes([
     { key: { workspace: 1, extIdHash: 1 } },
+    {
+      key: { workspace: 1, receiverHashes: 1 },
+      partialFilterExpression: { receiverHashes: { $exists: true } },
+    },
     { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
   ])
   await prepareAudio(connection)

@@ -28,6 +28,8 @@ export interface Outbound {
   request(send: ProviderSend): ProviderRequest | Refusal
   /** What the response to it means. It never throws, whatever the response is. */
   outcomeOf(response: ProviderResponse): SendOutcome
+  /** What an error means that is reported after a send was taken, by its code. */
+  outcomeOfCode?(code: number): Exclude<SendOutcome, { kind: 'accepted' | 'uncertain' }>
   /** What a response says of an error, for people; undefined where it is not the provider's form. */
   errorTextOf?(response: ProviderResponse): string | undefined
   /** What to do about a send that was given up, by the code of its last attempt. */

@@ -3,8 +3,8 @@ import type { Outbound, ProviderContent, ProviderSend } from '../outbound.ts'
 import { textAt } from '../own.ts'
 import type { Settings } from '../setting.ts'
 import { account } from './account.ts'
-import { advice } from './advice.ts'
 import { addressOf } from './api.ts'
+import { advice, outcomeOfCode } from './codes.ts'
 import { toMarkup } from './markup.ts'
 import { media } from './media.ts'
 import { objects } from './objects.ts'
@@ -29,6 +29,7 @@ export const outbound: Outbound = {
   rates,
   request: (send) => post(send.settings, bodyOf(send)),
   outcomeOf,
+  outcomeOfCode,
   errorTextOf,
   advice,
   idPrefix: 'wamid.',

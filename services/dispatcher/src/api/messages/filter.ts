@@ -5,7 +5,12 @@ import { callerOf } from '@parley/shared/service-app'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { phoneAddress, phoneDigits } from '../../message/addresses.ts'
-import { MESSAGE_STATES, type MessageRecord, type MessageState } from '../../message/message-record.ts'
+import {
+  FAULTS,
+  MESSAGE_STATES,
+  type MessageRecord,
+  type MessageState,
+} from '../../message/message-record.ts'
 import { userName } from '../../message/person-names.ts'
 
 /** One component of the OpenAPI document, so that generators make one type of it. */
@@ -36,7 +41,7 @@ export const messageFilter = {
     .optional(),
   providerId: z.string().min(1).max(1_024).optional(),
   requestId: z.string().min(1).max(1_024).optional(),
-  fault: z.enum(['caller', 'channel', 'provider', 'us']).optional(),
+  fault: z.enum(FAULTS).optional(),
   from: z.iso.datetime({ offset: true }).optional(),
   to: z.iso.datetime({ offset: true }).optional(),
 }

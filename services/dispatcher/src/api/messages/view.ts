@@ -43,13 +43,18 @@ export function detailOf(record: MessageRecord, before?: string): object {
   }
 }
 
-/** What it sends as JSON, where that is stored as text. */
-function sendOf({ content, ...send }: Send): object {
+/** What it sends as JSON, where that is stored as text, without what only the next attempt needs. */
+function sendOf({ content, tries: _tries, failedIds: _ids, pricing, ...send }: Send): object {
+  const { providerId: _id, ...priced } = pricing ?? {}
+  return { ...send, content: shownContent(content), ...(pricing && { pricing: priced }) }
+}
+
+function shownContent(content: Send['content']): object {
   if (content.kind === 'object' && content.object !== undefined)
-    return { ...send, content: { ...content, object: parseExact(content.object) } }
+    return { ...content, object: parseExact(content.object) }
   if (content.kind === 'template' && content.more !== undefined)
-    return { ...send, content: { ...content, more: parseExact(content.more) } }
-  return { ...send, content }
+    return { ...content, more: parseExact(content.more) }
+  return content
 }
 
 /** The arguments as JSON, where the model wrote JSON that its readers do not change. */
