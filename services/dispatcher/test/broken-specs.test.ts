@@ -61,8 +61,8 @@ paths:
     ],
     [
       'another media type',
-      withSchema('{}').replace('application/json', 'text/csv'),
-      'has a request body that is not JSON',
+      withSchema('{}').replace('application/json', 'image/png'),
+      'has a request body that is neither JSON, nor a form, nor a text',
     ],
     [
       'no such operation',

@@ -46,11 +46,34 @@ export function serverTools(listed: readonly ListedTool[]): ToolList {
   return listTools(listed, ({ name, description, inputSchema }) => ({
     name,
     description: shortened(description, MAX_DESCRIPTION),
-    inputSchema: {
-      ...modelSchema({ dialect: '2020-12', root: inputSchema }, inputSchema),
-      type: 'object',
-    },
+    inputSchema: plainObject(modelSchema({ dialect: '2020-12', root: inputSchema }, inputSchema)),
   }))
+}
+
+/**
+ * The schema of an object that is not composed, which providers refuse as that of all arguments: what its parts have is
+ * shown as its own, and the server says what does not go together.
+ */
+function plainObject({
+  allOf,
+  anyOf,
+  oneOf,
+  not: _not,
+  enum: _enum,
+  const: _const,
+  ...own
+}: JsonObject): JsonObject {
+  const partsOf = (list: unknown) => (Array.isArray(list) ? list.filter(isObject) : [])
+  const parts = [allOf, anyOf, oneOf].flatMap(partsOf)
+  if (parts.length === 0) return { ...own, type: 'object' }
+  const all = [...parts.map(plainObject), own]
+  const properties = Object.fromEntries(
+    all.flatMap((one) => (isObject(one.properties) ? Object.entries(one.properties) : [])),
+  )
+  const required = [own, ...partsOf(allOf)].flatMap((one) =>
+    Array.isArray(one.required) ? one.required : [],
+  )
+  return { ...own, type: 'object', properties, required: [...new Set(required)] }
 }
 
 function listTools<T>(items: readonly T[], toolOf: (item: T) => ListedTool): ToolList {
