@@ -57,7 +57,8 @@ function plainNames(properties: JsonObject): Map<string, string> {
 }
 
 function uniqueAmong(taken: ReadonlySet<string>, name: string): string {
-  const plain = name.replaceAll(/[^\w.-]{1,64}/g, '_').replaceAll(/^_{1,64}|_{1,64}$/g, '') || 'p'
+  const parts = name.replaceAll(/[^\w.-]/g, '_').split('_')
+  const plain = parts.filter((part) => part !== '').join('_') || 'p'
   let unique = plain.slice(0, MAX_CHARACTERS)
   for (let n = 2; taken.has(unique); n++) {
     const suffix = `_${n}`

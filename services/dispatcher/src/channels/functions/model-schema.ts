@@ -24,6 +24,8 @@ const TYPES: ReadonlySet<unknown> = new Set([
 ])
 const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
 const MAX_LISTED = 200
+/** More names than these do not fit a schema, unless they repeat. */
+const MAX_REQUIRED = 5_000
 
 /**
  * A schema of a document as a language model is given it: it stands alone, without references, since not every
@@ -150,7 +152,9 @@ function inWords({ description = '' }: JsonObject, given: JsonObject): JsonObjec
 /** Each name once, as providers ask for it. */
 function requiredIn(required: unknown): JsonObject {
   if (!Array.isArray(required)) return {}
-  return { required: [...new Set(required.filter((name) => typeof name === 'string'))] }
+  return {
+    required: [...new Set(required.slice(0, MAX_REQUIRED).filter((name) => typeof name === 'string'))],
+  }
 }
 
 /** At most `characters` of a text, with a mark where it goes on. */

@@ -23,22 +23,38 @@ export interface ToolList {
   left: number
   /** Those that can't be worked with, 20 at most. */
   broken: string[]
+  /** Which of the operations that were chosen there are not, 20 at most. */
+  unknown?: string[]
 }
 
 const MAX_BROKEN = 20
 const TOO_LONG = 'has an operation whose parameters are too long to be shown'
 
-/** The operations of a document as tools: 128 at most, 512 KiB together; what can't be read is left out. */
+/**
+ * The operations of a document as tools: 128 at most, 512 KiB together; what can't be read is left out. Where `chosen` is
+ * there, those whose id or one of whose tags is in it.
+ */
 export function operationTools(
-  document: SpecDocument,
-  found: ReadonlyMap<string, FoundOperation>,
+  { document, found }: { document: SpecDocument; found: ReadonlyMap<string, FoundOperation> },
   read: (id: string, found: FoundOperation) => Operation,
+  chosen?: readonly string[],
 ): ToolList {
-  return listTools([...found], ([id, one]) => ({
+  const names = new Set(chosen)
+  const isChosen = ([id, { operation }]: [string, FoundOperation]): boolean =>
+    chosen === undefined || names.has(id) || tagsOf(operation).some((tag) => names.has(tag))
+  const list = listTools([...found].filter(isChosen), ([id, one]) => ({
     name: id,
     description: descriptionOf(one),
     inputSchema: inputSchemaOf(document, read(id, one)),
   }))
+  const known = new Set([...found].flatMap(([id, { operation }]) => [id, ...tagsOf(operation)]))
+  const unknown = [...names].filter((name) => !known.has(name)).slice(0, MAX_BROKEN)
+  return { ...list, ...(unknown.length > 0 && { unknown }) }
+}
+
+function tagsOf(operation: JsonObject): string[] {
+  const tags = memberOf(operation, 'tags')
+  return Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : []
 }
 
 /** The tools of an MCP server, whose schemas are theirs. */
