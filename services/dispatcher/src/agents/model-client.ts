@@ -60,6 +60,21 @@ export interface ModelClient {
   ask(choice: ModelChoice, request: ModelRequest): Promise<ModelResult>
 }
 
+/** A part of what a model answered, in its sequence: text and calls are named alone, a thought has its text. */
+export interface AnswerPart {
+  kind: 'thought' | 'text' | 'call'
+  text?: string | undefined
+  /** What its provider adds to it, such as a signature. */
+  data?: Record<string, JsonObject> | undefined
+}
+
+/** What a provider wants back with an answer of its model. */
+export interface Reasoning {
+  provider: string
+  model: string
+  parts: AnswerPart[]
+}
+
 /** What a model is given to read, oldest first. Only who configures an assistant writes system text. */
 export type ConversationItem =
   | {
@@ -70,6 +85,12 @@ export type ConversationItem =
       images?: { mediaType: string; data: Buffer }[]
     }
   /** What was said to the person, by the model, a caller of the API or somebody of the team. */
-  | { role: 'assistant'; text: string; calls: (ToolCall & { result: NonNullable<ToolCall['result']> })[] }
+  | {
+      role: 'assistant'
+      text: string
+      calls: (ToolCall & { result: NonNullable<ToolCall['result']> })[]
+      /** Of a turn of the message that is being answered. */
+      reasoning?: Reasoning
+    }
   /** Facts about person, thread and task as JSON text, marked as data. */
   | { role: 'data'; json: string }

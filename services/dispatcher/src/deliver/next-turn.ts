@@ -154,7 +154,7 @@ async function requestOf({ record, options }: MessageRun, found: AgentMessage, a
     ...earlier,
     dataItem(data),
     ...personItems({ ...record, message, quoted }),
-    ...turnItems(record),
+    ...turnItems(record, { isCurrent: true }),
   ]
   return { request: { workspace, system, conversation, tools: toolbox.descriptions }, toolbox }
 }

@@ -12,6 +12,8 @@ export interface Turn {
   /** What it said; empty when it only called tools. */
   text: string
   calls: ToolCall[]
+  /** What its provider wants back with it while the same message is worked, as JSON text; nobody else is shown it. */
+  reasoning?: string
 }
 
 /** A call of a tool by a model. */

@@ -1,10 +1,19 @@
+import { defined } from '@parley/shared/defined'
 import { CallError } from '../../channels/http/call-error.ts'
 import { presentable } from '../../channels/http/presentable.ts'
 import { withItsNumbers } from '../exact-responses.ts'
-import type { ModelChoice, ModelClient, ModelRequest, ModelResult } from '../model-client.ts'
+import type {
+  AnswerPart,
+  ConversationItem,
+  ModelChoice,
+  ModelClient,
+  ModelRequest,
+  ModelResult,
+} from '../model-client.ts'
 import { type Failure, failureOf, refused, retryable, StreamError } from './model-failure.ts'
 import { messagesOf, uniqueCallId } from './model-messages.ts'
 import { createLanguageModels, type LanguageModel, type ModelCall } from './provider-models.ts'
+import { isOwnReasoning, reasoningText } from './reasoning.ts'
 import { ThoughtFilter, withoutThoughts } from './thoughts.ts'
 
 /** Of text and arguments together: turns are stored with their message. */
@@ -23,6 +32,7 @@ interface Said {
   calls: { id: string; tool: string; args: string }[]
   usage: Generated['usage']
   finishReason: string
+  parts: AnswerPart[]
 }
 
 /**
@@ -72,7 +82,10 @@ function callOf(choice: ModelChoice, request: ModelRequest, abortSignal: AbortSi
     inputSchema,
   }))
   return {
-    prompt: messagesOf(request),
+    prompt: messagesOf({
+      ...request,
+      conversation: request.conversation.map((item) => forModel(item, choice)),
+    }),
     abortSignal,
     // What people write is not to stay with the provider.
     providerOptions: { openai: { store: false } },
@@ -82,11 +95,24 @@ function callOf(choice: ModelChoice, request: ModelRequest, abortSignal: AbortSi
   }
 }
 
+/** Without what another model thought. */
+function forModel(item: ConversationItem, choice: ModelChoice): ConversationItem {
+  if (item.role !== 'assistant' || item.reasoning === undefined) return item
+  const { reasoning, ...rest } = item
+  return isOwnReasoning(reasoning, choice) ? item : rest
+}
+
 async function whole(model: LanguageModel, call: ModelCall): Promise<Said> {
   const { content, usage, finishReason } = await model.doGenerate(call)
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
   const calls = content.flatMap((part) => (part.type === 'tool-call' ? [callSaid(part)] : []))
-  return saidOf({ text, calls, usage, finishReason })
+  const parts = content.flatMap((part): AnswerPart[] => {
+    const data = dataOf(part.providerMetadata)
+    if (part.type === 'reasoning') return [{ kind: 'thought', text: part.text, ...data }]
+    if (part.type === 'text') return [{ kind: 'text', ...data }]
+    return part.type === 'tool-call' ? [{ kind: 'call', ...data }] : []
+  })
+  return saidOf({ text, calls, parts, usage, finishReason })
 }
 
 /**
@@ -108,6 +134,7 @@ async function streamed(
     if (text !== '') onDelta(text)
   }
   const calls: Said['calls'] = []
+  const parts = new StreamedParts()
   let text = ''
   let begun = 0
   let end: Pick<Generated, 'usage' | 'finishReason'> | undefined
@@ -115,6 +142,7 @@ async function streamed(
     if (part.type === 'error') throw new StreamError(part.error)
     if (part.type === 'tool-input-start') begun++
     if (part.type === 'tool-call') calls.push(callSaid(part))
+    parts.take(part)
     // Nothing more of it is read: each further call costs the SDK as much as all before.
     if (Math.max(begun, calls.length) > MAX_CALLS) throw new CallError('answer_too_large', undefined)
     if (part.type === 'finish') end = part
@@ -125,14 +153,53 @@ async function streamed(
   }
   if (end === undefined) throw new StreamError(undefined)
   if (text.length <= MAX_RESPONSE_CHARACTERS) thoughts.end().forEach(pass)
-  return saidOf({ text, calls, ...end })
+  return saidOf({ text, calls, parts: parts.all, ...end })
 }
 
+type Metadata = Generated['content'][number]['providerMetadata']
+
+const dataOf = (metadata: Metadata): Pick<AnswerPart, 'data'> =>
+  metadata === undefined ? {} : { data: metadata as AnswerPart['data'] }
+
+/** OpenAI's ids name what it has not stored. */
+const asGivenBack = (part: AnswerPart, { provider }: ModelChoice): AnswerPart =>
+  provider === 'openai' && part.kind !== 'thought' ? { kind: part.kind } : part
+
+type StreamPart = { type: string; id?: string; delta?: string; providerMetadata?: Metadata }
+
+/** The parts of a streamed answer; of thoughts no more than an answer may have. */
+class StreamedParts {
+  readonly #parts = new Map<string, AnswerPart>()
+  #characters = 0
+
+  get all(): AnswerPart[] {
+    return [...this.#parts.values()]
+  }
+
+  take({ type, id = '', delta = '', providerMetadata }: StreamPart): void {
+    const kind = KINDS[type.replace(/-(start|delta|end)$/, '')]
+    if (kind === undefined || this.#characters > MAX_RESPONSE_CHARACTERS) return
+    const key = kind === 'call' ? `call ${this.#parts.size}` : `${kind} ${id}`
+    const known = this.#parts.get(key) ?? { kind }
+    const data = { ...known.data, ...providerMetadata } as AnswerPart['data']
+    if (kind === 'thought') this.#characters += delta.length
+    this.#parts.set(key, {
+      kind,
+      ...(kind === 'thought' && { text: (known.text ?? '') + delta }),
+      ...(providerMetadata === undefined && known.data === undefined ? {} : { data }),
+    })
+  }
+}
+
+const KINDS: Record<string, AnswerPart['kind']> = { reasoning: 'thought', text: 'text', 'tool-call': 'call' }
+
 /** What is too large is thrown away, so nobody looks for thoughts in it. */
-function saidOf(all: Pick<Said, 'text' | 'calls'> & Pick<Generated, 'usage' | 'finishReason'>): Said {
-  const { text: said, calls, usage, finishReason } = all
+function saidOf(
+  all: Pick<Said, 'text' | 'calls' | 'parts'> & Pick<Generated, 'usage' | 'finishReason'>,
+): Said {
+  const { text: said, calls, parts, usage, finishReason } = all
   const text = said.length > MAX_RESPONSE_CHARACTERS ? said : withoutThoughts(said)
-  return { text, characters: said.length, calls, usage, finishReason: finishReason.unified }
+  return { text, characters: said.length, calls, parts, usage, finishReason: finishReason.unified }
 }
 
 function callSaid(part: { toolCallId: string; toolName: string; input: string }): Said['calls'][number] {
@@ -167,6 +234,11 @@ function resultOf(
       finishReason,
       text: text.toWellFormed(),
       calls: calls.map((call) => ({ ...call, id: uniqueCallId(call.id, taken) })),
+      // Without calls nothing follows that it would be given back with.
+      ...defined({
+        reasoning:
+          calls.length > 0 ? reasoningText(said.parts.map((part) => asGivenBack(part, choice))) : undefined,
+      }),
     },
   }
 }

@@ -1,7 +1,7 @@
 import { jsonObject } from '@parley/shared/json-object'
 import { exactOrUndefined } from '@parley/shared/parse-json'
 import type { ToolCall, ToolResult } from '../../message/turn.ts'
-import type { ConversationItem, ModelRequest } from '../model-client.ts'
+import type { AnswerPart, ConversationItem, ModelRequest } from '../model-client.ts'
 import type { ModelCall } from './provider-models.ts'
 import { withoutThoughts } from './thoughts.ts'
 
@@ -36,7 +36,7 @@ function withCallsAsData(item: ConversationItem): ConversationItem[] {
   if (item.role !== 'assistant' || item.calls.length === 0) return [item]
   const called = item.calls.map(({ tool, args, result }) => ({ tool, args, result: textOf(result) }))
   return [
-    { ...item, calls: [] },
+    { role: 'assistant', text: item.text, calls: [] },
     { role: 'data', json: JSON.stringify({ called }) },
   ]
 }
@@ -52,6 +52,7 @@ function messagesOfItem(item: ConversationItem, ids: Set<string>): Messages {
       return messagesOfAssistant(
         item.text,
         item.calls.map((call) => ({ ...call, id: uniqueCallId(call.id, ids) })),
+        item.reasoning?.parts,
       )
   }
 }
@@ -68,7 +69,11 @@ function messageOfPerson({ text, images = [] }: Extract<ConversationItem, { role
   return files.length + texts.length === 0 ? [] : [{ role: 'user', content: [...texts, ...files] }]
 }
 
-function messagesOfAssistant(text: string, calls: CompletedCall[]): Messages {
+function messagesOfAssistant(
+  text: string,
+  calls: CompletedCall[],
+  parts: readonly AnswerPart[] = [],
+): Messages {
   const toolCalls = calls.map(({ id, tool, args }) => ({
     type: 'tool-call' as const,
     toolCallId: id,
@@ -78,7 +83,7 @@ function messagesOfAssistant(text: string, calls: CompletedCall[]): Messages {
   // Earlier versions stored what a model thought, and callers repeat what they were shown.
   const texts = textParts(withoutThoughts(text))
   if (texts.length + toolCalls.length === 0) return []
-  const said: Messages = [{ role: 'assistant', content: [...texts, ...toolCalls] }]
+  const said: Messages = [{ role: 'assistant', content: inSequence(parts, texts, toolCalls) }]
   if (calls.length === 0) return said
   const results = calls.map(({ id, tool, result }) => ({
     type: 'tool-result' as const,
@@ -90,6 +95,29 @@ function messagesOfAssistant(text: string, calls: CompletedCall[]): Messages {
     },
   }))
   return [...said, { role: 'tool', content: results }]
+}
+
+type AssistantPart = Extract<Messages[number], { role: 'assistant' }>['content'][number]
+
+/** Text and calls where they stood in what the model answered, with its thoughts; what has no place there comes last. */
+function inSequence(
+  parts: readonly AnswerPart[],
+  texts: readonly AssistantPart[],
+  calls: readonly AssistantPart[],
+): AssistantPart[] {
+  const left = { text: [...texts], call: [...calls] }
+  const placed = parts.flatMap(({ kind, text = '', data }): AssistantPart[] => {
+    const part: AssistantPart | undefined =
+      kind === 'thought' ? { type: 'reasoning', text } : left[kind].shift()
+    if (part === undefined) return []
+    return [
+      {
+        ...part,
+        ...(data && { providerOptions: data as AssistantPart['providerOptions'] }),
+      } as AssistantPart,
+    ]
+  })
+  return [...placed, ...left.text, ...left.call]
 }
 
 /** Providers refuse texts that are empty or white space alone, which models say before they call a tool. */

@@ -7,6 +7,7 @@ import type { Channel } from '../../channels/channels.ts'
 import type { ToolCall, ToolResult, Turn } from '../../message/turn.ts'
 import { HANDED_OFF } from '../../message/turn-progress.ts'
 import type { Agent } from '../agent.ts'
+import { reasoningOf } from '../model/reasoning.ts'
 import type { ConversationItem, ModelChoice, ModelRequest, ModelResult } from '../model-client.ts'
 import type { Toolbox } from '../toolbox.ts'
 import { whyNotRepeated } from '../tools/tool.ts'
@@ -156,7 +157,10 @@ async function requestOf(
     return role === 'person' ? { role, text: shown } : { role, text: shown, calls: [] }
   })
   const earlier = turns.map(
-    ({ text, calls }): ConversationItem => ({ role: 'assistant', text, calls: calls.filter(hasResult) }),
+    ({ text, calls, ...turn }): ConversationItem => ({
+      ...{ role: 'assistant', text, calls: calls.filter(hasResult) },
+      ...reasoningOf(turn),
+    }),
   )
   const conversation = [
     ...latestOf(said.slice(0, -1), channel),

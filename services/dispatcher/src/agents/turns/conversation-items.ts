@@ -9,6 +9,7 @@ import { isPersonal, textOfContent } from '../../message/spoken-text.ts'
 import type { Turn } from '../../message/turn.ts'
 import { settledTurns } from '../../message/turn-progress.ts'
 import type { Quoted } from '../../thread-log/quoted-messages.ts'
+import { reasoningOf } from '../model/reasoning.ts'
 import type { ConversationItem } from '../model-client.ts'
 
 /** What one message, or one value of a person, thread or task, brings into a prompt at most. */
@@ -22,7 +23,7 @@ const MAX_MEDIA_TEXT = 4_096
 
 /** What was said to the person in a message. */
 export interface Spoken {
-  turns?: Pick<Turn, 'text' | 'calls'>[]
+  turns?: Pick<Turn, 'text' | 'calls' | 'provider' | 'model' | 'reasoning'>[]
   sends: Pick<Send, 'content' | 'state' | 'of'>[]
 }
 
@@ -88,14 +89,14 @@ const textOfQuote = ({ from, text }: Quoted): string =>
 const shown = (text: string): string =>
   text.length <= MAX_MEDIA_TEXT ? text : `${text.slice(0, MAX_MEDIA_TEXT)}…]`
 
-/** What a model answered so far, each call with its result. */
-export function turnItems(spoken: Spoken): ConversationItem[] {
-  return settledTurns(spoken).flatMap(({ text, calls }, position): ConversationItem[] => {
+/** What a model answered so far, each call with its result; with what its provider wants back where the message is being answered. */
+export function turnItems(spoken: Spoken, { isCurrent = false } = {}): ConversationItem[] {
+  return settledTurns(spoken).flatMap(({ text, calls, ...turn }, position): ConversationItem[] => {
     const made = calls.flatMap(({ result, ...call }) => (result === undefined ? [] : { ...call, result }))
     const said = saidOf(spoken, { text, position })
     return said === '' && text !== '' && made.length === 0
       ? []
-      : [{ role: 'assistant', text: said, calls: made }]
+      : [{ role: 'assistant', text: said, calls: made, ...(isCurrent && reasoningOf(turn)) }]
   })
 }
 

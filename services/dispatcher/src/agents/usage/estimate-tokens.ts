@@ -58,6 +58,7 @@ export function estimatePrompt(
       if (item.image !== undefined) images++
       continue
     }
+    for (const { text = '' } of item.reasoning?.parts ?? []) tokens += estimateTokens(text)
     for (const { tool, args, result } of item.calls)
       tokens +=
         2 * ITEM_TOKENS + [tool, args, result.text].reduce((sum, text) => sum + estimateTokens(text), 0)

@@ -58,7 +58,7 @@ function shownContent(content: Send['content']): object {
 }
 
 /** The arguments as JSON, where the model wrote JSON that its readers do not change. */
-export function turnOf({ calls, ...turn }: Turn): object {
+export function turnOf({ calls, reasoning: _reasoning, ...turn }: Turn): object {
   const shown = calls.map(({ of: _of, ...call }) => ({
     ...call,
     args: shownArguments(call.args),
