@@ -71,14 +71,14 @@ describe('a target that a workspace named', () => {
     addresses = ['127.0.0.2']
     const http = client(['127.0.0.2'])
     const asked = { method: 'GET', url: at('public.example', '/headers'), ...limits }
-    const told = async (headers: Record<string, string>) =>
+    const seen = async (headers: Record<string, string>) =>
       JSON.parse((await http.send({ ...asked, headers })).body)
-    expect(await told({})).toMatchObject({
+    expect(await seen({})).toMatchObject({
       'user-agent': expect.stringMatching(/^Parley\/\d+\.\d+\.\d+/),
       accept: expect.stringMatching(/^application\/json, .*\*\/\*/),
     })
     const own = { 'User-Agent': 'Shop', Accept: 'text/csv' }
-    expect(await told(own)).toMatchObject({ 'user-agent': 'Shop', accept: 'text/csv' })
+    expect(await seen(own)).toMatchObject({ 'user-agent': 'Shop', accept: 'text/csv' })
   })
 
   test('is looked up once for all calls that need its address at the same time', async () => {

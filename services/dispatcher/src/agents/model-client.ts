@@ -61,7 +61,7 @@ export interface ModelClient {
 }
 
 /** A part of what a model answered, in its sequence: text and calls are named alone, a thought has its text. */
-export interface AnswerPart {
+export interface ResponsePart {
   kind: 'thought' | 'text' | 'call'
   text?: string | undefined
   /** What its provider adds to it, such as a signature. */
@@ -72,7 +72,7 @@ export interface AnswerPart {
 export interface Reasoning {
   provider: string
   model: string
-  parts: AnswerPart[]
+  parts: ResponsePart[]
 }
 
 /** What a model is given to read, oldest first. Only who configures an assistant writes system text. */

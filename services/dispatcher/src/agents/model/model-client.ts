@@ -3,12 +3,12 @@ import { CallError } from '../../channels/http/call-error.ts'
 import { presentable } from '../../channels/http/presentable.ts'
 import { withItsNumbers } from '../exact-responses.ts'
 import type {
-  AnswerPart,
   ConversationItem,
   ModelChoice,
   ModelClient,
   ModelRequest,
   ModelResult,
+  ResponsePart,
 } from '../model-client.ts'
 import { type Failure, failureOf, refused, retryable, StreamError } from './model-failure.ts'
 import { messagesOf, uniqueCallId } from './model-messages.ts'
@@ -32,7 +32,7 @@ interface Said {
   calls: { id: string; tool: string; args: string }[]
   usage: Generated['usage']
   finishReason: string
-  parts: AnswerPart[]
+  parts: ResponsePart[]
 }
 
 /**
@@ -106,7 +106,7 @@ async function whole(model: LanguageModel, call: ModelCall): Promise<Said> {
   const { content, usage, finishReason } = await model.doGenerate(call)
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
   const calls = content.flatMap((part) => (part.type === 'tool-call' ? [callSaid(part)] : []))
-  const parts = content.flatMap((part): AnswerPart[] => {
+  const parts = content.flatMap((part): ResponsePart[] => {
     const data = dataOf(part.providerMetadata)
     if (part.type === 'reasoning') return [{ kind: 'thought', text: part.text, ...data }]
     if (part.type === 'text') return [{ kind: 'text', ...data }]
@@ -158,21 +158,21 @@ async function streamed(
 
 type Metadata = Generated['content'][number]['providerMetadata']
 
-const dataOf = (metadata: Metadata): Pick<AnswerPart, 'data'> =>
-  metadata === undefined ? {} : { data: metadata as AnswerPart['data'] }
+const dataOf = (metadata: Metadata): Pick<ResponsePart, 'data'> =>
+  metadata === undefined ? {} : { data: metadata as ResponsePart['data'] }
 
 /** OpenAI's ids name what it has not stored. */
-const asGivenBack = (part: AnswerPart, { provider }: ModelChoice): AnswerPart =>
+const asGivenBack = (part: ResponsePart, { provider }: ModelChoice): ResponsePart =>
   provider === 'openai' && part.kind !== 'thought' ? { kind: part.kind } : part
 
 type StreamPart = { type: string; id?: string; delta?: string; providerMetadata?: Metadata }
 
 /** The parts of a streamed answer; of thoughts no more than an answer may have. */
 class StreamedParts {
-  readonly #parts = new Map<string, AnswerPart>()
+  readonly #parts = new Map<string, ResponsePart>()
   #characters = 0
 
-  get all(): AnswerPart[] {
+  get all(): ResponsePart[] {
     return [...this.#parts.values()]
   }
 
@@ -181,7 +181,7 @@ class StreamedParts {
     if (kind === undefined || this.#characters > MAX_RESPONSE_CHARACTERS) return
     const key = kind === 'call' ? `call ${this.#parts.size}` : `${kind} ${id}`
     const known = this.#parts.get(key) ?? { kind }
-    const data = { ...known.data, ...providerMetadata } as AnswerPart['data']
+    const data = { ...known.data, ...providerMetadata } as ResponsePart['data']
     if (kind === 'thought') this.#characters += delta.length
     this.#parts.set(key, {
       kind,
@@ -191,7 +191,11 @@ class StreamedParts {
   }
 }
 
-const KINDS: Record<string, AnswerPart['kind']> = { reasoning: 'thought', text: 'text', 'tool-call': 'call' }
+const KINDS: Record<string, ResponsePart['kind']> = {
+  reasoning: 'thought',
+  text: 'text',
+  'tool-call': 'call',
+}
 
 /** What is too large is thrown away, so nobody looks for thoughts in it. */
 function saidOf(

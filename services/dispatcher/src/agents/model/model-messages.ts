@@ -1,7 +1,7 @@
 import { jsonObject } from '@parley/shared/json-object'
 import { exactOrUndefined } from '@parley/shared/parse-json'
 import type { ToolCall, ToolResult } from '../../message/turn.ts'
-import type { AnswerPart, ConversationItem, ModelRequest } from '../model-client.ts'
+import type { ConversationItem, ModelRequest, ResponsePart } from '../model-client.ts'
 import type { ModelCall } from './provider-models.ts'
 import { withoutThoughts } from './thoughts.ts'
 
@@ -72,7 +72,7 @@ function messageOfPerson({ text, images = [] }: Extract<ConversationItem, { role
 function messagesOfAssistant(
   text: string,
   calls: CompletedCall[],
-  parts: readonly AnswerPart[] = [],
+  parts: readonly ResponsePart[] = [],
 ): Messages {
   const toolCalls = calls.map(({ id, tool, args }) => ({
     type: 'tool-call' as const,
@@ -101,7 +101,7 @@ type AssistantPart = Extract<Messages[number], { role: 'assistant' }>['content']
 
 /** Text and calls where they stood in what the model answered, with its thoughts; what has no place there comes last. */
 function inSequence(
-  parts: readonly AnswerPart[],
+  parts: readonly ResponsePart[],
   texts: readonly AssistantPart[],
   calls: readonly AssistantPart[],
 ): AssistantPart[] {

@@ -2,7 +2,7 @@ import { jsonObject } from '@parley/shared/json-object'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
 import { z } from 'zod'
 import type { Turn } from '../../message/turn.ts'
-import type { AnswerPart, ModelChoice, Reasoning } from '../model-client.ts'
+import type { ModelChoice, Reasoning, ResponsePart } from '../model-client.ts'
 
 /** Turns are stored with their message. */
 const MAX_BYTES = 64 * 1024
@@ -21,14 +21,14 @@ const stored = z.array(
  * What a provider wants back with an answer while its tools are run, as JSON text: thoughts, and what signs them. Undefined
  * where there is nothing of that, or it is longer than 64 KiB.
  */
-export function reasoningText(parts: readonly AnswerPart[]): string | undefined {
+export function reasoningText(parts: readonly ResponsePart[]): string | undefined {
   if (!parts.some(({ kind, data }) => kind === 'thought' || data !== undefined)) return undefined
   return [parts, parts.map(shortened)].map((some) => JSON.stringify(some)).find(fits)
 }
 
 const fits = (text: string): boolean => Buffer.byteLength(text) <= MAX_BYTES
 
-const shortened = (part: AnswerPart): AnswerPart =>
+const shortened = (part: ResponsePart): ResponsePart =>
   part.text === undefined || part.data !== undefined
     ? part
     : { ...part, text: part.text.slice(0, MAX_SHORTENED).toWellFormed() }

@@ -44,8 +44,8 @@ export function argumentSchema(document: SpecDocument, schema: unknown): JsonObj
     const reference = memberOf(given, '$ref')
     if (typeof reference !== 'string') return convertMembers(given, dropped)
     // Up to OpenAPI 3.0 the other members of an object with a reference are ignored.
-    const beside = document.dialect === '3.0' ? {} : convertMembers(given, dropped)
-    return { ...beside, ...refer(reference, dropped) }
+    const siblings = document.dialect === '3.0' ? {} : convertMembers(given, dropped)
+    return { ...siblings, ...refer(reference, dropped) }
   }
   const convertMembers = (given: JsonObject, above: readonly string[]): JsonObject => {
     const made: JsonObject = {}
