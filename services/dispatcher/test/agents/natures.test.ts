@@ -69,7 +69,7 @@ describe('a notice', () => {
     for (const id of ['n1', 'n2'])
       await system.until(system.receive({ id, type: 'unsupported', unsupported: { type: 'poll_creation' } }))
     await system.until(system.receive(...text('t', 'And now?')))
-    const poll = "P: [Notice: can't be shown here: poll.]"
+    const poll = "P: [The person sent something that can't be shown: poll.]"
     expect(asked.map(read)).toEqual([[poll, poll, 'P: And now?']])
   })
 
