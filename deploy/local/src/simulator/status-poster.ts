@@ -23,6 +23,10 @@ export interface StatusBehaviour {
   repeats?: boolean | undefined
   /** The last status comes first. */
   reorders?: boolean | undefined
+  /** They do not say what the send carried. */
+  unnamed?: boolean | undefined
+  /** They come so much later, in milliseconds. */
+  delayMs?: number | undefined
   /** It does not get there, for the reason of this code. */
   failedWith?: number | undefined
 }
@@ -43,8 +47,8 @@ type EchoedMessage = Pick<InboundMessage, 'id' | 'phoneNumberId' | 'content'> & 
 export interface StatusPoster {
   /** Replaces the phone number's webhook; without one its statuses are not posted. */
   register(webhook: Webhook): void
-  /** Posts what becomes of a send. */
-  follow(send: LoggedSend, behaviour: StatusBehaviour): void
+  /** Posts what becomes of a send; resolves once that waits to be posted. */
+  follow(send: LoggedSend, behaviour: StatusBehaviour): Promise<void>
   /** Posts what a person wrote; returns whether the number has a webhook that takes it. */
   deliver(message: InboundMessage): boolean
   /** As {@link deliver}, what the business wrote in its own app. */
@@ -96,7 +100,11 @@ export function createStatusPoster(): StatusPoster {
       const [oldest] = lines.keys()
       if (lines.size > MAX_NUMBERS && oldest !== undefined) lines.delete(oldest)
     },
-    follow: (send, behaviour) => void add(send.phoneNumberId, statusesOf(send, behaviour)),
+    async follow(send, behaviour) {
+      const { delayMs = 0 } = behaviour
+      if (delayMs > 0) await pause(delayMs, undefined, { signal: closing.signal, ref: false }).catch(() => {})
+      if (!closing.signal.aborted) add(send.phoneNumberId, statusesOf(send, behaviour))
+    },
     deliver: (message) => add(message.phoneNumberId, [inboundOf(message)]),
     echo: ({ id, phoneNumberId, to, content }) => {
       const item = { id, from: phoneNumberId, to, timestamp: seconds(), ...content }
@@ -106,7 +114,8 @@ export function createStatusPoster(): StatusPoster {
   }
 }
 
-function statusesOf(send: LoggedSend, { reads, repeats, reorders, failedWith }: StatusBehaviour): Update[] {
+function statusesOf(send: LoggedSend, behaviour: StatusBehaviour): Update[] {
+  const { reads, repeats, reorders, unnamed, failedWith } = behaviour
   const gotThere = ['sent', 'delivered', ...(reads ? ['read'] : [])]
   const states = failedWith === undefined ? gotThere : ['sent', 'failed']
   const ordered = reorders ? states.toReversed() : states
@@ -119,11 +128,18 @@ function statusesOf(send: LoggedSend, { reads, repeats, reorders, failedWith }: 
         status,
         timestamp: seconds(),
         ...(/^\d/.test(send.to) ? { recipient_id: send.to } : { recipient_user_id: send.to }),
-        ...(send.opaque === null ? {} : { biz_opaque_callback_data: send.opaque }),
+        ...(send.opaque === null || unnamed ? {} : { biz_opaque_callback_data: send.opaque }),
+        ...(status === 'sent' || status === 'delivered' ? { pricing: pricingOf(send) } : {}),
         ...(status === 'failed' ? { errors: [{ code: failedWith, title: 'Failed as configured' }] } : {}),
       },
     }))
 }
+
+/** Templates cost, and what is written in reply to people does not. */
+const pricingOf = ({ type }: LoggedSend) =>
+  type === 'template'
+    ? { billable: true, pricing_model: 'PMP', category: 'utility', type: 'regular' }
+    : { billable: false, pricing_model: 'PMP', category: 'service', type: 'free_customer_service' }
 
 function inboundOf({ id, from, name, content }: InboundMessage): Update {
   return {
