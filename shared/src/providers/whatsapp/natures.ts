@@ -72,12 +72,12 @@ function shownOf(raw: unknown, type: string): string {
 }
 
 /** The notices that say what has happened; all others are of something that Meta does not hand on, or that is not known. */
-const TELLING = ['system', 'request_welcome', 'interactive']
+const EVENTS = ['system', 'request_welcome', 'interactive']
 
 /** What somebody sent that can't be shown; undefined where a notice says what has happened. */
 export function withheldOf(raw: unknown): string | undefined {
   const type = typeOf(raw) ?? 'message'
-  if (TELLING.includes(type)) return undefined
+  if (EVENTS.includes(type)) return undefined
   return type === 'media_placeholder' ? 'media' : (unsupportedType(raw) ?? type.replaceAll('_', ' '))
 }
 
