@@ -376,6 +376,18 @@ describe('what the business writes in its own app', () => {
     expect(asked[1] && read(asked[1])).toEqual(['P: Hello', 'A: answer 1', 'P: And?'])
   })
 
+  test('is something to a model also where it has no words', async () => {
+    const { system, asked } = startAgent()
+    for (const [type, content] of Object.entries({ audio: { id: '1' }, image: { id: '2' }, sticker: {} }))
+      await system.until(system.receive({ id: type, type, [type]: content, ...ECHO }))
+    await line.collections.threads.updateMany(
+      { workspace: system.workspace },
+      { $set: { handler: 'assistant' } },
+    )
+    await system.until(system.receive(...text('t', 'Nice')))
+    expect(asked.map(read)).toEqual([['A: [audio]', 'A: [image]', 'A: [sticker]', 'P: Nice']])
+  })
+
   test('reads as it was edited there, and deleted', async () => {
     const { system } = startAgent()
     const echo = system.receive(...text('e', 'at 3', ECHO))

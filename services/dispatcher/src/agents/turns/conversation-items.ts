@@ -56,7 +56,8 @@ export function personItems(
   const message = currentMessage(given, changed)
   const isHere = changed?.isDeleted !== true
   const text = isHere ? textOfMessage(message, spoken, content) : '[It was deleted by whoever wrote it.]'
-  if (content?.isOwn) return [{ role: 'assistant', text, calls: [] }]
+  if (content?.isOwn)
+    return [{ role: 'assistant', text: text || `[${content.type ?? 'no text'}]`, calls: [] }]
   const media = content?.media
   const writer = content?.isOfGroup ? `${writerOf(message)}: ` : ''
   if (isHere && media?.kind === 'media' && ['image', 'sticker'].includes(media.type))
@@ -76,7 +77,8 @@ function textOfMessage(
   content: ReceivedContent | undefined,
 ): string {
   const { input } = message
-  const hasAudio = Boolean(message.audio) || Boolean(message.audioRef) || content?.media?.type === 'audio'
+  const isHeard = content?.media?.type === 'audio' && content.isOwn !== true
+  const hasAudio = Boolean(message.audio) || Boolean(message.audioRef) || isHeard
   const said = transcript ?? (!input && hasAudio ? AUDIO : '')
   const parts = [
     input ?? '',
