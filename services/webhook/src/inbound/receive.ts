@@ -74,7 +74,6 @@ export function receive(intake: ProviderIntake): RequestHandler {
     const deadline = performance.now() + ACCEPT_MS
     const settings = receiveSettings(channel, provider, intake.box)
     requireProof({ req, bytes, hook, settings, notes })
-    notes.received(channel)
     const updates = updatesIn(bytes, provider)
     const receivers = await findReceivers({
       named: new Set(updates.map(({ receiver }) => receiver)),
@@ -82,6 +81,7 @@ export function receive(intake: ProviderIntake): RequestHandler {
       isProvenTo: (one) =>
         isProven(provider.inbound.proof(req.headers, receiveSettings(one, provider, intake.box)), bytes),
     })
+    for (const one of new Set(receivers.values())) if (one !== undefined) notes.received(one)
     const { publications, skipped, foreign } = readUpdates({ intake, req, res, updates, hook, receivers })
     const fresh = await publishNew(intake, publications, deadline)
     const kept = fresh.filter(({ type }) => type === NOTICE_TYPE).length
