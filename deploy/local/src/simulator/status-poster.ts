@@ -42,6 +42,9 @@ interface InboundMessage {
   content: object
 }
 
+/** What the business writes to somebody in its own app. */
+type EchoedMessage = Pick<InboundMessage, 'id' | 'phoneNumberId' | 'content'> & { to: string }
+
 export interface StatusPoster {
   /** Replaces the phone number's webhook; without one its statuses are not posted. */
   register(webhook: Webhook): void
@@ -49,12 +52,14 @@ export interface StatusPoster {
   follow(send: LoggedSend, behaviour: StatusBehaviour): Promise<void>
   /** Posts what a person wrote; returns whether the number has a webhook that takes it. */
   deliver(message: InboundMessage): boolean
+  /** As {@link deliver}, what the business wrote in its own app. */
+  echo(message: EchoedMessage): boolean
   /** Drops what is still to be posted. */
   close(): void
 }
 
 interface Update {
-  kind: 'statuses' | 'messages'
+  kind: 'statuses' | 'messages' | 'message_echoes'
   item: object
   contact?: object
 }
@@ -105,6 +110,10 @@ export function createStatusPoster(log: Pick<TroubleLog, 'counted'>): StatusPost
       if (!closing.signal.aborted) add(send.phoneNumberId, statusesOf(send, behaviour))
     },
     deliver: (message) => add(message.phoneNumberId, [inboundOf(message)]),
+    echo: ({ id, phoneNumberId, to, content }) => {
+      const item = { id, from: phoneNumberId, to, timestamp: seconds(), ...content }
+      return add(phoneNumberId, [{ kind: 'message_echoes', item }])
+    },
     close: () => closing.abort(),
   }
 }
@@ -146,12 +155,23 @@ function inboundOf({ id, from, name, content }: InboundMessage): Update {
 
 const seconds = (): string => String(Math.floor(Date.now() / 1_000))
 
-/** The content of a change, as Meta groups it. */
-function changeOf(phoneNumberId: string, updates: Update[]): object {
+/** The changes, as Meta groups them. */
+function changesOf(phoneNumberId: string, updates: Update[]): object[] {
+  const [echoes, others] = [true, false].map((isEcho) =>
+    updates.filter(({ kind }) => (kind === 'message_echoes') === isEcho),
+  ) as [Update[], Update[]]
+  return [
+    { field: 'messages', value: changeValue(phoneNumberId, others) },
+    { field: 'smb_message_echoes', value: changeValue(phoneNumberId, echoes) },
+  ].filter((_change, at) => [others, echoes][at]?.length)
+}
+
+function changeValue(phoneNumberId: string, updates: Update[]): object {
   const of = (kindOfItem: Update['kind']) =>
     updates.flatMap(({ kind, item }) => (kind === kindOfItem ? [item] : []))
   const contacts = updates.flatMap(({ contact }) => (contact === undefined ? [] : [contact]))
-  const lists = Object.entries({ contacts, messages: of('messages'), statuses: of('statuses') })
+  const kinds = ['messages', 'statuses', 'message_echoes'] as const
+  const lists = [['contacts', contacts] as const, ...kinds.map((kind) => [kind, of(kind)] as const)]
   return {
     messaging_product: 'whatsapp',
     metadata: { display_phone_number: phoneNumberId, phone_number_id: phoneNumberId },
@@ -164,10 +184,9 @@ async function post(
   { phoneNumberId, url, appSecret }: Webhook,
   updates: Update[],
 ): Promise<Record<string, number> | undefined> {
-  const change = { field: 'messages', value: changeOf(phoneNumberId, updates) }
   const body = JSON.stringify({
     object: 'whatsapp_business_account',
-    entry: [{ id: '0', changes: [change] }],
+    entry: [{ id: '0', changes: changesOf(phoneNumberId, updates) }],
   })
   const signature = createHmac('sha256', appSecret).update(body).digest('hex')
   try {

@@ -1,8 +1,9 @@
 import { CODES } from './codes.ts'
 import { WEBHOOK_FIELDS } from './fields.ts'
+import { MESSAGE_TYPES } from './message-types.ts'
 
 /** Each is a table with its heading. */
-const SECTIONS: readonly (() => string)[] = [fields, codes]
+const SECTIONS: readonly (() => string)[] = [fields, types, codes]
 
 /** The page of what WhatsApp sends and says, as Markdown. */
 export function renderPage(): string {
@@ -26,6 +27,21 @@ page, at \`GET /rest/channels/{id}/notices\`, and an event \`channel.notice\`. W
 nothing is done with it. A field that is not in this table is kept.
 
 ${table(['field', 'what comes', 'fate'], rows)}`
+}
+
+function types(): string {
+  const rows = Object.entries(MESSAGE_TYPES).map(([type, { nature, description }]) => [
+    `\`${type}\``,
+    description,
+    nature,
+  ])
+  return `## Types of messages
+
+*Speech* asks a handler or an assistant, opens the service window and counts as unread. A *change* is made in an earlier message,
+and a *notice* is shown; neither asks anybody, and both are [stored with their end](threads.md#what-is-no-speech). What stands
+behind a slash is the type inside of the message. A type that is not in this table is a notice.
+
+${table(['type', 'what it is', 'nature'], rows)}`
 }
 
 function codes(): string {
