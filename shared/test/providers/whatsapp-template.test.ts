@@ -108,6 +108,14 @@ describe('a template', () => {
       [button('flow', '0', action({ flow_token: 't', flow_action_data: { a: null } }))],
     ],
     [
+      'a flow and a catalogue of which nothing is said',
+      { buttons: [{ type: 'flow' }, { type: 'CATALOG' }] },
+      [
+        { type: 'button', sub_type: 'flow', index: '0' },
+        { type: 'button', sub_type: 'catalog', index: '1' },
+      ],
+    ],
+    [
       'a catalogue',
       { buttons: [{ type: 'catalog', thumbnail_product_retailer_id: 'SKU' }] },
       [button('catalog', '0', action({ thumbnail_product_retailer_id: 'SKU' }))],

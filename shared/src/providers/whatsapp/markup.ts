@@ -33,7 +33,8 @@ function convertOnce(text: string): string {
       continue
     }
     const block = lines.slice(at, end)
-    written.push(...(FENCE.test(line) ? block : tableLines(block)))
+    if (!FENCE.test(line)) written.push(...tableLines(block))
+    else written.push(...(IS_TEXT.test(line) ? insideOf(block) : block))
     at = end
   }
   return written.join('\n')
@@ -46,6 +47,14 @@ function endOfFence(lines: readonly string[], from: number): number | undefined 
   for (let at = from + 1; at < lines.length; at++)
     if ((lines[at] ?? '').trimEnd().endsWith(mark)) return at + 1
   return lines.length
+}
+
+/** Some models put the whole of what they say into a block of Markdown; what is in it is for the next pass. */
+const IS_TEXT = /^\s*(?:`{3,}|~{3,})\s*(?:markdown|md)\s*$/i
+
+function insideOf(block: readonly string[]): readonly string[] {
+  const isClosed = /^\s*(?:`{3,}|~{3,})\s*$/.test(block.at(-1) ?? '')
+  return block.slice(1, isClosed ? -1 : undefined)
 }
 
 /** The line after a table whose header begins here. */

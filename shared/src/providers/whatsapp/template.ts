@@ -76,6 +76,8 @@ const BUTTONS = {
   mpm: parameter('action'),
   voice_call: parameter('ttl_minutes', 'payload'),
   order_details: parameter('action'),
+  booking_confirmation: parameter('action', 'payload', 'text'),
+  reminder: parameter('action', 'payload', 'text'),
 } satisfies Record<string, Check>
 
 const header = parameter('text', 'image', 'video', 'gif', 'document', 'location', 'product')
@@ -232,14 +234,15 @@ const readBody: ReadPart = (value, path) => {
 interface ShortButton {
   subType: keyof typeof BUTTONS
   fields: Readonly<Record<string, Check>>
-  parameter(fields: JsonObject): JsonObject
+  parameter(fields: JsonObject): JsonObject | undefined
 }
 
 const code = ({ code: found, coupon_code, text: said }: JsonObject) => found ?? coupon_code ?? said
 const action = (subType: ShortButton['subType'], fields: ShortButton['fields']): ShortButton => ({
   subType,
   fields,
-  parameter: (found) => ({ type: 'action', action: found }),
+  // Meta takes a button of its template without a parameter where there is nothing to say of it.
+  parameter: (found) => (Object.keys(found).length === 0 ? undefined : { type: 'action', action: found }),
 })
 
 const SHORT_BUTTONS: Readonly<Record<string, ShortButton>> = {
@@ -300,14 +303,10 @@ function readButton(value: unknown, path: string[]): Parts {
     return { components: [], errors: oneOf(Object.keys(SHORT_BUTTONS))(subType, [...path, 'type']) }
   const errors = [...shape(short.fields)(fields, path), ...index(at, [...path, 'index'])]
   const made = short.parameter(fields)
-  if (errors.length === 0 && 'text' in made && made.text === undefined)
-    errors.push({ path: [...path, 'code'], message: 'is missing' })
-  if (errors.length === 0 && 'coupon_code' in made && made.coupon_code === undefined)
-    errors.push({ path: [...path, 'code'], message: 'is missing' })
-  return {
-    components: [{ type: 'button', sub_type: short.subType, index: String(at), parameters: [made] }],
-    errors,
-  }
+  const isEmpty = ['text', 'coupon_code'].some((key) => made && key in made && made[key] === undefined)
+  if (errors.length === 0 && isEmpty) errors.push({ path: [...path, 'code'], message: 'is missing' })
+  const component = { type: 'button', sub_type: short.subType, index: String(at) }
+  return { components: [{ ...component, ...(made && { parameters: [made] }) }], errors }
 }
 
 const readCarousel: ReadPart = (value, path) => {
