@@ -1,5 +1,6 @@
 import type { mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
+import { SILENT } from '../message/received-content.ts'
 import { type ThreadName, threadId } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Lease } from '../store/lease-store.ts'
@@ -48,7 +49,10 @@ export async function latestOf(
   { workspace, channel, extId }: ThreadName,
 ): Promise<{ activity: Activity; lastInboundAt: Date | undefined } | undefined> {
   const recent = await messages
-    .find({ workspace, thread: extId, channel }, { maxTimeMS: QUERY_MS, projection: { turns: 0, answer: 0 } })
+    .find(
+      { workspace, thread: extId, channel, reason: { $nin: SILENT } },
+      { maxTimeMS: QUERY_MS, projection: { turns: 0, answer: 0 } },
+    )
     .sort({ receivedAt: -1, _id: -1 })
     .limit(RECENT)
     .toArray()

@@ -1,15 +1,22 @@
-import { type Address, type ProviderAddresses, phoneDigits } from '../address.ts'
+import { type Address, addressText, ownAddresses, type ProviderAddresses, phoneDigits } from '../address.ts'
 
 const SCHEME = /^whatsapp:/i
 /** A business-scoped user id of Meta's, or that of a portfolio: country, `ENT` for a portfolio's, and 1 to 128 letters and digits. */
 const USER_ID = /^[A-Z]{2}\.(?:ENT\.)?[A-Za-z\d]{1,128}$/
+
+/** A group, which is written to as a whole. */
+export const GROUP = 'group'
+export const groupAddress = (id: string): string => addressText({ kind: GROUP, value: id })
 
 /**
  * A person is written to by phone number, or by an id that Meta gave, exactly as it came. A text with other characters is
  * never a number: its digits would be somebody else's.
  */
 export const addresses: ProviderAddresses = {
-  find({ phone: text }): Address | undefined {
+  find(user): Address | undefined {
+    const group = ownAddresses(user).find(({ kind }) => kind === GROUP)
+    if (group !== undefined) return group
+    const { phone: text } = user
     const phone = phoneDigits(text?.replace(SCHEME, ''))
     if (phone !== undefined) return { kind: 'phone', value: phone }
     return typeof text === 'string' && USER_ID.test(text) ? { kind: 'whatsapp', value: text } : undefined

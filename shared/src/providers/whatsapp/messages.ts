@@ -1,8 +1,9 @@
 import { defined } from '../../defined.ts'
 import type { PersonMessage, UpdateFate } from '../inbound.ts'
-import { own, textAt } from '../own.ts'
-import { addresses } from './addresses.ts'
+import { textAt } from '../own.ts'
+import { addresses, groupAddress } from './addresses.ts'
 import { type Contacts, idsOf } from './contacts.ts'
+import { inputOf, natureOf } from './natures.ts'
 
 /** A message of a change, by the contacts that are named with it. */
 export function messageUpdate(raw: unknown, contacts: Contacts): UpdateFate {
@@ -15,7 +16,7 @@ export function messageUpdate(raw: unknown, contacts: Contacts): UpdateFate {
 /**
  * A message of Meta's as the system's own: what the person wrote or chose as `input`, and all of it under `meta`.
  * Undefined when it has no id, or names nobody whom it is from. Types that are not known survive like any other.
- * A group's message belongs to the thread of the group, whose `user` has no address: nothing can be sent there to the one who wrote it.
+ * A group's message is in the thread of the group, which is written to; its `user` has the name of who wrote it.
  */
 function messageOf(raw: unknown, contacts: Contacts) {
   const id = textAt(raw, 'id')
@@ -24,37 +25,30 @@ function messageOf(raw: unknown, contacts: Contacts) {
   if (id === undefined || sender === undefined) return undefined
   const name = textAt(contact, 'profile', 'name')
   const group = textAt(raw, 'group_id')
-  const input = inputOf(raw)
-  const user = defined({ name, phone: group === undefined ? sender : undefined })
+  const user = group === undefined ? { phone: sender } : { addresses: [groupAddress(group)] }
+  return said({ id, thread: group ?? sender, user: { ...defined({ name }), ...user }, raw })
+}
+
+/** A message whose `user` is whom its thread is with, whoever wrote it. */
+export function said({
+  id,
+  thread,
+  user,
+  raw,
+}: {
+  id: string
+  thread: string
+  user: PersonMessage['user']
+  raw: unknown
+}) {
+  const { kind } = natureOf(raw)
+  const input = kind === 'speech' || kind === 'reaction' ? inputOf(raw) : undefined
   const message: PersonMessage = {
     user,
-    thread: { extId: group ?? sender },
+    thread: { extId: thread },
     answer: {},
     ...defined({ input }),
     meta: raw,
   }
   return { id, address: addresses.find(user), message }
-}
-
-const INPUTS: Record<string, string[][]> = {
-  text: [['text', 'body']],
-  button: [['button', 'text']],
-  interactive: [
-    ['interactive', 'button_reply', 'title'],
-    ['interactive', 'list_reply', 'title'],
-    ['interactive', 'nfm_reply', 'body'],
-  ],
-  reaction: [['reaction', 'emoji']],
-  order: [['order', 'text']],
-  system: [['system', 'body']],
-}
-
-function inputOf(raw: unknown): string | undefined {
-  const type = textAt(raw, 'type') ?? ''
-  const paths = Object.hasOwn(INPUTS, type) ? (INPUTS[type] ?? []) : [[type, 'caption']]
-  for (const path of paths) {
-    const text = own(raw, ...path)
-    if (typeof text === 'string') return text
-  }
-  return undefined
 }
