@@ -218,6 +218,7 @@ describe('a template', () => {
     ],
     ['components that are no list', { components: {} }, ['components']],
     ['a ttl', { ttl: 5 }, ['ttl']],
+    ['two of them', { ttl: 50, message_send_ttl_seconds: 60 }, ['ttl']],
     ['a carousel in a card', { carousel: [{ carousel: [] }] }, ['carousel/0/carousel']],
     ['a body that is there twice', { variables: ['1'], components: [body(textOf('1'))] }, ['components/0']],
     [
