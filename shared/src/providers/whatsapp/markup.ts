@@ -32,12 +32,17 @@ function convertOnce(text: string): string {
       at++
       continue
     }
-    const block = lines.slice(at, end)
-    if (!FENCE.test(line)) written.push(...tableLines(block))
-    else written.push(...(IS_TEXT.test(line) ? insideOf(block) : block))
+    // Pushed one by one: there may be more than a call takes.
+    for (const one of convertBlock(lines.slice(at, end))) written.push(one)
     at = end
   }
   return written.join('\n')
+}
+
+function convertBlock(block: readonly string[]): readonly string[] {
+  const [first = ''] = block
+  if (!FENCE.test(first)) return tableLines(block)
+  return IS_TEXT.test(first) ? insideOf(block) : block
 }
 
 /** The line after a block of code that begins here, which goes on to the end where nothing closes it. */
