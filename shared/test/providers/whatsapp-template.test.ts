@@ -259,7 +259,7 @@ test('what is not understood is always named, and never throws', () => {
 test('people see the name of a template, and the texts that it was given', () => {
   const composed = templateOf(of({ variables: ['Ana'], header: 'Hi' }))
   expect(composed.kind === 'composed' && objects.preview(composed.object)).toEqual({
-    type: 'template',
-    text: 't (pt_BR) | Hi | Ana',
+    type: 'Template t (pt_BR)',
+    text: 'Hi | Ana',
   })
 })
