@@ -27,7 +27,7 @@ import { parseBytes, readBody } from '../body/read-body.ts'
 import { type Channel, type Channels, receiveSettings } from '../channels.ts'
 import type { HookLog } from '../hooks/hook-notes.ts'
 import type { FindHook, Hook } from './find-hook.ts'
-import { findReceivers } from './find-receivers.ts'
+import { findReceivers, type Receivers } from './find-receivers.ts'
 import { isProven } from './proof.ts'
 
 const MAX_BYTES = 3 * 1024 * 1024
@@ -74,16 +74,22 @@ export function receive(intake: ProviderIntake): RequestHandler {
     const deadline = performance.now() + ACCEPT_MS
     const settings = receiveSettings(channel, provider, intake.box)
     requireProof({ req, bytes, hook, settings, notes })
-    notes.received(channel)
     const updates = updatesIn(bytes, provider)
-    const receivers = await findReceivers({
+    const { receivers, failure } = await findReceivers({
       named: new Set(updates.map(({ receiver }) => receiver)),
       ...{ hook, settings, channels: intake.channels },
       isProvenTo: (one) =>
         isProven(provider.inbound.proof(req.headers, receiveSettings(one, provider, intake.box)), bytes),
     })
-    const { publications, skipped, foreign } = readUpdates({ intake, req, res, updates, hook, receivers })
+    for (const one of new Set(receivers.values())) if (one !== undefined) notes.received(one)
+    const known = updates.filter(({ receiver }) => receivers.has(receiver))
+    const { publications, skipped, foreign } = readUpdates({
+      ...{ intake, req, res, hook, receivers },
+      updates: known,
+    })
     const fresh = await publishNew(intake, publications, deadline)
+    // What is known is safe by now, and only repeated when all of it comes again.
+    if (failure !== undefined) throw failure
     const kept = fresh.filter(({ type }) => type === NOTICE_TYPE).length
     res.json({
       accepted: fresh.length - kept,
@@ -128,7 +134,7 @@ function readUpdates(options: {
   res: Response
   updates: readonly Update[]
   hook: Hook
-  receivers: ReadonlyMap<string | undefined, Channel | undefined>
+  receivers: Receivers
 }): { publications: MessagePublication[]; skipped: number; foreign: number } {
   const { intake, req, res, updates, hook, receivers } = options
   const { channel, provider } = hook
