@@ -28,7 +28,7 @@ import { detailOf, summaryOf } from './api/messages/view.ts'
 import { createEventStreams } from './api/streams/event-streams.ts'
 import { streamRoutes } from './api/streams/stream-routes.ts'
 import { deliveryRoutes } from './api/subscriptions/delivery-routes.ts'
-import { eraseAudio, eraseDeliveries, eraseTasks } from './api/threads/erasers.ts'
+import { eraseAudio, eraseDeliveries, erasePerson, eraseTasks } from './api/threads/erasers.ts'
 import { threadRoutes } from './api/threads/routes.ts'
 import { threadSummary } from './api/threads/view.ts'
 import { trafficRoutes } from './api/traffic/traffic-routes.ts'
@@ -248,7 +248,7 @@ export async function buildApp(
     routes: (app) => {
       app.use('/rest', streamRoutes({ streams, authorizer, db, requireCaller: requireCaller(verifier) }))
       app.use('/rest/messages', requireCaller(verifier))
-      app.use('/rest/messages', replayRoutes({ messages, publisher, authorizer }))
+      app.use('/rest/messages', replayRoutes({ collections, publisher, authorizer }))
       const countLost = (workspace: number) =>
         countLostMessages(collections.audited, { workspace, now: Date.now() })
       app.use('/rest/messages', trafficRoutes({ collections, countLost, authorizer }))
@@ -258,7 +258,7 @@ export async function buildApp(
         '/rest/messages',
         mediaRoutes({ messages, authorizer, channels: outbound.channels, webhook, http: outbound.media }),
       )
-      app.use('/rest/messages', messageRoutes({ messages, authorizer }))
+      app.use('/rest/messages', messageRoutes({ collections, authorizer }))
       app.use('/rest/usage', requireCaller(verifier), usageRoutes({ collections, authorizer }))
       const { agents, channels } = outbound
       const isFirstOfName = createIsFirstOfName(collections)
@@ -277,6 +277,7 @@ export async function buildApp(
           erasers: [
             eraseAudio(webhook),
             eraseTasks(configuration),
+            erasePerson(webhook),
             eraseDeliveries({ deliveries, messages }),
           ],
           retentionMs,

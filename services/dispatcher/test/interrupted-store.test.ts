@@ -183,7 +183,10 @@ describe('a claim under which nothing has left is taken back', () => {
       } as const
       const channels = { find: async (workspace: number) => ({ ...channel, workspace }) }
       const signer = { headers: () => ({}) }
-      const { deliver } = createProviderCallback(kind === 'rpc' ? rpc : whatsapp, { http, signer })
+      const { deliver } = createProviderCallback(kind === 'rpc' ? rpc : whatsapp, {
+        ...{ http, signer },
+        learnPerson: async () => {},
+      })
       const callback = { reports: true, deliver }
       const { run } = startInstance({ term: 1, isLeased: () => isLeased, channels, callback })
       await messages.insertOne(newRecord({ _id: `connecting-${kind}`, body }))

@@ -1,4 +1,4 @@
-import type { Address } from './address.ts'
+import type { Address, NamedPerson } from './address.ts'
 import type { ProviderRequest, ProviderResponse, SendOutcome } from './http.ts'
 import type { MediaType } from './inbound.ts'
 import type { Settings } from './setting.ts'
@@ -25,6 +25,8 @@ export interface Outbound {
   request(send: ProviderSend): ProviderRequest | Refusal
   /** What the response to it means. It never throws, whatever the response is. */
   outcomeOf(response: ProviderResponse): SendOutcome
+  /** Whom a response says that a send went to: the provider may know the address as another one. */
+  personOf?(response: ProviderResponse): NamedPerson | undefined
   /** What a response says of an error, for people; undefined where it is not the provider's form. */
   errorTextOf?(response: ProviderResponse): string | undefined
   /** What to do about a send that was given up, by the code of its last attempt. */

@@ -1,3 +1,4 @@
+import { group } from '@parley/shared/group'
 import type { Log } from '@parley/shared/log'
 import { messageStatus, STATUS_TYPE } from '@parley/shared/message-status'
 import { type Consumer, consumeBatches } from '@parley/shared/messaging/consumer'
@@ -12,7 +13,6 @@ import { later, stateOfSends } from '../message/send-state.ts'
 import { type Metrics, observeLatency } from '../metrics/metrics.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Committer } from '../store/commit.ts'
-import { group } from '../store/group.ts'
 import type { Traffic } from '../store/traffic.ts'
 import { markerOf, noteMarkers, type StatusMarker } from './status-marker.ts'
 

@@ -1,6 +1,6 @@
 import type { mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
-import { type ThreadName, threadId } from '../message/thread-record.ts'
+import { ofThread, type ThreadName, threadId } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Lease } from '../store/lease-store.ts'
 import { type Activity, activityOf, excerptOf } from './activity.ts'
@@ -45,10 +45,15 @@ export async function unwrittenThreads(
 /** What the last messages of a thread tell of it; undefined where it has none. */
 export async function latestOf(
   messages: Collections['messages'],
-  { workspace, channel, extId }: ThreadName,
-): Promise<{ activity: Activity; lastInboundAt: Date | undefined } | undefined> {
+  { workspace, channel, ...thread }: ThreadName & { joined?: readonly string[] | undefined },
+): Promise<
+  { activity: Activity; lastInboundAt: Date | undefined; joined: string[] | undefined } | undefined
+> {
   const recent = await messages
-    .find({ workspace, thread: extId, channel }, { maxTimeMS: QUERY_MS, projection: { turns: 0, answer: 0 } })
+    .find(
+      { workspace, thread: ofThread(thread), channel },
+      { maxTimeMS: QUERY_MS, projection: { turns: 0, answer: 0 } },
+    )
     .sort({ receivedAt: -1, _id: -1 })
     .limit(RECENT)
     .toArray()
@@ -56,5 +61,6 @@ export async function latestOf(
   if (latest === undefined) return undefined
   const lastInboundAt = recent.find(({ inbound }) => inbound === true)?.receivedAt
   const named = recent.find(({ names }) => names !== undefined)
-  return { activity: activityOf(latest, named && excerptOf(named)), lastInboundAt }
+  const joined = recent.find((record) => record.joined !== undefined)?.joined
+  return { activity: activityOf(latest, named && excerptOf(named)), lastInboundAt, joined }
 }

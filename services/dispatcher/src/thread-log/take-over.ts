@@ -1,10 +1,16 @@
 import { pause } from '@parley/shared/every'
+import { group } from '@parley/shared/group'
 import { mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
-import { type HandedOff, type ThreadName, type ThreadRecord, threadId } from '../message/thread-record.ts'
+import {
+  type HandedOff,
+  ofThread,
+  type ThreadName,
+  type ThreadRecord,
+  threadId,
+} from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 import { statusWriter } from '../store/commit.ts'
-import { group } from '../store/group.ts'
 
 const QUERY_MS = 5_000
 const GATHER_MS = 2
@@ -19,6 +25,7 @@ type Needed = Pick<Collections, 'threads' | 'messages'>
 
 /** A thread, where its open messages may be, and for how long its messages are stored (milliseconds). */
 export interface OpenThread extends ThreadName {
+  joined?: readonly string[] | undefined
   partitions: number[]
   retentionMs: number
 }
@@ -28,19 +35,30 @@ type IsWithPerson = (record: Pick<MessageRecord, 'workspace' | 'channel' | 'thre
 
 /** Threads are looked up together, since a statement costs more than its share. */
 export function createIsWithPerson({ threads }: Pick<Collections, 'threads'>): IsWithPerson {
-  const isWithPerson = group<string, boolean>({
-    work: async (ids) => {
-      const found = await threads
-        .find({ _id: { $in: ids }, handler: 'person' }, { projection: { _id: 1 }, maxTimeMS: QUERY_MS })
-        .toArray()
-      const persons = new Set(found.map(({ _id }) => _id))
-      return ids.map((id) => persons.has(id))
+  /** Those that a person has; and those of them that go on in others, with these. */
+  const read = (ids: string[]) =>
+    threads
+      .find(
+        { _id: { $in: ids }, $or: [{ handler: 'person' }, { joinedInto: { $exists: true } }] },
+        { projection: { joinedInto: 1 }, maxTimeMS: QUERY_MS },
+      )
+      .toArray()
+  const isWithPerson = group<ThreadName, boolean>({
+    work: async (names) => {
+      const ids = names.map(threadId)
+      const found = new Map((await read(ids)).map(({ _id, joinedInto }) => [_id, joinedInto]))
+      const current = names.map((name, at) =>
+        threadId({ ...name, extId: found.get(ids[at] ?? '') ?? name.extId }),
+      )
+      const others = current.filter((id, at) => id !== ids[at])
+      for (const { _id } of others.length === 0 ? [] : await read(others)) found.set(_id, undefined)
+      return current.map((id) => found.has(id))
     },
-    charactersOf: (id) => id.length,
+    charactersOf: ({ extId }) => extId.length,
     gatherMs: GATHER_MS,
     atOnce: 2,
   })
-  return ({ workspace, channel, thread }) => isWithPerson(threadId({ workspace, channel, extId: thread }))
+  return ({ workspace, channel, thread }) => isWithPerson({ workspace, channel, extId: thread })
 }
 
 /**
@@ -101,9 +119,10 @@ function openOf({
   partitions,
   workspace,
   channel,
-  extId,
+  ...thread
 }: Omit<OpenThread, 'retentionMs'>): mongo.Filter<MessageRecord> {
-  return { partition: { $in: partitions }, workspace, thread: extId, open: true, channel, inbound: true }
+  const of = ofThread(thread)
+  return { partition: { $in: partitions }, workspace, thread: of, open: true, channel, inbound: true }
 }
 
 /** Who has it already is not given it again. */

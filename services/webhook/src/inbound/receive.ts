@@ -18,13 +18,16 @@ import type { Update } from '@parley/shared/providers/inbound'
 import { isJsonObject } from '@parley/shared/providers/own'
 import type { Settings } from '@parley/shared/providers/setting'
 import type { SecretBox } from '@parley/shared/sealed-value'
+import { withTimeout } from '@parley/shared/with-timeout'
 import type { Request, RequestHandler, Response } from 'express'
 import type { Counter } from 'prom-client'
 import type { BodyBudget } from '../body/body-budget.ts'
 import { parseBytes, readBody } from '../body/read-body.ts'
 import { receiveSettings } from '../channels.ts'
 import type { HookLog } from '../hooks/hook-notes.ts'
+import type { People } from '../people/people.ts'
 import type { FindHook, Hook } from './find-hook.ts'
+import { type Placed, placesOf } from './places.ts'
 import { isProven } from './proof.ts'
 
 const MAX_BYTES = 3 * 1024 * 1024
@@ -39,6 +42,7 @@ const SKIPPED = 'updates_skipped'
 
 interface ProviderIntake {
   findHook: FindHook
+  people: Pick<People, 'claim' | 'note'>
   notes: HookLog
   publisher: Pick<Publisher, 'publish'>
   confirmedIds: ConfirmedIds
@@ -70,7 +74,11 @@ export function receive(intake: ProviderIntake): RequestHandler {
     const settings = receiveSettings(channel, hook.provider, intake.box)
     requireProof({ req, bytes, hook, settings, notes })
     notes.received(channel)
-    const { publications, skipped, foreign } = readUpdates({ intake, req, res, bytes, hook, settings })
+    const updates = updatesIn(bytes, { hook, settings })
+    const { workspace } = channel
+    const placing = placesOf(intake.people, { workspace, updates })
+    const places = await withTimeout(deadline - performance.now(), placing)
+    const { publications, skipped, foreign } = readUpdates({ intake, req, res, updates, places, hook })
     const repeated = await publishNew(intake, publications, deadline)
     res.json({ accepted: publications.length - repeated, repeated, skipped, foreign })
   }
@@ -94,21 +102,25 @@ function requireProof(options: {
 
 const isStorable = (value: unknown): boolean => unstorable(value).length === 0
 
+function updatesIn(bytes: Buffer, { hook, settings }: { hook: Hook; settings: Settings }): Update[] {
+  const payload = parseBytes(bytes, { maxMembers: MAX_MEMBERS })
+  if (!isJsonObject(payload)) throw new Problem('validation_failed', { detail: 'Expected an object.' })
+  const updates = hook.provider.inbound.updates(payload, { settings, isStorable })
+  if (updates.filter(({ kind }) => kind !== 'unknown').length > MAX_UPDATES)
+    throw new Problem('body_too_large', { detail: `At most ${MAX_UPDATES} messages and statuses are taken.` })
+  return updates
+}
+
 function readUpdates(options: {
   intake: ProviderIntake
   req: Request
   res: Response
-  bytes: Buffer
+  updates: readonly Update[]
+  places: ReadonlyMap<Update, Placed>
   hook: Hook
-  settings: Settings
 }): { publications: MessagePublication[]; skipped: number; foreign: number } {
-  const { intake, req, res, bytes, hook, settings } = options
+  const { intake, req, res, updates, places, hook } = options
   const { channel, provider } = hook
-  const payload = parseBytes(bytes, { maxMembers: MAX_MEMBERS })
-  if (!isJsonObject(payload)) throw new Problem('validation_failed', { detail: 'Expected an object.' })
-  const updates = provider.inbound.updates(payload, { settings, isStorable })
-  if (updates.filter(({ kind }) => kind !== 'unknown').length > MAX_UPDATES)
-    throw new Problem('body_too_large', { detail: `At most ${MAX_UPDATES} messages and statuses are taken.` })
   const provenance = {
     workspace: channel.workspace,
     source: provider.inbound.source,
@@ -120,7 +132,7 @@ function readUpdates(options: {
   const skipped: string[] = []
   const foreign: string[] = []
   for (const update of updates) {
-    const read = publicationOf(update, { extId: channel.extId, provenance })
+    const read = publicationOf(update, { extId: channel.extId, provenance, placed: places.get(update) })
     if (typeof read !== 'string') publications.push(read)
     else {
       intake.skipped.inc({ reason: read })
@@ -163,7 +175,7 @@ type SkipReason = 'foreign' | 'malformed' | 'id_too_long'
 /** An update as it is published, or why it is not. */
 function publicationOf(
   update: Update,
-  { extId, provenance }: { extId: string; provenance: Provenance },
+  { extId, provenance, placed }: { extId: string; provenance: Provenance; placed: Placed | undefined },
 ): MessagePublication | SkipReason {
   if (update.fate !== 'accepted') return update.fate
   if (!isStorable(update.raw)) return 'malformed'
@@ -177,10 +189,13 @@ function publicationOf(
     return statusPublication({ messageId, status, provenance })
   }
   const { id } = update
-  const message = { extId, ...update.message }
-  if (areTooLong(id, message.thread.extId)) return 'id_too_long'
+  if (placed === undefined) throw new Error('each accepted message has a place')
+  const { message: said, ...place } = placed
+  const message = { extId, ...said }
+  if (areTooLong(id, place.thread)) return 'id_too_long'
   const body = Buffer.from(JSON.stringify(message))
-  return messagePublication({ messageId: derivedMessageId({ ...origin, id }), message, body, provenance })
+  const messageId = derivedMessageId({ ...origin, id })
+  return messagePublication({ messageId, message, body, provenance, ...place })
 }
 
 const areTooLong = (...ids: (string | null | undefined)[]): boolean =>

@@ -25,9 +25,14 @@ export function contactsIn(found: unknown[], { isStorable }: Pick<Reading, 'isSt
   }
 }
 
-/** What names a person in a message or contact; the phone number comes before the ids that may stand for it. */
+const IDS = [
+  ...['from', 'wa_id', 'user_id', 'from_user_id', 'parent_user_id', 'from_parent_user_id'],
+  ...['recipient_id', 'recipient_user_id'],
+]
+
+/** What names a person in a message, status or contact; the phone number comes before the ids that may stand for it. */
 export function idsOf(value: unknown): string[] {
-  return ['from', 'wa_id', 'user_id', 'from_user_id'].flatMap((key) => textAt(value, key) ?? [])
+  return IDS.flatMap((key) => textAt(value, key) ?? [])
 }
 
 function indexOf(all: unknown[]) {

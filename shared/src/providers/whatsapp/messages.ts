@@ -1,8 +1,8 @@
 import { defined } from '../../defined.ts'
 import type { PersonMessage, Reading, UpdateFate } from '../inbound.ts'
 import { own, textAt } from '../own.ts'
-import { addresses } from './addresses.ts'
 import { type Contacts, idsOf } from './contacts.ts'
+import { personIn, reachedBy } from './persons.ts'
 
 /** What one change of a payload says of each of its messages and statuses. */
 export interface Change {
@@ -16,7 +16,11 @@ export interface Change {
  * A message that was written to another number than the channel's is foreign: an app has one address for all of its
  * numbers. Statuses are found by the send that they are about, so they may come here whichever number sent it.
  */
-export function messageUpdate(raw: unknown, { contacts, phoneNumberId }: Change, { settings }: Reading): UpdateFate {
+export function messageUpdate(
+  raw: unknown,
+  { contacts, phoneNumberId }: Change,
+  { settings }: Reading,
+): UpdateFate {
   const { phoneNumberId: own } = settings
   if (own !== undefined && phoneNumberId !== undefined && own !== phoneNumberId)
     return { kind: 'message', fate: 'foreign' }
@@ -39,7 +43,8 @@ function messageOf(raw: unknown, contacts: Contacts) {
   const name = textAt(contact, 'profile', 'name')
   const group = textAt(raw, 'group_id')
   const input = inputOf(raw)
-  const user = defined({ name, phone: group === undefined ? sender : undefined })
+  const person = group === undefined ? personIn(raw, contact) : undefined
+  const user = defined({ name, phone: group === undefined ? reachedBy(raw, sender) : undefined })
   const message: PersonMessage = {
     user,
     thread: { extId: group ?? sender },
@@ -47,7 +52,7 @@ function messageOf(raw: unknown, contacts: Contacts) {
     ...defined({ input }),
     meta: raw,
   }
-  return { id, address: addresses.find(user), message }
+  return { id, person, message }
 }
 
 const INPUTS: Record<string, string[][]> = {

@@ -7,6 +7,7 @@ import { advice } from './advice.ts'
 import { media } from './media.ts'
 import { objects } from './objects.ts'
 import { errorTextOf, outcomeOf } from './outcome.ts'
+import { personInResponse } from './persons.ts'
 
 /** The longest text that the Cloud API takes in one message, in characters. */
 const MAX_TEXT = 4096
@@ -25,6 +26,7 @@ export const outbound: Outbound = {
   rateKeyOf: ({ phoneNumberId }) => phoneNumberId,
   request: (send) => post(send.settings, bodyOf(send)),
   outcomeOf,
+  personOf: personInResponse,
   errorTextOf,
   advice,
   idPrefix: 'wamid.',

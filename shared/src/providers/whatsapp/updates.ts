@@ -1,8 +1,9 @@
 import { defined } from '../../defined.ts'
-import type { Reading, ReportedStatus, Update } from '../inbound.ts'
+import type { Reading, ReportedStatus, Update, UpdateFate } from '../inbound.ts'
 import { isJsonObject, own, textAt } from '../own.ts'
 import { contactsIn } from './contacts.ts'
 import { type Change, messageUpdate } from './messages.ts'
+import { personIn } from './persons.ts'
 
 const MAX_SECONDS = 8.64e12
 
@@ -35,11 +36,16 @@ export function updatesIn(payload: unknown, reading: Reading): Update[] {
       )
       if (isJsonObject(value))
         walk(value, 'statuses', `${changePath}/value`, (raw, path) =>
-          updates.push({ path, raw, kind: 'status', fate: 'accepted', status: statusOf(raw) }),
+          updates.push({ path, raw, ...statusUpdate(raw, about) }),
         )
     }),
   )
   return [...malformed, ...updates]
+}
+
+function statusUpdate(raw: unknown, { contacts }: Change): UpdateFate {
+  const person = personIn(raw, contacts.senderOf(raw))
+  return { kind: 'status', fate: 'accepted', person, status: statusOf(raw) }
 }
 
 /** A status of Meta's as the system's own. */

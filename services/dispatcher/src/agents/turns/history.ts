@@ -1,6 +1,7 @@
 import type { WebhookMessage } from '@parley/shared/message'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { MessageRecord } from '../../message/message-record.ts'
+import { ofThread } from '../../message/thread-record.ts'
 import type { Collections } from '../../store/collections.ts'
 import { createReadList, type ReadList } from '../../store/read-list.ts'
 import type { ConversationItem } from '../model-client.ts'
@@ -76,9 +77,10 @@ export function createReadHistory({ messages }: Pick<Collections, 'messages'>): 
 /** The latest first, at most `limit`, page by page. */
 async function* earlierMessages(
   readPage: ReadList<Earlier>,
-  { workspace, thread, receivedAt }: MessageRecord,
+  { workspace, thread: extId, joined, receivedAt }: MessageRecord,
   limit: number,
 ): AsyncGenerator<Earlier> {
+  const thread = ofThread({ extId, joined })
   let until = receivedAt
   let sameMoment: string[] = []
   for (let left = limit; left > 0; left -= PAGE) {

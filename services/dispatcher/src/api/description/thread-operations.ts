@@ -52,6 +52,10 @@ const thread = z
       .array(z.string())
       .optional()
       .describe('What the person is written to or known by, such as `phone:4930901820`'),
+    joined: z
+      .array(z.string())
+      .optional()
+      .describe('Names of threads that turned out to be the same person’s: they go on here, and lead here'),
     handler: z.enum(['assistant', 'person']).describe('Who has it'),
     lastMessage: z.string().describe('The beginning of what was said last, by whomever'),
     lastAt: time,

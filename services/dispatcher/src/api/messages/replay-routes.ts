@@ -4,13 +4,14 @@ import { slotKey, slotOf } from '@parley/shared/messaging/layout'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import { z } from 'zod'
 import type { MessageRecord, MessageState } from '../../message/message-record.ts'
 import { isReplayable, REPLAY_TYPE, REPLAYABLE } from '../../message/progress.ts'
 import type { Collections } from '../../store/collections.ts'
-import { filterOf, messageFilter, ofPhone, statesIn, visibleTo } from './filter.ts'
+import { filterOf, messageFilter, ofPhone, ofThreadNamed, statesIn, visibleTo } from './filter.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
 const QUERY_MS = 5_000
@@ -35,11 +36,12 @@ export const replayRequest = z.strictObject({
  * is safe with the broker; a moment later the message is under way.
  */
 export function replayRoutes(options: {
-  messages: Collections['messages']
+  collections: Pick<Collections, 'messages' | 'threads'>
   publisher: Pick<Publisher, 'publish'>
   authorizer: Authorizer
 }): Router {
-  const { messages, publisher, authorizer } = options
+  const { collections, publisher, authorizer } = options
+  const { messages, threads } = collections
   // Who may only post messages must not reach those of others by running them again.
   const replayable = async (res: { locals: Record<string, unknown> }) => ({
     $and: [
@@ -53,11 +55,13 @@ export function replayRoutes(options: {
     .post(jsonBody({ maxBytes: MAX_BODY_BYTES }), async (req, res) => {
       const allowed = await replayable(res)
       const asked = parse(replayRequest, req.body ?? {})
+      const { workspace } = callerOf(res)
+      const named = await ofThreadNamed(threads, { workspace: workspace._id, thread: asked.thread })
       const states = statesIn(asked)?.map(replayableOnly) ?? [...REPLAYABLE]
       const found = await messages
         .find(
           ofPhone(asked, {
-            $and: [allowed, filterOf(asked), EFFECT_KNOWN],
+            $and: [allowed, filterOf(asked), named, EFFECT_KNOWN],
             state: { $in: states },
             open: { $exists: false },
           }),

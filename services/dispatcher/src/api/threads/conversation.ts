@@ -8,7 +8,7 @@ import { type MessageRecord, REPLY_SOURCE, type Send } from '../../message/messa
 import { objectIn } from '../../message/object-content.ts'
 import { isSettled } from '../../message/send-state.ts'
 import { isPersonal, mediaOf, sentAt } from '../../message/spoken-text.ts'
-import type { ThreadName } from '../../message/thread-record.ts'
+import { ofThread, type ThreadRecord } from '../../message/thread-record.ts'
 import type { Collections } from '../../store/collections.ts'
 
 const position = z.tuple([z.number().int().min(0).max(8.64e15), z.string().min(1).max(128)])
@@ -27,6 +27,8 @@ const BATCH = 20
 /** A larger body has media in it; what it says is in the message itself. */
 const MAX_BODY_BYTES = 256 * 1024
 const MAX_TEXT = 16 * 1024
+
+type Conversation = Pick<ThreadRecord, 'workspace' | 'channel' | 'extId' | 'joined'> & { workspace: number }
 
 type Spoken = Pick<
   MessageRecord,
@@ -50,7 +52,7 @@ type Spoken = Pick<
  */
 export async function readConversation(
   messages: Collections['messages'],
-  name: ThreadName,
+  thread: Conversation,
   asked: Asked,
 ): Promise<{ data: object[]; previous: string | null; next: string | null }> {
   if (asked.before !== undefined && asked.after !== undefined)
@@ -58,7 +60,7 @@ export async function readConversation(
   const isForward = asked.after !== undefined
   const found: Position[] = []
   const data: object[][] = []
-  for await (const spoken of spokenMessages(messages, name, { ...asked, isForward })) {
+  for await (const spoken of spokenMessages(messages, thread, { ...asked, isForward })) {
     found.push([spoken.receivedAt.getTime(), spoken._id])
     if (found.length <= asked.limit) data.push(entriesOf(spoken))
   }
@@ -78,14 +80,14 @@ type Position = z.output<typeof position>
 
 function spokenMessages(
   messages: Collections['messages'],
-  { workspace, channel, extId }: ThreadName,
+  { workspace, channel, ...thread }: Conversation,
   { before, after, limit, isForward }: Asked & { isForward: boolean },
 ) {
   const direction = isForward ? 1 : -1
   const beyond = before === undefined && after === undefined ? {} : beyondOf(after ?? before, isForward)
   return messages.aggregate<Spoken>(
     [
-      { $match: { $and: [{ workspace, thread: extId }, beyond], channel } },
+      { $match: { $and: [{ workspace, thread: ofThread(thread) }, beyond], channel } },
       { $sort: { receivedAt: direction, _id: direction } },
       { $limit: limit + 1 },
       {

@@ -32,6 +32,14 @@ export function eraseAudio(webhook: Pick<InternalClient, 'post'>): Eraser {
   }
 }
 
+/** Whose thread it is is with the webhook service, which gives who comes back a new one. */
+export function erasePerson(webhook: Pick<InternalClient, 'post'>): Eraser {
+  return async ({ workspace, extId: thread, messageIds }) => {
+    if (messageIds.length === 0)
+      await webhook.post(`/internal/workspaces/${workspace}/people/forget`, { thread })
+  }
+}
+
 /** The context of the thread's tasks is with configuration, also in their history. */
 export function eraseTasks(configuration: Pick<InternalClient, 'post'>): Eraser {
   return async ({ workspace, messageIds, tasks: { scope, ids } }) => {

@@ -17,8 +17,8 @@ function threadView(thread: ThreadRecord, channel: Pick<Channel, 'callback'> | u
 
 /** What its document alone says of a thread. */
 export function threadSummary(thread: ThreadRecord): object {
-  const { channel, extId, user, handler, lastMessage, lastAt, unread } = thread
-  const known = defined({ addresses: addressesIn(thread) })
+  const { channel, extId, user, joined, handler, lastMessage, lastAt, unread } = thread
+  const known = defined({ addresses: addressesIn(thread), joined })
   return { _id: publicId(thread), extId, channel, user, ...known, handler, lastMessage, lastAt, unread }
 }
 
