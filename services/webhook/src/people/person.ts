@@ -72,8 +72,8 @@ export function settle(
     const person = { ...fresh, workspace, addresses, left, threads, since, revision: 0 }
     return { person, change: 'new', joined, without }
   }
-  const kept = same.flatMap((one) => one.left.filter((address) => !returnsTo(claim, address)))
-  const left = union(kept, hasOther(claim) ? claim.left : []).slice(-MAX_ADDRESSES)
+  const before = same.flatMap((one) => one.left.filter((address) => !returnsTo(claim, address)))
+  const left = union(before, hasOther(claim) ? claim.left : []).slice(-MAX_ADDRESSES)
   const person: PersonRecord = {
     ...first,
     addresses: bounded(union(...same.map((one) => one.addresses), addresses), left),
