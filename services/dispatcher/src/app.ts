@@ -277,7 +277,7 @@ export async function buildApp(
           erasers: [
             eraseAudio(webhook),
             eraseTasks(configuration),
-            erasePerson(webhook),
+            erasePerson(webhook, collections.threads),
             eraseDeliveries({ deliveries, messages }),
           ],
           retentionMs,

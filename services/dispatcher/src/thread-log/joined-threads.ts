@@ -1,5 +1,6 @@
 import { defined } from '@parley/shared/defined'
 import { isDuplicate } from '@parley/shared/insert-new'
+import { Problem } from '@parley/shared/problem'
 import { type ThreadName, type ThreadRecord, threadId, threadIdRange } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 import { writeThread } from './write-threads.ts'
@@ -35,26 +36,27 @@ export async function joinThreads(
       .toArray()
     for (const one of new Set([channel, ...found.flatMap((thread) => thread.channel ?? [])])) {
       const into = { workspace, channel: one, extId }
-      if (await join(collections.threads, { name, into, retentionMs }))
-        await writeThread(collections, into, retentionMs)
+      await join(collections, { name, into, retentionMs })
     }
   }
 }
 
-/** False where it has joined before. */
+/** Last of all it is marked, so that it is done again where it was not done wholly. */
 async function join(
-  threads: Collections['threads'],
+  collections: Needed,
   { name, into, retentionMs }: { name: string; into: ThreadName; retentionMs: number },
-): Promise<boolean> {
+): Promise<void> {
+  const { threads } = collections
   const { workspace, channel } = into
   const _id = threadId({ workspace, channel, extId: name })
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const own = await threads.findOne({ _id }, { maxTimeMS: QUERY_MS })
-    if (own?.joinedInto === into.extId) return false
+    if (own?.joinedInto === into.extId) return
     await takeOver(threads, { own, name, into, retentionMs })
-    if (await mark(threads, own, { _id, channel, extId: name, joinedInto: into.extId })) return true
+    await writeThread(collections, into, retentionMs)
+    if (await mark(threads, own, { _id, channel, extId: name, joinedInto: into.extId })) return
   }
-  return false
+  throw new Problem('unavailable', { detail: 'A thread that joins another one is written to all the time.' })
 }
 
 /** What the other thread is to know of the one that joins. */
@@ -90,7 +92,10 @@ async function mark(
   const record = { user: {}, handler: 'assistant', lastMessage: '', lastAt: NEVER, unread: 0, expiresAt }
   const marked = { ...named, ...record } as ThreadRecord
   const { _id } = named
-  if (own !== null) return (await threads.replaceOne({ _id, handler: own.handler }, marked)).matchedCount > 0
+  if (own !== null) {
+    const { handler, lastAt, unread } = own
+    return (await threads.replaceOne({ _id, handler, lastAt, unread }, marked)).matchedCount > 0
+  }
   try {
     await threads.insertOne(marked)
     return true
