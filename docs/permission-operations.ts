@@ -119,6 +119,7 @@ const DISPATCHER: Line[] = [
   ['GET', '/rest/threads/{extId}/events', 'read'],
   ...Object.entries({ prompt: 'read', try: 'write' } as const).flatMap(ofAssistant),
   ['GET', '/rest/usage', 'read'],
+  ['GET', '/rest/channels/{id}/notices', 'read'],
   ['GET', '/rest/subscriptions/{id}/deliveries', 'read'],
   ['GET', '/rest/subscriptions/{id}/deliveries/{delivery}', 'read'],
   ['POST', '/rest/subscriptions/{id}/deliveries/{delivery}/replay', 'write'],

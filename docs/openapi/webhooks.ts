@@ -1,6 +1,7 @@
 import { definitions } from '@parley/configuration/resources/all-resources'
 import { detail, detailExample } from '@parley/dispatcher/api/description/message-operations'
-import { MESSAGE_EVENTS, TASK_EVENTS, THREAD_EVENTS } from '@parley/shared/event-types'
+import { notice, noticeExample } from '@parley/dispatcher/api/notices/notice-routes'
+import { CHANNEL_NOTICE, MESSAGE_EVENTS, TASK_EVENTS, THREAD_EVENTS } from '@parley/shared/event-types'
 import { jsonObject, safeInteger } from '@parley/shared/json-object'
 import { message, messageExample } from '@parley/webhook/openapi'
 import { z } from 'zod'
@@ -29,6 +30,12 @@ export function webhooks(schemas: Schemas): Record<string, object> {
       ...each(THREAD_EVENTS, 'A thread', jsonObject, { _id: 'order-4711' }),
       ...each(TASK_EVENTS, 'A task', taskData, { _id: 1, task: { _id: 1, ...definitions.tasks.example } }),
     ]),
+    [CHANNEL_NOTICE]: event(
+      CHANNEL_NOTICE,
+      'Something happened to a channel at its provider',
+      notice,
+      noticeExample,
+    ),
     'configuration.{resource}.{operation}': event(
       'configuration.assistant.updated',
       'A document of the configuration: created, updated or deleted',

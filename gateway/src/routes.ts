@@ -66,6 +66,8 @@ const ofSubscriptions: Route[] = ['deliveries', 'replay', 'test'].map((ofEach) =
   ...collection('dispatcher')('subscriptions'),
   match: { ofEach, below: true },
 }))
+/** What happened to a channel at its provider: the dispatcher has it, configuration the channel itself. */
+const ofChannels: Route = { ...collection('dispatcher')('channels'), match: { ofEach: 'notices' } }
 const eventStream = {
   upstream: 'dispatcher',
   access: 'authenticated',
@@ -125,6 +127,7 @@ export const routes: readonly Route[] = [
   ...IDENTITY_RESOURCES.map(collection('identity')),
   ...ofAssistants,
   ...ofSubscriptions,
+  ofChannels,
   ...CONFIGURATION_PATHS.map(collection('configuration')),
   ...DISPATCHER_RESOURCES.map(collection('dispatcher')),
   ...WEBHOOK_RESOURCES.map(collection('webhook')),

@@ -3,7 +3,7 @@ import type { JsonObject } from './json-object.ts'
 interface NumberSetting {
   min: number
   max: number
-  /** Where the channel does not say. */
+  /** Where the channel does not say; 0 where something else decides then. */
   default: number
   description: string
 }
@@ -51,6 +51,12 @@ export const CHANNEL_NUMBERS = {
     max: 120,
     default: 10,
     description: 'How long a handler over HTTP may take to answer',
+  },
+  messagesPerSecond: {
+    min: 1,
+    max: 1_000,
+    default: 0,
+    description: 'How many messages its number may send and get in a second',
   },
 } as const satisfies Record<string, NumberSetting>
 

@@ -15,6 +15,9 @@ export type MessageEvent = (typeof MESSAGE_EVENTS)[number]
 export const THREAD_EVENTS = ['thread.handed_off', 'thread.opened'] as const
 export type ThreadEvent = (typeof THREAD_EVENTS)[number]
 
+/** Something happened to a channel at its provider. */
+export const CHANNEL_NOTICE = 'channel.notice'
+
 export const TASK_EVENTS = ['task.started', 'task.step_completed', 'task.completed', 'task.failed'] as const
 export type TaskEvent = (typeof TASK_EVENTS)[number]
 
@@ -24,6 +27,7 @@ const OPERATIONS = ['created', 'updated', 'deleted'] as const
 export const EVENT_TYPES: readonly string[] = [
   ...MESSAGE_EVENTS,
   ...THREAD_EVENTS,
+  CHANNEL_NOTICE,
   ...TASK_EVENTS,
   ...CONFIGURATION_RESOURCES.flatMap((name) =>
     OPERATIONS.map((operation) => `configuration.${name}.${operation}`),

@@ -16,24 +16,24 @@ interface QueuedItem<Item, Result> {
  * Group commit: what is given within `gatherMs` milliseconds, and while an earlier batch is worked, is worked as one
  * batch of up to `maxItems` (200) or 4 Mi characters (but always one), since with single statements the message path would
  * do only a few hundred a second. At rest, which is when none was worked for `gatherMs`, only what is given in the same
- * turn of the event loop is gathered, unless `gathersAtRest`. At most `atOnce` batches are worked concurrently; with one,
- * in sequence. When a batch rejects, all of its items do; so does one beyond 10,000 that wait.
+ * turn of the event loop is gathered, unless it `gathers` at rest, too; or before each batch, which makes larger ones of
+ * what is in no hurry. At most `atOnce` batches are worked concurrently; with one, in sequence. When a batch rejects, all of its items do; so does one beyond 10,000 that wait.
  */
 export function group<Item, Result>(options: {
   work(batch: Item[]): Promise<Result[]>
   charactersOf?(item: Item): number
   maxItems?: number
   gatherMs: number
-  gathersAtRest?: boolean
+  gathers?: 'atRest' | 'each'
   atOnce: number
 }): (item: Item) => Promise<Result> {
-  const { work, charactersOf = () => 0, maxItems = MAX_ITEMS, gatherMs, gathersAtRest, atOnce } = options
+  const { work, charactersOf = () => 0, maxItems = MAX_ITEMS, gatherMs, gathers, atOnce } = options
   let queue: Array<QueuedItem<Item, Result>> = []
   let working = 0
   let workedAt = Number.NEGATIVE_INFINITY
   const gather = async () => {
     const isAtRest = working === 1 && performance.now() - workedAt > gatherMs
-    if (isAtRest && !gathersAtRest) await nextTurn()
+    if (isAtRest && gathers === undefined) await nextTurn()
     else await pause(gatherMs)
   }
   const workAll = async () => {
@@ -44,6 +44,7 @@ export function group<Item, Result>(options: {
       const batch = queue.slice(0, size)
       queue = queue.slice(size)
       await workOne(batch)
+      if (gathers === 'each' && queue.length > 0) await pause(gatherMs)
     }
     working--
     workedAt = performance.now()

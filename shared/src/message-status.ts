@@ -12,6 +12,15 @@ const statusError = z.looseObject({
   details: z.string().nullish(),
 })
 
+/** What a provider says that a message costs, in its words. */
+const messagePricing = z.object({
+  category: z.string(),
+  type: z.string().nullable(),
+  model: z.string().nullable(),
+  billable: z.boolean().nullable(),
+})
+export type MessagePricing = z.output<typeof messagePricing>
+
 /** The status that a provider reports of one send as it goes through the broker: the only definition of its shape. */
 export const messageStatus = z.looseObject({
   workspace: safeInteger,
@@ -28,6 +37,7 @@ export const messageStatus = z.looseObject({
   /** The person's address at the provider; null where it named none. */
   recipient: z.string().nullable(),
   errors: z.array(statusError).optional(),
+  pricing: messagePricing.optional(),
 })
 
 export type MessageStatus = z.output<typeof messageStatus>

@@ -6,23 +6,30 @@ export const MESSAGE_PATHS = ['/api/hooks/whatsapp', '/rest/messages'] as const
 
 const text = z.string().nullish()
 
-/** The arguments of a function entry that sends a template; it is one when it names template and language. */
-export const templateArgs = z.looseObject({
-  template: z.string(),
-  language: z.string(),
-  variables: z.array(z.string()).nullish(),
-})
+/** The arguments of a function entry that sends a template, with texts for its body by position or by name. */
+const templateArgs = (texts: z.ZodType) =>
+  z.looseObject({ template: z.string(), language: z.string(), variables: texts.nullish() })
+const byPosition = templateArgs(z.array(z.string()))
+const byName = templateArgs(z.record(z.string(), z.string()))
 
 // Not with `superRefine`: the function that it makes for each value retains values of long ago in memory.
 const functionArgs = jsonObject.check((context) => {
   const args = context.value
   if (!Object.hasOwn(args, 'template') || !Object.hasOwn(args, 'language')) return
-  for (const { path, message } of templateArgs.safeParse(args).error?.issues ?? []) {
+  const schema = Array.isArray(args.variables) ? byPosition : byName
+  for (const { path, message } of schema.safeParse(args).error?.issues ?? []) {
     context.issues.push({ code: 'custom', input: args, path, message })
   }
 })
 
-const messageFunction = z.looseObject({ name: text, args: functionArgs.nullish() })
+const messageFunction = z.looseObject({
+  name: text,
+  args: functionArgs
+    .nullish()
+    .describe(
+      'With `template` and `language` that template, with all that it takes; of `callback` what is said: `message`, `buttons`, `list`, media, `location`; else the arguments of an operation',
+    ),
+})
 
 /** Each is a send of its own. */
 export const MAX_FUNCTIONS = 50

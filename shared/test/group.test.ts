@@ -5,7 +5,7 @@ import { group } from '../src/group.ts'
 const LONG_MS = 60_000
 
 /** A group whose batches end when the test says so. */
-function steppedGroup(options: { gatherMs: number; gathersAtRest?: boolean; atOnce?: number }) {
+function steppedGroup(options: { gatherMs: number; gathers?: 'atRest' | 'each'; atOnce?: number }) {
   const batches: { items: string[]; end: () => void }[] = []
   const add = group<string, string>({
     work: (items) =>
@@ -77,7 +77,7 @@ test('a second batch that is worked beside the first is gathered, too', async ()
 })
 
 test('a group that gathers at rest does so from the first item on', async () => {
-  const { batches, add } = steppedGroup({ gatherMs: 100, gathersAtRest: true })
+  const { batches, add } = steppedGroup({ gatherMs: 100, gathers: 'atRest' })
   const first = add('a')
   await nextTurn()
   const second = add('b')
@@ -86,6 +86,20 @@ test('a group that gathers at rest does so from the first item on', async () => 
   expect(batches[0]?.items).toEqual(['a', 'b'])
   batches[0]?.end()
   expect(await Promise.all([first, second])).toEqual(['A', 'B'])
+})
+
+test('a group that gathers before each batch does so after an earlier one, too', async () => {
+  const { batches, add } = steppedGroup({ gatherMs: 100, gathers: 'each' })
+  const first = add('a')
+  while (batches.length < 1) await nextTurn()
+  const second = add('b')
+  batches[0]?.end()
+  await first
+  const third = add('c')
+  while (batches.length < 2) await nextTurn()
+  expect(batches[1]?.items).toEqual(['b', 'c'])
+  batches[1]?.end()
+  expect(await Promise.all([second, third])).toEqual(['B', 'C'])
 })
 
 test('where a batch rejects, each of its items does', async () => {

@@ -61,7 +61,7 @@ test('idempotency keys and confirmed ids are remembered on a cluster', async () 
 test('numbers are held to their rates on a cluster', async () => {
   const limiters = [1, 2].map(() => createSendRateLimit(redis, log))
   for (const number of names) {
-    const keys = { number, person: 'p' }
+    const keys = { number, person: 'p', perSecond: 80 }
     const { signal } = new AbortController()
     const slots = await Promise.all(limiters.map((limiter) => limiter.slot(keys, signal)))
     const reserved = slots.flatMap((slot) => (slot.kind === 'reserved' ? [slot.at] : []))

@@ -54,18 +54,17 @@ describe('a conversation over WhatsApp with an assistant that has a workflow of 
     expect(new Set(sends.map(({ opaque }) => opaque)).size).toBe(sends.length)
   })
 
-  test('calls its functions, and the model decides what follows when one of them fails', () => {
+  test('calls its functions, one of them twice under its key, of which the model reads the second answer', () => {
     const calls = result.conversation.flatMap(({ answer }) => answer.turns.flatMap((turn) => turn.calls))
     expect(calls.map(({ tool, result: given }) => [tool, given?.state, given?.status])).toEqual([
       ['createTask', 'done', undefined],
       ['freeTimes', 'done', 200],
       ['submit', 'done', undefined],
       ['submit', 'done', undefined],
-      ['bookAppointment', 'failed', 503],
       ['bookAppointment', 'done', 201],
       ['submit', 'done', undefined],
     ])
-    expect(result.bookings).toBe(2)
+    expect(result.bookings).toEqual([expect.any(String), result.bookings[0]])
   })
 
   test('gives the model the instructions of the step that the task is at, anew in each turn', async () => {
@@ -80,7 +79,6 @@ describe('a conversation over WhatsApp with an assistant that has a workflow of 
       'Find a time',
       'Ask the name',
       'Ask the name',
-      'Book',
       'Book',
       'Book',
       undefined,
@@ -98,7 +96,7 @@ describe('npm run demo -- assistant', () => {
     expect(printed).toContain(
       '          - freeTimes {"day":"Friday"}\n            done 200: {"times":["09:00","14:30"]}\n',
     )
-    expect(printed).toContain('failed 503: ')
+    expect(printed).toContain('done 201: ')
     expect(printed).toMatch(/^ {2}status {2}completed$/m)
     expect(printed).toMatch(/^ {2}tokens in +[1-9][\d,]*$/m)
     expect(printed).toMatch(/^ {2}tokens out +[1-9][\d,]*$/m)

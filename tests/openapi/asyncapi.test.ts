@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { describe, expect, test } from '@jest/globals'
+import { NOTICE_TYPE } from '@parley/shared/channel-notice'
 import { DOCUMENT_CHANGE_TYPE } from '@parley/shared/document-change'
 import { MESSAGE_TYPE } from '@parley/shared/message'
 import { STATUS_TYPE } from '@parley/shared/message-status'
@@ -30,7 +31,13 @@ describe('the AsyncAPI document', () => {
   test('describes every type of message that others may read, and refers to nothing that is not there', () => {
     const { messages } = document.components as { messages: Record<string, { name: string }> }
     const types = Object.values(messages).map(({ name }) => name)
-    expect(types).toEqual([MESSAGE_TYPE, STATUS_TYPE, DOCUMENT_CHANGE_TYPE, TASK_SUBMISSION_TYPE])
+    expect(types).toEqual([
+      MESSAGE_TYPE,
+      STATUS_TYPE,
+      NOTICE_TYPE,
+      DOCUMENT_CHANGE_TYPE,
+      TASK_SUBMISSION_TYPE,
+    ])
     for (const [, pointer = ''] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
       const found = pointer.split('/').reduce((at, key) => at?.[key], document)
       expect([pointer, typeof found]).toEqual([pointer, 'object'])

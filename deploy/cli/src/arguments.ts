@@ -4,7 +4,7 @@ import { InvalidArgumentError, Option } from 'commander'
 const STATES = [
   ...['received', 'handled', 'sending', 'sent', 'delivered', 'read', 'done', 'failed', 'dead', 'unrouted'],
 ] as const
-const FAULTS = ['caller', 'channel', 'provider', 'us'] as const
+const FAULTS = ['caller', 'channel', 'provider', 'recipient', 'us'] as const
 
 const UNITS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 

@@ -47,6 +47,7 @@ const FAULTS = {
   caller: 'The caller: what was posted can not be sent as it is.',
   channel: 'The channel: its configuration, its handler or its account with the provider.',
   provider: 'The provider, or the endpoint that is called: it failed or could not be reached.',
+  recipient: 'The person: they do not want it, or are not to get it.',
   us: 'Parley itself.',
 }
 
@@ -88,9 +89,11 @@ function attemptEvents(message: Message, attempt: Message['attempts'][number]) {
 function stepText({ sends }: Message, step: string): string {
   if (step === 'handler') return "The channel's handler"
   const index = sends.findIndex(({ id }) => id === step)
-  const content = sends[index]?.content as { kind: string; template?: string; name?: string } | undefined
+  const content = sends[index]?.content as
+    | { kind: string; template?: string; name?: string; type?: string }
+    | undefined
   if (content === undefined) return 'A step of ours'
-  const name = content.template ?? content.name
+  const name = content.template ?? content.name ?? content.type
   return `Send ${index + 1} (${content.kind}${name === undefined ? '' : ` ${name}`})`
 }
 
@@ -151,9 +154,8 @@ function adviceOn(message: Message, { before, channelExists, provider, now }: Su
     case 'failed':
       return [
         ...repairs(message, provider),
-        message.fault === 'caller'
-          ? 'Post a corrected message; this one would fail again.'
-          : `${hasUnknownEffect(message) ? 'Where it was not' : 'Then'}: ${replay}`,
+        FUTILE[message.fault ?? ''] ??
+          `${hasUnknownEffect(message) ? 'Where it was not' : 'Then'}: ${replay}`,
       ]
     case 'sent':
       return now.getTime() - Date.parse(message.updatedAt) > 3_600_000
@@ -173,6 +175,12 @@ function missingChannel(extId: string, exists: false | undefined): string {
   return exists === false
     ? `Create a channel with the extId ${extId}, or correct the extId of what is posted.`
     : `Create a channel with the extId ${extId} where there is none: this role may not read channels.`
+}
+
+/** What to do in the place of a replay, by whose fault it is. */
+const FUTILE: Record<string, string> = {
+  caller: 'Post a corrected message; this one would fail again.',
+  recipient: 'Leave the person alone: it would fail again.',
 }
 
 /** What our own codes ask for. */

@@ -1,6 +1,7 @@
-// Everything on this machine while its code is being changed: npm run dev
+// Everything on this machine while its code is being changed: npm run dev [-- --without NAME]
 import { type FSWatcher, watch } from 'node:fs'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { buildConsole } from '@parley/console/build'
 import { CHECKOUT, STATE_DIRECTORY } from './checkout.ts'
 import { readRunFile } from './demo/running-system.ts'
@@ -8,7 +9,8 @@ import { runInForeground } from './foreground.ts'
 
 const SETTLE_MS = 100
 
-await runInForeground({ watch: true, whenReady: async () => void rebuildConsole() })
+const { without } = parseArgs({ options: { without: { type: 'string' } } }).values
+await runInForeground({ watch: true, without, whenReady: async () => void rebuildConsole() })
 
 /** Makes the console's bundle anew after each change of its sources; the gateway reads it when it starts. */
 function rebuildConsole(): FSWatcher {

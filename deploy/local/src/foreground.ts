@@ -13,18 +13,19 @@ const INTERRUPTED = 130
 
 /**
  * Starts everything, runs until a signal, stops everything, and ends this process. `whenReady` runs once all is ready;
- * with `watch`, each process starts anew whenever its code changes.
+ * with `watch`, each process starts anew whenever its code changes, and that of `without` is somebody else's to start.
  */
 export async function runInForeground({
   whenReady,
-  watch,
+  ...options
 }: {
   whenReady?: () => Promise<void>
   watch?: boolean
+  without?: string | undefined
 } = {}): Promise<never> {
   const terminal = createStatusLine(process.stdout)
   try {
-    await start(terminal, { whenReady, watch, signal: stopOnSignal(terminal) })
+    await start(terminal, { whenReady, ...options, signal: stopOnSignal(terminal) })
     process.exit(0)
   } catch (error) {
     terminal.end()
@@ -38,7 +39,8 @@ async function start(
   terminal: StatusLine,
   options: {
     whenReady: (() => Promise<void>) | undefined
-    watch: boolean | undefined
+    watch?: boolean
+    without?: string | undefined
     signal: AbortSignal
   },
 ): Promise<void> {

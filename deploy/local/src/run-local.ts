@@ -26,9 +26,11 @@ export async function runLocal(options: {
   whenReady?: (() => Promise<void>) | undefined
   /** Whatever changes in the code is running a moment later. */
   watch?: boolean | undefined
+  /** A process that somebody else starts. */
+  without?: string | undefined
   signal: AbortSignal
 }): Promise<void> {
-  const { directory, terminal, whenReady, watch = false, signal } = options
+  const { directory, terminal, whenReady, watch = false, without, signal } = options
   const say = (line: string) => terminal.say(readableLine(line))
   const port = await choosePort()
   requireSecretsOfData(directory)
@@ -44,7 +46,7 @@ export async function runLocal(options: {
     for (const made of await making) if (made.status === 'rejected') throw made.reason
     terminal.status('Starting the services')
     const logLevel = process.env.LOG_LEVEL ?? 'warn'
-    const settings = { directory, port, servers, say, logLevel, instances: INSTANCES, watch, signal }
+    const settings = { directory, port, servers, say, logLevel, instances: INSTANCES, watch, without, signal }
     system = await startSystem({ ...settings, loaded })
     terminal.end()
     terminal.say(readyText(system, servers))

@@ -1,4 +1,5 @@
 import type { Schemas } from '@parley/client'
+import { allProviders } from '@parley/shared/providers/registry'
 
 const NUMBER = new Intl.NumberFormat()
 
@@ -54,11 +55,21 @@ const CAUSES: Record<string, string> = {
   caller: 'the caller',
   channel: 'the channel’s settings',
   provider: 'the provider',
+  recipient: 'the person’s own choice',
   us: 'Parley',
 }
 
 /** Whose part it is to mend it, in words. */
 export const causeInWords = (fault: string | null | undefined): string => CAUSES[fault ?? ''] ?? ''
+
+/** What to do about a message that was given up, by the code of its last attempt that failed. */
+export function adviceOn({ attempts, state }: MessageDetail): string | undefined {
+  const code = attempts.findLast(({ outcome }) => outcome !== 'accepted')?.code
+  if (code === undefined || !REPLAYABLE.includes(state)) return undefined
+  return allProviders()
+    .map(({ outbound }) => outbound.advice?.[code])
+    .find((text) => text !== undefined)
+}
 
 /** What a model answered at once, and what came of the tools that it called. */
 export type Turn = Schemas['Turn']

@@ -162,7 +162,7 @@ test('the check knows MCP servers and the built-in agents', async () => {
   expect(findings[0]?.message).toContain('echo, chat, functionCall, taskManager, transcriber')
 })
 
-test('the check names built-in agents that there are none of, and what a channel lacks for its agent and callback', async () => {
+test('the check names built-in agents that there are none of, what a channel lacks for its agent and callback, and what will not go on', async () => {
   const put = putter(7)
   const channel = { ...bodies.channels, config: {}, handlerUrl: 'https://example.com/handler' }
   await put('channels/1', { ...channel, extId: '1', callback: 'whatsapp', handlerUrl: 'native:agents/eco' })
@@ -171,6 +171,12 @@ test('the check names built-in agents that there are none of, and what a channel
   await put('channels/4', { ...channel, extId: '4', handlerUrl: 'native:agents/echo', config: complete })
   const sealed = { phoneNumberId: '1', accessToken: 'secret' }
   await put('channels/5', { ...channel, extId: '5', callback: 'whatsapp', config: sealed })
+  const ended = { ...sealed, apiUrl: 'https://graph.facebook.com/v17.0' }
+  await put('channels/6', { ...channel, extId: '6', callback: 'whatsapp', config: ended })
+  await put('channels/7', {
+    ...{ ...channel, extId: '7', callback: 'whatsapp' },
+    config: { ...sealed, apiVersion: 'v17.0' },
+  })
   const findings = await check(7)
   expect(short(findings)).toEqual([
     'unknown_agent channels/1/handlerUrl',
@@ -178,7 +184,10 @@ test('the check names built-in agents that there are none of, and what a channel
     'incomplete_channel channels/1/config/accessToken',
     'incomplete_channel channels/2/config/callbackUrl',
     'incomplete_channel channels/3/config/assistantId',
+    'ending_soon channels/6/config/apiUrl',
+    'ending_soon channels/7/config/apiVersion',
   ])
+  expect(findings.at(-1)?.message).toContain('v17.0')
   expect(findings[0]?.message).toContain('echo, chat, functionCall')
 })
 

@@ -25,6 +25,7 @@ import { mediaRoutes } from './api/media/media-routes.ts'
 import { replayRoutes } from './api/messages/replay-routes.ts'
 import { messageRoutes } from './api/messages/routes.ts'
 import { detailOf, summaryOf } from './api/messages/view.ts'
+import { noticeRoutes } from './api/notices/notice-routes.ts'
 import { createEventStreams } from './api/streams/event-streams.ts'
 import { streamRoutes } from './api/streams/stream-routes.ts'
 import { deliveryRoutes } from './api/subscriptions/delivery-routes.ts'
@@ -49,6 +50,7 @@ import { countLostMessages } from './reconciliation/count.ts'
 import { reconciliationRoutes } from './reconciliation/reconciliation-routes.ts'
 import { followDocumentChanges } from './replica/follow-changes.ts'
 import { type Partition, type Partitions, startPartitions } from './schedule/partitions.ts'
+import { startEarlyStatuses } from './statuses/early-statuses.ts'
 import { watchStatuses } from './statuses/status-watch.ts'
 import { statusConsumers } from './statuses/work-statuses.ts'
 import { startAddingUp } from './store/add-up-usage.ts'
@@ -139,15 +141,17 @@ export async function buildApp(
     traffic,
     times,
   })
-  const statusQueues = statusConsumers({
-    collections,
-    metrics: outbound.metrics,
-    traffic,
+  const statusWork = {
+    ...{ collections, metrics: outbound.metrics, traffic, replica, publisher },
     committer: createCommitter(messages, statusWriter(instance)),
+  }
+  const statusQueues = statusConsumers({
+    ...statusWork,
     deadLetters: publisher,
     declare,
     log,
   })
+  const earlyStatuses = startEarlyStatuses({ ...statusWork, ready: database.ready, log })
   const retentionMs = retentionOf(config)
   const identity = inner(config.IDENTITY_URL, 'identity')
   const authorizer = createAuthorizer(identity)
@@ -159,6 +163,7 @@ export async function buildApp(
     db: () => database.connection.db as mongo.Db,
     http: createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS }),
     views: { detailOf, summaryOf, threadOf: threadSummary },
+    deadLetters: publisher,
   })
   showEvents(registry, { waiting: events.waiting, relayLagSeconds: events.relay.lagSeconds })
   const changed = (workspace: number, resource: string) => {
@@ -213,7 +218,7 @@ export async function buildApp(
       broker: auditBroker,
     })
     auditBroker.follow(auditor)
-    for (const consumer of [events.changes, ...changes]) broker.follow(consumer)
+    for (const consumer of [events.changes, events.notices, ...changes]) broker.follow(consumer)
     for (const consumer of statusQueues.values()) broker.follow(consumer)
     const changing = startLayoutChanges({
       ...{ collections, startSession, broker, publisher, instance, log },
@@ -259,6 +264,11 @@ export async function buildApp(
         mediaRoutes({ messages, authorizer, channels: outbound.channels, webhook, http: outbound.media }),
       )
       app.use('/rest/messages', messageRoutes({ collections, authorizer }))
+      app.use(
+        '/rest/channels',
+        requireCaller(verifier),
+        noticeRoutes({ notices: collections.notices, authorizer, configuration }),
+      )
       app.use('/rest/usage', requireCaller(verifier), usageRoutes({ collections, authorizer }))
       const { agents, channels } = outbound
       const isFirstOfName = createIsFirstOfName(collections)
@@ -303,10 +313,10 @@ export async function buildApp(
       closing.resolve()
       await streams.close()
       if (await database.isUp().catch(() => false)) await (await working).close()
-      await statuses.close()
+      await Promise.all([statuses.close(), earlyStatuses.stop()])
       await Promise.all([...statusQueues.values()].map((consumer) => consumer.close()))
       await traffic.close()
-      await Promise.all([publisher, events.changes, ...changes].map((one) => one.close()))
+      await Promise.all([publisher, events.changes, events.notices, ...changes].map((one) => one.close()))
       await events.close()
       await Promise.all([broker.close(), auditBroker.close()])
       redis.disconnect()

@@ -4,6 +4,7 @@ import { messageOperations } from './api/description/message-operations.ts'
 import { streamOperations } from './api/description/stream-operations.ts'
 import { subscriptionOperations } from './api/description/subscription-operations.ts'
 import { threadOperations } from './api/description/thread-operations.ts'
+import { noticeOperation } from './api/notices/notice-routes.ts'
 import { trafficOperation } from './api/traffic/traffic-routes.ts'
 import { waitingOperation } from './api/traffic/waiting-routes.ts'
 import { usageOperation } from './api/usage/usage-routes.ts'
@@ -17,6 +18,7 @@ export const operations: readonly DescribedOperation[] = [
   reconciliationOperation,
   ...assistantOperations,
   usageOperation,
+  noticeOperation,
   ...subscriptionOperations,
   ...streamOperations,
   ...threadOperations,

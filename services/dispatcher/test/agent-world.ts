@@ -25,7 +25,7 @@ export function documentsOf(given: Partial<Record<ResourceName, Record<number, J
         sealSecrets({ _id: Number(id), version: 1, ...fields }, secrets, WORKSPACE),
       )
       if ('id' in query) return all.filter(({ _id }) => _id === query.id)
-      if ('extId' in query) return []
+      if (!('owner' in query)) return []
       const { owner, ownerType } = query
       return all.filter((one: JsonObject) => one.owner === owner && one.ownerType === ownerType)
     },

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { MessageRecord, Send, SendState } from '../src/message/message-record.ts'
 import { later } from '../src/message/send-state.ts'
-import { applyStatuses, type SendStatus } from '../src/statuses/work-statuses.ts'
+import { applyStatuses, type SendStatus } from '../src/statuses/apply-statuses.ts'
 import { newRecord } from './new-record.ts'
 
 const at = new Date('2026-01-01T00:00:00Z')

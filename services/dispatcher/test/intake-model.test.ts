@@ -59,9 +59,10 @@ const disturbStore = fc
     ([failures, ms]) =>
       new Command(`store: ${failures.join(' ')} ${ms} ms`, (system) => system.disturbStore(failures, ms)),
   )
-const providerFailures = fc.array(fc.constantFrom<ProviderFailure>('refuses', 'answer lost'), {
-  maxLength: 2,
-})
+const providerFailures = fc.array(
+  fc.constantFrom<ProviderFailure>('refuses', 'answer lost', 'fails later', 'fails later, unnamed'),
+  { maxLength: 2 },
+)
 const disturbProvider = fc
   .tuple(providerFailures, fc.constantFrom(0, 5, 60))
   .map(
@@ -134,7 +135,7 @@ test('the next owner of a partition ends a message that the owner before lets ot
   expect(system.violations).toEqual([])
 })
 
-test('whatever fails, each message is sent once, in its thread’s order where that counts, and acked only when it is stored', async () => {
+test('whatever fails, each message is sent once, and once more for each time that it failed later, in its thread’s order where that counts, and acked only when it is stored', async () => {
   const sideBySide = fc.tuple(...Array.from({ length: SIDE_BY_SIDE }, () => commands))
   const property = fc.asyncProperty(sideBySide, async (lists) => {
     const outcomes = await Promise.all(lists.map(violationsAfter))

@@ -185,6 +185,7 @@ describe('a claim under which nothing has left is taken back', () => {
       const signer = { headers: () => ({}) }
       const { deliver } = createProviderCallback(kind === 'rpc' ? rpc : whatsapp, {
         ...{ http, signer },
+        numberRates: { perSecond: () => 80 },
         learnPerson: async () => {},
       })
       const callback = { reports: true, deliver }

@@ -9,8 +9,8 @@ test('dead messages are counted from 0 for every fault, so that the increase of 
     (await registry.getSingleMetric('parley_messages_settled_total')?.get())?.values
       .filter(({ labels }) => labels.state === 'dead')
       .map(({ labels, value }) => [labels.fault, value])
-  const none = ['caller', 'channel', 'provider', 'us'].map((fault) => [fault, 0])
+  const none = ['caller', 'channel', 'provider', 'recipient', 'us'].map((fault) => [fault, 0])
   expect(await dead()).toEqual(none)
   metrics.settled('dead', 'us')
-  expect(await dead()).toEqual([...none.slice(0, 3), ['us', 1]])
+  expect(await dead()).toEqual([...none.slice(0, 4), ['us', 1]])
 })

@@ -145,7 +145,7 @@ describe('the progress of a message', () => {
       open: true,
       tries: 0,
       attempts: [failedOnce, attempt],
-      sends: [{ ...first, providerId: 'wamid.1' }, second],
+      sends: [{ ...first, providerId: 'wamid.1', tries: 2 }, second],
     })
   })
 
@@ -164,7 +164,7 @@ describe('the progress of a message', () => {
       state: end,
       tries: 0,
       attempts: [failedOnce, attempt],
-      sends: [{ ...text(0, after), ...provider }],
+      sends: [{ ...text(0, after), ...provider, tries: 2 }],
       timeline: [received, { at: new Date(at), state: end }],
       expiresAt: new Date(at + retentionMs),
     })

@@ -181,7 +181,8 @@ describe('a call of a function that fails', () => {
     ['under its key only', {}, { kind: 'unreached', mayHaveRun: true }],
     ['by its method', { method: 'put' }, { kind: 'unreached', mayHaveRun: false }],
     ['by a config', { settings: 'idempotent: true' }, { kind: 'unreached', mayHaveRun: false }],
-    ['under its key only', { response: 503 }, { kind: 'answered', result: { status: 503 } }],
+    ['under its key only', { response: 503 }, { kind: 'unreached', mayHaveRun: true }],
+    ['under its key only', { response: 409 }, { kind: 'answered', result: { status: 409 } }],
     ['by its method', { method: 'put', response: 503 }, { kind: 'answered', result: { status: 503 } }],
   ])('and may be made again %s: %o', async (_, changes, expected) => {
     const keyed = { method: 'post', keys: 'by the operation', settings: 'none', module: false } as const

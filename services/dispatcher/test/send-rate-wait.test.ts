@@ -27,7 +27,7 @@ function limitedRunner(options: { commitMs: number; slots: FoundSlot[]; queued?:
   const asked: string[] = []
   const sends: Callback = {
     reports: true,
-    rateKeys: () => ({ number: 'n', person: 'p' }),
+    rateKeys: () => ({ number: 'n', person: 'p', perSecond: 80 }),
     deliver: async () => {
       sent.push(Date.now() - START)
       return { kind: 'accepted', providerId: 'x', delivered: false }

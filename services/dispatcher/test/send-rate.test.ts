@@ -3,7 +3,7 @@ import { createSendSlots, SendRate } from '@parley/dispatcher/channels/send-rate
 import type { SendSlot } from '@parley/dispatcher/channels/send-rate-limit/send-rate-limit'
 import type { FoundSlot } from '@parley/dispatcher/channels/send-rate-limit/waiting-sends'
 
-const keys = { number: 'n', person: 'p' }
+const keys = { number: 'n', person: 'p', perSecond: 80 }
 const asking = { keys, ended: new AbortController().signal }
 const HOUR_MS = 3_600_000
 

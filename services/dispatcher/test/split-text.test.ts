@@ -69,4 +69,41 @@ describe('a text in parts', () => {
       [],
     ])
   })
+
+  test('is cut after a sentence rather than in one, and between sentences without blanks', () => {
+    expect(splitText('One two three. Four five six', 20)).toEqual(['One two three.', 'Four five six'])
+    expect(splitText('一二三四五六。七八九十', 9)).toEqual(['一二三四五六。', '七八九十'])
+    expect(splitText('He said "no." Then he went', 20)).toEqual(['He said "no."', 'Then he went'])
+  })
+
+  test('is not cut between the marks of one markup, or in code, where there is another place', () => {
+    expect(splitText('aa bb *cc dd ee* ff', 14)).toEqual(['aa bb', '*cc dd ee* ff'])
+    expect(splitText('a b\n```\nc d\ne f\n```\ng', 16)).toEqual(['a b', '```\nc d\ne f\n```', 'g'])
+    expect(splitText('a_b c_d e_f', 8)).toEqual(['a_b c_d', 'e_f'])
+    expect(splitText('*aa bb cc dd*', 8)).toEqual(['*aa bb', 'cc dd*'])
+  })
+
+  test('has its URLs whole, also where nothing else is around them', () => {
+    const url = 'https://example.com/a/b'
+    expect(splitText(`文文文文文${url}`, 25)).toEqual(['文文文文文', url])
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom(url, 'word', '*b c*', 'One.', '\n', '文。'), { maxLength: 40 }),
+        (words) => {
+          const parts = splitText(words.join(' '), 30)
+          expect(parts.flatMap((part) => part.split(/\s+/)).filter((word) => word === url)).toHaveLength(
+            words.filter((word) => word === url).length,
+          )
+        },
+      ),
+    )
+  })
+
+  test('takes time in proportion to it, whatever it is', () => {
+    for (const hostile of ['*', '*a ', '_a_ ', '```', '`', '。', ' ', '\n', 'https://']) {
+      const began = performance.now()
+      splitText(hostile.repeat(Math.ceil(200_000 / hostile.length)), 4_096)
+      expect(performance.now() - began).toBeLessThan(2_000)
+    }
+  })
 })

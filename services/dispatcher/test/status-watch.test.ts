@@ -87,6 +87,8 @@ const applied = () =>
     collections,
     metrics: createMetrics(new Registry()),
     traffic: noTraffic,
+    replica: { find: async () => [] },
+    publisher,
     committer: createCommitter(collections.messages, 'statuses:us'),
   })
 const consume = (queue: string, options: { prefetch?: number; work: ReturnType<typeof applied> }) => {

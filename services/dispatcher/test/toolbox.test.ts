@@ -381,6 +381,48 @@ describe('built-in tools', () => {
     expect(await open('callback', { message })).toMatchObject({ kind: 'say' })
   })
 
+  test('callback says what there is to choose from, and the model reads what the channel does not take', async () => {
+    const onWhatsapp = await tools.open(agentOf([]), { callback: 'whatsapp' })
+    const opened = (args: object) => onWhatsapp.open({ tool: 'callback', args: JSON.stringify(args) })
+    const buttons = [{ id: 's', title: 'Small' }, { title: 'Large' }]
+    expect(await opened({ message: '**Which?**', buttons, header: null })).toMatchObject({
+      kind: 'say',
+      content: { kind: 'object', type: 'interactive', object: expect.stringContaining('"*Which?*"') },
+    })
+    const many = ['a', 'b', 'c', 'd'].map((title) => ({ title }))
+    expect(await opened({ message: 'Which?', buttons: many })).toEqual({
+      kind: 'invalid',
+      reason: 'The argument /buttons: has more than 3.',
+    })
+    expect(await opened({ message: 'x', colour: 'red' })).toMatchObject({ kind: 'invalid' })
+    const template = { template: 'code', language: 'en', variables: { code: '1' } }
+    const button = { type: 'button', sub_type: 'url', index: '0', parameters: [{ type: 'text', text: '1' }] }
+    expect(await opened({ ...template, components: [button] })).toMatchObject({
+      kind: 'say',
+      content: {
+        kind: 'object',
+        type: 'template',
+        object: expect.stringContaining('"parameter_name":"code"'),
+      },
+    })
+    expect(await opened({ ...template, components: [{ ...button, sub_type: 'fax' }] })).toMatchObject({
+      kind: 'invalid',
+      reason: expect.stringContaining('/components/0/sub_type'),
+    })
+  })
+
+  test('callback offers no more than the channel’s provider takes', async () => {
+    const keysOn = async (callback: string) => {
+      const { descriptions } = await tools.open(agentOf([]), { callback })
+      const schema = descriptions.find(({ name }) => name === 'callback')?.inputSchema
+      return Object.keys((schema?.properties ?? {}) as object)
+    }
+    expect(await keysOn('rpc')).toEqual(['message', 'template', 'language', 'variables'])
+    expect(await keysOn('whatsapp')).toEqual(
+      expect.arrayContaining(['buttons', 'list', 'image', 'components']),
+    )
+  })
+
   test('handOff gives its reason', async () => {
     expect(await open('handOff', { reason: 'angry' })).toEqual({ kind: 'handOff', reason: 'angry' })
     expect(await open('handOff', {})).toMatchObject({

@@ -19,12 +19,8 @@ afterEach(() => {
 
 /** A number's rate, asked over a connection that takes `roundTripMs`, and what was asked. */
 function askedRate(roundTripMs: number) {
-  const rate = createLocalRate({
-    numberInterval: INTERVAL_MS,
-    personInterval: 1,
-    personTolerance: 1_000,
-    reserve: 1_000,
-  })
+  const intervals = { numberInterval: INTERVAL_MS, personInterval: 1, personTolerance: 1_000 }
+  const rate = createLocalRate({ intervalsOf: () => intervals, reserve: 1_000 })
   const asked: string[] = []
   const ask = async (keys: RateKeys): Promise<RateDecision> => {
     asked.push(keys.person)
@@ -43,11 +39,11 @@ test.each([
   '1,000 sends use up their number with %d ms for an answer, and ask less than %d times',
   async (ms, times) => {
     const { ask, asked } = askedRate(ms)
-    const waiting = new WaitingSends({ ask, intervalMs: INTERVAL_MS })
+    const waiting = new WaitingSends({ ask, intervalOf: () => INTERVAL_MS })
     const slots: number[] = []
     for (let n = 0; n < 1_000; n++)
       void waiting
-        .add({ number: 'n', person: `p${n}` }, { notBefore: 0, ended: never })
+        .add({ number: 'n', person: `p${n}`, perSecond: 80 }, { notBefore: 0, ended: never })
         .then(({ at }) => slots.push(at))
     await jest.advanceTimersByTimeAsync(1_001 * INTERVAL_MS + ms)
     expect(slots).toHaveLength(1_000)
@@ -60,10 +56,13 @@ test.each([
 
 test('a send that nobody needs any more takes no slot', async () => {
   const { ask, asked } = askedRate(1)
-  const waiting = new WaitingSends({ ask, intervalMs: INTERVAL_MS })
+  const waiting = new WaitingSends({ ask, intervalOf: () => INTERVAL_MS })
   const end = new AbortController()
   const found = ['a', 'b', 'c'].map((person) =>
-    waiting.add({ number: 'n', person }, { notBefore: 50, ended: person === 'b' ? end.signal : never }),
+    waiting.add(
+      { number: 'n', person, perSecond: 80 },
+      { notBefore: 50, ended: person === 'b' ? end.signal : never },
+    ),
   )
   end.abort()
   await jest.advanceTimersByTimeAsync(100)
@@ -77,9 +76,9 @@ test('a send that nobody needs any more takes no slot', async () => {
 test('those whose person has no room leave their place, and delay nobody behind them', async () => {
   const ask = async ({ person }: RateKeys): Promise<RateDecision> =>
     person === 'busy' ? { kind: 'person_busy', at: 6_000 } : { kind: 'reserved', at: Date.now() }
-  const waiting = new WaitingSends({ ask, intervalMs: INTERVAL_MS })
+  const waiting = new WaitingSends({ ask, intervalOf: () => INTERVAL_MS })
   const found = ['busy', 'busy', 'free'].map((person) =>
-    waiting.add({ number: 'n', person }, { notBefore: 0, ended: never }),
+    waiting.add({ number: 'n', person, perSecond: 80 }, { notBefore: 0, ended: never }),
   )
   await jest.advanceTimersByTimeAsync(1)
   expect(await Promise.all(found)).toEqual([
@@ -91,8 +90,11 @@ test('those whose person has no room leave their place, and delay nobody behind 
 
 test('a number that is to be asked an hour from now, by a clock that was ahead, is asked within a second', async () => {
   const { ask } = askedRate(1)
-  const waiting = new WaitingSends({ ask, intervalMs: INTERVAL_MS })
-  const found = waiting.add({ number: 'n', person: 'a' }, { notBefore: 3_600_000, ended: never })
+  const waiting = new WaitingSends({ ask, intervalOf: () => INTERVAL_MS })
+  const found = waiting.add(
+    { number: 'n', person: 'a', perSecond: 80 },
+    { notBefore: 3_600_000, ended: never },
+  )
   await jest.advanceTimersByTimeAsync(1_100)
   expect(await found).toMatchObject({ kind: 'reserved' })
 })
@@ -133,14 +135,14 @@ test('sends ask in the order of their number until they get an answer, and find 
         inFlight[name]--
         return { kind, at: Date.now() + 5 }
       }
-      const waiting = new WaitingSends({ ask, intervalMs: INTERVAL_MS })
+      const waiting = new WaitingSends({ ask, intervalOf: () => INTERVAL_MS })
       const found: Array<Promise<string>> = []
       for (const [n, { number, afterMs, endsAfterMs }] of all.entries()) {
         await jest.advanceTimersByTimeAsync(afterMs)
         const end = model[n]?.end as AbortController
         if (endsAfterMs !== undefined) setTimeout(() => end.abort(), endsAfterMs)
         const added = waiting.add(
-          { number, person: `${n}` },
+          { number, person: `${n}`, perSecond: 80 },
           { notBefore: Date.now() + 5, ended: end.signal },
         )
         found.push(added.then(({ kind }) => kind))

@@ -228,6 +228,106 @@ describe('a send that the provider refuses for good', () => {
   })
 })
 
+describe('what is said beside a text', () => {
+  const call = (args: object) => ({ message: '', functions: [{ name: 'callback', args: { ...args } }] })
+  const LINK = 'https://example.com/a.pdf'
+
+  test('is sent as it was given: templates with all that they take, buttons, media', async () => {
+    const line = await newLine({ strictTemplates: true })
+    const button = {
+      ...{ type: 'button', sub_type: 'url', index: '0' },
+      parameters: [{ type: 'text', text: '123456' }],
+    }
+    const given = [
+      { template: 'login_code', language: 'pt_BR', variables: ['123456'], components: [button] },
+      {
+        ...{ template: 'invoice', language: 'pt_BR', variables: ['Ana'] },
+        header: { document: { link: LINK, filename: 'a.pdf' } },
+      },
+      { template: 'invoice_named', language: 'pt_BR', variables: { customer_name: 'Ana' } },
+      { message: 'Which?', buttons: [{ id: 's', title: 'Small' }] },
+      { message: 'Your invoice', document: { link: LINK, filename: 'a.pdf' } },
+    ]
+    for (const [n, args] of given.entries())
+      await world.post(`w-rich-${n}`, { ...line.text(''), answer: call(args) })
+    await world.message('w-rich-4', 'sent')
+    const sends = (await line.sends()) as unknown as Record<string, unknown>[]
+    expect(
+      sends.map(({ template, variables, components, type, content }) => ({
+        ...(template === undefined ? { type, content } : { template, variables, components }),
+      })),
+    ).toEqual([
+      {
+        ...{ template: 'login_code', variables: ['123456'] },
+        components: [{ type: 'body', parameters: [{ type: 'text', text: '123456' }] }, button],
+      },
+      {
+        ...{ template: 'invoice', variables: ['Ana'] },
+        components: [
+          { type: 'header', parameters: [{ type: 'document', document: { link: LINK, filename: 'a.pdf' } }] },
+          { type: 'body', parameters: [{ type: 'text', text: 'Ana' }] },
+        ],
+      },
+      {
+        ...{ template: 'invoice_named', variables: ['Ana'] },
+        components: [
+          { type: 'body', parameters: [{ type: 'text', text: 'Ana', parameter_name: 'customer_name' }] },
+        ],
+      },
+      {
+        type: 'interactive',
+        content: {
+          type: 'button',
+          body: { text: 'Which?' },
+          action: { buttons: [{ type: 'reply', reply: { id: 's', title: 'Small' } }] },
+        },
+      },
+      { type: 'document', content: { link: LINK, filename: 'a.pdf', caption: 'Your invoice' } },
+    ])
+  })
+
+  test.each([
+    [{ template: 't', language: 'en', colour: 'red' }, '/colour'],
+    [{ template: 't', language: 'en', components: [{ type: 'foot' }] }, '/components/0/type'],
+    [{ message: 'x', buttons: [{ title: 'x'.repeat(21) }] }, '/buttons/0/title'],
+  ])(
+    'is dead by the fault of its caller where it is not understood, with the place: %j',
+    async (args, at) => {
+      const line = await newLine()
+      const id = `w-unknown-${line.number}`
+      await world.post(id, { ...line.text(''), answer: { ...call(args), message: 'text' } })
+      const { fault, reason } = await world.message(id, 'dead')
+      expect([fault, reason?.startsWith(`/answer/functions/0/args${at}: `)]).toEqual(['caller', true])
+      expect(await line.sends()).toEqual([])
+    },
+  )
+
+  test('of a template waits for nobody, and the rest for the person, where the 24 hours are over', async () => {
+    const line = await newLine({ customerWindow: true })
+    await world.post('w-closed', {
+      ...line.text(''),
+      answer: call({ message: 'Which?', buttons: [{ title: 'a' }] }),
+    })
+    const args = { template: 'invoice_named', language: 'en', variables: { customer_name: 'Ana' } }
+    await world.post('w-open', { ...line.text(''), answer: call(args) })
+    expect((await world.message('w-closed', 'dead')).attempts.map(({ code }) => code)).toEqual(['131047'])
+    await world.message('w-open', 'sent')
+  })
+})
+
+describe('the rate of a number', () => {
+  test('is what the provider says of it', async () => {
+    const line = await newLine({ messagesPerSecond: 20 })
+    await world.post('w-rate', line.text('first'))
+    await world.message('w-rate', 'sent')
+    const people = Array.from({ length: 30 }, (_, n) => `55119000${String(n).padStart(5, '0')}`)
+    await Promise.all(people.map((person) => world.post(`w-rate-${person}`, line.text('hi', person))))
+    for (const person of people) await world.message(`w-rate-${person}`, 'sent')
+    const response = await fetch(`${provider.url}/simulator/summary?phoneNumberId=${line.number}`)
+    expect(await response.json()).toMatchObject({ sends: 31, refused: {} })
+  })
+})
+
 describe('a send whose answer never came', () => {
   test('is not sent again when a status says that it happened, and the thread goes on', async () => {
     const line = await newLine({ dropAnswerEvery: 1 })

@@ -56,6 +56,8 @@ function startWork() {
     collections,
     metrics: createMetrics(new Registry()),
     traffic: noTraffic,
+    replica: { find: async () => [] },
+    publisher: { publish: async () => {} },
     committer: createCommitter(collections.messages, 'statuses:us'),
   })
   const reads = () =>

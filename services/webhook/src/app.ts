@@ -121,7 +121,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const intake = { publisher, channels, people, audio, bodyTimeoutMs: config.BODY_TIMEOUT_MS, log }
   const skipped = new Counter({
     name: 'parley_updates_skipped_total',
-    help: 'Messages and statuses of providers that were left out: malformed, with an id that is too long, or for another channel',
+    help: 'Messages and statuses of providers that were left out: malformed, with an id that is too long, for another channel, or of a kind with which nothing is done',
     labelNames: ['reason'],
     registers: [registry],
   })

@@ -1,3 +1,4 @@
+import { channelNotice, NOTICE_TYPE } from '@parley/shared/channel-notice'
 import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
 import { defined } from '@parley/shared/defined'
 import { DOCUMENT_CHANGE_TYPE, documentChange } from '@parley/shared/document-change'
@@ -9,6 +10,7 @@ import {
   CONFIGURATION_EXCHANGE,
   LOG_QUEUE,
   MESSAGES_EXCHANGE,
+  NOTICE_KEY,
   STATUS_PARTITIONS,
   statusKey,
   TASKS_QUEUE,
@@ -91,6 +93,11 @@ export function asyncApi(): object {
           },
         },
       }),
+      notices: channel({
+        address: NOTICE_KEY,
+        description: 'What happened to channels at their providers, in order',
+        message: 'channelNotice',
+      }),
       changes: channel({
         address: '{resource}.{operation}',
         description: 'Every change to the configuration, those of one document in order; some may come again',
@@ -112,6 +119,7 @@ export function asyncApi(): object {
       Object.entries({
         publishMessage: 'messages',
         publishStatus: 'statuses',
+        publishNotice: 'notices',
         publishChange: 'changes',
         submit: 'submissions',
       }).map(([name, sent]) => [name, { action: 'send', channel: { $ref: `#/channels/${sent}` } }]),
@@ -120,6 +128,7 @@ export function asyncApi(): object {
       messages: {
         messageReceived: message(MESSAGE_TYPE, messageHeaders, publishedMessage),
         messageStatus: message(STATUS_TYPE, headers, messageStatus),
+        channelNotice: message(NOTICE_TYPE, headers, channelNotice),
         documentChanged: message(DOCUMENT_CHANGE_TYPE, changeHeaders, documentChange),
         taskSubmitted: message(TASK_SUBMISSION_TYPE, submissionHeaders, taskSubmission),
       },

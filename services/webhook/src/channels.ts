@@ -1,4 +1,4 @@
-import { channelFor, type Replica } from '@parley/shared/config-replica/replica'
+import { byRank, channelFor, type Replica } from '@parley/shared/config-replica/replica'
 import type { ConfigurationDocument } from '@parley/shared/config-replica/replica-store'
 import { jsonObject } from '@parley/shared/json-object'
 import type { Provider } from '@parley/shared/providers/provider'
@@ -27,6 +27,8 @@ export interface Channels {
    * when there is none. Rejects with `unavailable` when configuration is unavailable and there is no replica.
    */
   find(workspace: number, extId: string, provider?: string): Promise<Channel | undefined>
+  /** The channels that updates of the provider name so, in the order in which they come into question. */
+  ofReceiver(workspace: number, provider: string, receiver: string): Promise<Channel[]>
   /** What is known of it without waiting, null for none; undefined what is not known and looked up for the next time. */
   known(workspace: number, extId: string): Channel | null | undefined
 }
@@ -34,6 +36,13 @@ export interface Channels {
 /** Channels from the replicas of configuration. */
 export function createChannels(replica: Pick<Replica, 'find' | 'known'>): Channels {
   const read = new WeakMap<ConfigurationDocument, Channel>()
+  const channelOf = (workspace: number, found: ConfigurationDocument) => {
+    const known = read.get(found)
+    if (known !== undefined) return known
+    const channel = { ...channelFields.parse(found), workspace }
+    read.set(found, channel)
+    return channel
+  }
   const choose = (
     documents: ConfigurationDocument[],
     workspace: number,
@@ -41,16 +50,15 @@ export function createChannels(replica: Pick<Replica, 'find' | 'known'>): Channe
     provider?: string,
   ) => {
     const found = channelFor(documents, extId, provider)
-    if (found === undefined) return undefined
-    const known = read.get(found)
-    if (known !== undefined) return known
-    const channel = { ...channelFields.parse(found), workspace }
-    read.set(found, channel)
-    return channel
+    return found && channelOf(workspace, found)
   }
   return {
     find: async (workspace, extId, provider) =>
       choose(await replica.find({ resource: 'channels', workspace, extId }), workspace, extId, provider),
+    async ofReceiver(workspace, provider, receiver) {
+      const documents = await replica.find({ resource: 'channels', workspace, provider, receiver })
+      return byRank(documents, provider).map((found) => channelOf(workspace, found))
+    },
     known(workspace, extId) {
       const documents = replica.known({ resource: 'channels', workspace, extId })
       return documents && (choose(documents, workspace, extId) ?? null)

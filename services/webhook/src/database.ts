@@ -54,6 +54,10 @@ export async function prepareDatabase(connection: Connection): Promise<void> {
   const { channels, people } = collectionsOf(connection)
   await channels.createIndexes([
     { key: { workspace: 1, extIdHash: 1 } },
+    {
+      key: { workspace: 1, receiverHashes: 1 },
+      partialFilterExpression: { receiverHashes: { $exists: true } },
+    },
     { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
   ])
   await people.createIndexes([

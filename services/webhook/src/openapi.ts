@@ -101,7 +101,7 @@ function providerOperations({ name, inbound }: Provider): DescribedOperation[] {
     body: { schema: payload, example: receive.example },
     response: {
       schema: receipt.meta({ id: `${documentation.name}Receipt` }),
-      example: { accepted: 1, repeated: 0, skipped: 0, foreign: 0 },
+      example: { accepted: 1, repeated: 0, kept: 0, skipped: 0, foreign: 0 },
     },
     errors: ['not_found', 'forbidden'],
   }
@@ -129,11 +129,14 @@ function providerOperations({ name, inbound }: Provider): DescribedOperation[] {
   return [verifying, receiving]
 }
 
+const count = z.number().int()
+/** Together they are all that the payload had. */
 const receipt = z.object({
-  accepted: z.number().int(),
-  repeated: z.number().int(),
-  skipped: z.number().int(),
-  foreign: z.number().int(),
+  accepted: count.describe('New messages and statuses'),
+  repeated: count.describe('What had come before'),
+  kept: count.describe('New notices of the channel'),
+  skipped: count.describe('What can’t be read, and what nothing is done with'),
+  foreign: count.describe('What is for no channel of the workspace'),
 })
 
 /** Every public operation of this service. */

@@ -62,7 +62,10 @@ describe('of a batch of Meta’s', () => {
       ],
     })
     const answer = await postPayload(hook, payload)
-    expect([answer.status, answer.json]).toEqual([200, { accepted: 3, repeated: 0, skipped: 4, foreign: 0 }])
+    expect([answer.status, answer.json]).toEqual([
+      200,
+      { accepted: 3, repeated: 0, kept: 0, skipped: 4, foreign: 0 },
+    ])
     const published = (await world.drain()).map(({ delivery }) => JSON.parse(delivery.content.toString()))
     expect(published.map(({ meta, providerId }) => meta?.id ?? providerId).sort()).toEqual([
       'wamid.1',

@@ -39,7 +39,7 @@ describe('a batch', () => {
     const skipped = 10 * bad.length
     expect([answer.status, answer.json]).toEqual([
       200,
-      { accepted: 1_000 - skipped, repeated: 0, skipped, foreign: 0 },
+      { accepted: 1_000 - skipped, repeated: 0, kept: 0, skipped, foreign: 0 },
     ])
     const ids = (await world.drain()).map((taken) => bodyOf(taken).meta.id)
     expect(ids).toEqual(

@@ -4,6 +4,8 @@ import { TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
 import { slotKey } from '@parley/shared/messaging/layout'
 import {
   MESSAGES_EXCHANGE,
+  NOTICE_KEY,
+  NOTICE_QUEUE,
   STATUS_PARTITIONS,
   statusKey,
   statusQueue,
@@ -18,6 +20,7 @@ export interface Taken {
 const QUEUES = [
   ...Array.from({ length: TEST_LAYOUT.partitions }, (_, at) => ({ queue: testQueue(at), key: slotKey(at) })),
   ...Array.from({ length: STATUS_PARTITIONS }, (_, at) => ({ queue: statusQueue(at), key: statusKey(at) })),
+  { queue: NOTICE_QUEUE, key: NOTICE_KEY },
 ]
 
 /** Takes from every queue. A marker in each says that all before it has come. */

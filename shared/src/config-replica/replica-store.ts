@@ -5,6 +5,8 @@ import type { ResourceName } from '../configuration-resources.ts'
 import { defined } from '../defined.ts'
 import { isDuplicate } from '../insert-new.ts'
 import { jsonObject, safeInteger } from '../json-object.ts'
+import { own } from '../providers/own.ts'
+import { allProviders } from '../providers/registry.ts'
 import { type SecretBox, sealSettledSecrets } from '../sealed-value.ts'
 import { withTimeout } from '../with-timeout.ts'
 
@@ -38,6 +40,10 @@ export interface DocumentReplica {
   version: number
   /** Of a channel. External ids may be long: an index takes their hash. */
   extIdHash?: string
+  /** Of a channel: what it is named by at providers whose updates name the channel that they are for, hashed. */
+  receiverHashes?: string[]
+  /** When configuration was last asked for all channels of its receiver. */
+  receiverReadAt?: Date
   /** The document as JSON text, whatever its keys, its secrets sealed; not there once it is deleted. */
   document?: string
   /**
@@ -52,12 +58,22 @@ export interface DocumentReplica {
   expiresAt?: Date
 }
 
-/** Which documents of a workspace: the one with an id, the channels with an external id, or the configs of an owner. */
+/**
+ * Which documents of a workspace: the one with an id, the channels with an external id or with a provider's receiver, or
+ * the configs of an owner.
+ */
 export type ReplicaQuery = { workspace: number } & (
   | { resource: ResourceName; id: number }
   | { resource: 'channels'; extId: string }
+  | ReceiverQuery
   | OwnerQuery
 )
+type ReceiverQuery = { resource: 'channels' } & Receiver
+/** A channel as a provider's updates name it. */
+interface Receiver {
+  provider: string
+  receiver: string
+}
 type OwnerQuery = { resource: 'configs'; owner: number; ownerType: string }
 
 /** One version of a document; `document` is null once it is deleted. */
@@ -98,15 +114,16 @@ export function createReplicaStore(options: {
     const { resource, workspace } = query
     if ('id' in query) return { _id: idOf(resource, workspace, query.id) }
     if ('owner' in query) return { resource, workspace, ownerHash: ownerHashOf(query) }
-    const extIdHash = hashOf(query.extId)
-    return channelsOnly ? { workspace, extIdHash } : { resource, workspace, extIdHash }
+    const hash =
+      'receiver' in query ? { receiverHashes: receiverHashOf(query) } : { extIdHash: hashOf(query.extId) }
+    return channelsOnly ? { workspace, ...hash } : { resource, workspace, ...hash }
   }
-  const write = async (change: DocumentVersion, readAt?: Date) => {
+  const write = async (change: DocumentVersion, { readAt, isOfReceiver = false }: Read = {}) => {
     const { resource, workspace, id, version } = change
     const _id = idOf(resource, workspace, id)
     const document = sealSettledSecrets(change.document, box, workspace)
     const named = channelsOnly ? { _id, workspace, id } : { _id, resource, workspace, id }
-    const content = contentOf(resource, document, readAt)
+    const content = contentOf(resource, document, { readAt, isOfReceiver })
     await replaceOlder(replicas, { ...named, version, storedAt: new Date(), ...content }, readAt)
   }
   return {
@@ -117,8 +134,9 @@ export function createReplicaStore(options: {
     save: (change) => write(change),
     saveResponse: async (query, { documents, readAt }) => {
       const { resource, workspace } = query
+      const read = { readAt, isOfReceiver: 'receiver' in query }
       for (const { version, ...document } of documents)
-        await write({ resource, workspace, id: document._id as number, version, document }, readAt)
+        await write({ resource, workspace, id: document._id as number, version, document }, read)
       await removeOthers(replicas, filterOf(query), { ids: documents.map(({ _id }) => _id), readAt })
       if ('owner' in query) await markOwnerRead(replicas, { ...query, readAt })
     },
@@ -132,6 +150,17 @@ function hashOf(extId: string): string {
 /** The type is free text. */
 function ownerHashOf({ owner, ownerType }: { owner: unknown; ownerType: unknown }): string {
   return hashOf(`${owner} ${ownerType}`)
+}
+
+const receiverHashOf = ({ provider, receiver }: Receiver): string => hashOf(`${provider} ${receiver}`)
+
+/** What a channel is named by in the updates of providers. */
+function receiversOf(channel: object | null): Receiver[] {
+  return allProviders().flatMap(({ name, inbound }) => {
+    const value = inbound?.receiver && own(channel, 'config', inbound.receiver)
+    const isNamed = (typeof value === 'string' && value !== '') || typeof value === 'number'
+    return isNamed ? [{ provider: name, receiver: String(value) }] : []
+  })
 }
 
 /** Whether it is the entry that says when all configs of an owner were read. */
@@ -161,18 +190,37 @@ async function markOwnerRead(
   )
 }
 
+/** When configuration was asked, and whether for all channels of a receiver. */
+interface Read {
+  readAt?: Date | undefined
+  isOfReceiver?: boolean
+}
+
 /**
  * What a replica says of its document, as expressions of the aggregation language. An answer also says when it was
- * read; an event leaves the time of reading alone, as long as the external id is the same.
+ * read; an event leaves the times of reading alone, as long as external id and receivers are the same.
  */
-function contentOf(resource: string, document: object | null, readAt: Date | undefined): mongo.Document {
-  const extId = resource === 'channels' ? (document as { extId?: unknown } | null)?.extId : undefined
+function contentOf(
+  resource: string,
+  document: object | null,
+  { readAt, isOfReceiver }: Read,
+): mongo.Document {
+  const isChannel = resource === 'channels'
+  const extId = isChannel ? (document as { extId?: unknown } | null)?.extId : undefined
   const extIdHash = typeof extId === 'string' ? hashOf(extId) : undefined
-  const unchangedReadAt = {
-    $cond: [{ $eq: [{ $ifNull: ['$extIdHash', null] }, extIdHash ?? null] }, '$readAt', '$$REMOVE'],
-  }
+  const receiverHashes = isChannel ? receiversOf(document).map(receiverHashOf) : []
+  const whileSame = (field: string, value: unknown, time: string) => ({
+    $cond: [{ $eq: [{ $ifNull: [field, null] }, value] }, time, '$$REMOVE'],
+  })
+  const hasReceivers = receiverHashes.length > 0
   return {
-    readAt: readAt ?? unchangedReadAt,
+    readAt: (isOfReceiver ? undefined : readAt) ?? whileSame('$extIdHash', extIdHash ?? null, '$readAt'),
+    ...(hasReceivers && {
+      receiverHashes,
+      receiverReadAt:
+        (isOfReceiver ? readAt : undefined) ??
+        whileSame('$receiverHashes', receiverHashes, '$receiverReadAt'),
+    }),
     ...(document === null
       ? { expiresAt: new Date(Date.now() + TRACE_MS) }
       : { document: { $literal: JSON.stringify(document) } }),
@@ -208,7 +256,14 @@ async function removeOthers(
   await replicas.updateMany(
     { ...filter, id: { $nin: ids }, version: { $gt: OWNER_ENTRY_VERSION }, storedAt: { $lt: readAt } },
     {
-      $unset: { document: '', extIdHash: '', ownerHash: '', readAt: '' },
+      $unset: {
+        document: '',
+        extIdHash: '',
+        ownerHash: '',
+        readAt: '',
+        receiverHashes: '',
+        receiverReadAt: '',
+      },
       $set: { expiresAt: new Date(Date.now() + TRACE_MS) },
     },
   )

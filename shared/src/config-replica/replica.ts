@@ -189,6 +189,7 @@ export function createReplica(options: {
 function keyOf(query: ReplicaQuery): string {
   if ('id' in query) return `${query.resource}/${query.workspace}/${query.id}`
   if ('owner' in query) return `owner/${query.workspace}/${query.owner}/${query.ownerType}`
+  if ('receiver' in query) return `receiver/${query.workspace}/${query.provider}/${query.receiver}`
   return `extId/${query.workspace}/${query.extId}`
 }
 
@@ -196,6 +197,8 @@ function pathOf(query: ReplicaQuery): string {
   const path = `/internal/workspaces/${query.workspace}/${query.resource}`
   if ('id' in query) return `${path}/${query.id}`
   if ('owner' in query) return `${path}?owner=${query.owner}&ownerType=${encodeURIComponent(query.ownerType)}`
+  if ('receiver' in query)
+    return `${path}?provider=${encodeURIComponent(query.provider)}&receiver=${encodeURIComponent(query.receiver)}`
   return `${path}?extId=${encodeURIComponent(query.extId)}`
 }
 
@@ -221,25 +224,34 @@ function rememberedOf(
     ...read,
     documents,
     characters: replicas.reduce((sum, { document }) => sum + (document?.length ?? 0), 0),
-    readAt: Math.min(...complete.map(({ readAt }) => readAt?.getTime() ?? 0)),
+    readAt: Math.min(...complete.map((one) => readAtOf(query, one)?.getTime() ?? 0)),
     isKnown: 'owner' in query ? complete.length > 0 : documents.length > 0,
   }
 }
 
-/**
- * Of a workspace's channels the one for messages of `extId`: whose hook is the given provider comes first, then one to
- * which any provider sends, then the lowest id.
- */
+const readAtOf = (query: ReplicaQuery, { readAt, receiverReadAt }: DocumentReplica): Date | undefined =>
+  'receiver' in query ? receiverReadAt : readAt
+
+/** Of a workspace's channels the one for messages of `extId`: the first of {@link byRank}. */
 export function channelFor(
   documents: readonly ConfigurationDocument[],
   extId: string,
   provider?: string,
 ): ConfigurationDocument | undefined {
+  return byRank(
+    documents.filter((channel) => channel.extId === extId),
+    provider,
+  )[0]
+}
+
+/** Channels whose hook is the given provider come first, then those to which any provider sends, then the lowest id. */
+export function byRank(
+  documents: readonly ConfigurationDocument[],
+  provider?: string,
+): ConfigurationDocument[] {
   const rank = ({ hook }: ConfigurationDocument) => {
     if (hook === provider) return 0
     return providerNamed(hook)?.inbound === undefined ? 2 : 1
   }
-  return documents
-    .filter((channel) => channel.extId === extId)
-    .sort((one, other) => rank(one) - rank(other) || one._id - other._id)[0]
+  return documents.toSorted((one, other) => rank(one) - rank(other) || one._id - other._id)
 }

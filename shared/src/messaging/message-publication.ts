@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
+import { type ChannelNotice, NOTICE_TYPE } from '../channel-notice.ts'
 import { MESSAGE_TYPE, threadOf, type WebhookMessage } from '../message.ts'
 import { type MessageStatus, STATUS_TYPE } from '../message-status.ts'
 import { slotKey, slotOf } from './layout.ts'
 import type { Publication } from './publish-observer.ts'
-import { MESSAGES_EXCHANGE, statusKey, statusPartitionOf } from './topology.ts'
+import { MESSAGES_EXCHANGE, NOTICE_KEY, statusKey, statusPartitionOf } from './topology.ts'
 
 /** Who brings a message: a caller of the API, a person of the team who replies in a thread, or a provider's source. */
 type MessageSource = string
@@ -23,7 +24,7 @@ interface PublicationHeaders {
   requestId: string
   channelId: number | undefined
   traceparent: string | undefined
-  /** What a message is ordered by; a status has none. */
+  /** What a message is ordered by; a status and a notice have none. */
   thread: string | undefined
   /** Names of threads of the same person that go on in this one, where there are some. */
   joined?: string[]
@@ -73,6 +74,24 @@ export function statusPublication(options: {
     type: STATUS_TYPE,
     headers,
     body: Buffer.from(JSON.stringify(status)),
+  }
+}
+
+/** What happened to a channel, for the queue of notices. */
+export function noticePublication(options: {
+  messageId: string
+  notice: ChannelNotice
+  provenance: Provenance
+}): MessagePublication {
+  const { messageId, notice, provenance } = options
+  const headers = headersOf(provenance, { channel: notice.channel, thread: undefined })
+  return {
+    exchange: MESSAGES_EXCHANGE,
+    routingKey: NOTICE_KEY,
+    messageId,
+    type: NOTICE_TYPE,
+    headers,
+    body: Buffer.from(JSON.stringify(notice)),
   }
 }
 

@@ -9,6 +9,9 @@ export const MESSAGES_EXCHANGE = 'messages'
 export const LOG_QUEUE = 'messages.log'
 /** Dead letters: what can't be read or stored, with the reason in its headers. */
 export const DEAD_LETTER_QUEUE = 'messages.rejected'
+/** What happened to channels at their providers, in order. */
+export const NOTICE_QUEUE = 'messages.notices'
+export const NOTICE_KEY = 'notice'
 /** What answers submit to tasks, from the dispatcher to configuration. */
 export const TASKS_QUEUE = 'tasks'
 // Nobody publishes to the default exchange: permission for it is permission for every queue.
@@ -79,7 +82,7 @@ export const ORDERED_QUEUE = {
 }
 
 /**
- * Declares the exchange `messages` with its statuses and log; throws when one exists with other arguments. The
+ * Declares the exchange `messages` with its statuses, notices and log; throws when one exists with other arguments. The
  * partitions are the dispatcher's to declare: see `layout.ts`.
  */
 export async function declareTopology(channel: Channel): Promise<void> {
@@ -88,6 +91,8 @@ export async function declareTopology(channel: Channel): Promise<void> {
     await channel.assertQueue(statusQueue(partition), ORDERED_QUEUE)
     await channel.bindQueue(statusQueue(partition), MESSAGES_EXCHANGE, statusKey(partition))
   }
+  await channel.assertQueue(NOTICE_QUEUE, ORDERED_QUEUE)
+  await channel.bindQueue(NOTICE_QUEUE, MESSAGES_EXCHANGE, NOTICE_KEY)
   await channel.assertQueue(LOG_QUEUE, {
     durable: true,
     arguments: {

@@ -5,12 +5,24 @@ import type { Settings } from './setting.ts'
 /** What a channel has of what a provider needs to send, or what it lacks: the keys of its `config`. */
 type SendSettings = { settings: Settings } | { lacking: string[] }
 
-const schemas = new WeakMap<Provider, z.ZodObject>()
+interface Reader {
+  schema: z.ZodObject
+  /** A config is read once. */
+  read: WeakMap<object, SendSettings>
+}
 
-/** The settings that sending takes, each of its kind; they come opened. */
+const readers = new WeakMap<Provider, Reader>()
+
+/** The settings that sending takes, each of its kind; they come opened, in a config that nobody changes. */
 export function sendSettings(provider: Provider, config: Readonly<Record<string, unknown>>): SendSettings {
-  const schema = schemas.get(provider) ?? schemaOf(provider)
-  schemas.set(provider, schema)
+  const reader = readers.get(provider) ?? { schema: schemaOf(provider), read: new WeakMap() }
+  readers.set(provider, reader)
+  const settings = reader.read.get(config) ?? settingsIn(config, reader.schema)
+  reader.read.set(config, settings)
+  return settings
+}
+
+function settingsIn(config: Readonly<Record<string, unknown>>, schema: z.ZodObject): SendSettings {
   const { data, error } = schema.safeParse(config)
   if (data !== undefined) return { settings: data as Settings }
   return { lacking: error.issues.map(({ path }) => `config.${path.join('.')}`) }

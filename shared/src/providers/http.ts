@@ -28,7 +28,7 @@ export type SendOutcome =
 
 interface Failure {
   code: string
-  fault: 'caller' | 'channel' | 'provider'
+  fault: 'caller' | 'channel' | 'provider' | 'recipient'
   reason: string
 }
 

@@ -1,3 +1,4 @@
+import type { ChannelNotice } from '../channel-notice.ts'
 import type { JsonObject } from '../json-object.ts'
 import type { WebhookMessage } from '../message.ts'
 import type { MessageStatus } from '../message-status.ts'
@@ -12,6 +13,8 @@ export interface Inbound {
   handshake?(query: Readonly<Record<string, unknown>>, settings: Settings): Handshake
   /** What shows that a request is the provider's. */
   proof(headers: Readonly<Record<string, string | string[] | undefined>>, settings: Settings): Proof
+  /** The setting that names a channel as the receiver of an update, where one address gets what is for several. */
+  receiver?: string
   /** What a payload has, in order. It never throws, whatever the payload is. */
   updates(payload: Readonly<Record<string, unknown>>, reading: Reading): Update[]
   /** What people are told of an error that is noted, by its code. */
@@ -41,7 +44,6 @@ export type Proof =
   | ({ kind: 'hmac'; hash: 'sha1' | 'sha256'; encoding: 'hex' | 'base64' } & Secrets)
 
 export interface Reading {
-  settings: Settings
   /** Whether the store can have a value as it is. */
   isStorable(value: unknown): boolean
 }
@@ -51,6 +53,8 @@ export type Update = {
   /** Where it stands in the payload, as a JSON Pointer. */
   path: string
   raw: unknown
+  /** Which channel it is for, by the value of {@link Inbound.receiver}; that of the address where it names none. */
+  receiver?: string | undefined
 } & UpdateFate
 
 /** What it is, and what becomes of it. */
@@ -58,8 +62,10 @@ export type UpdateFate =
   /** The message's thread is that of the person, where one is named; it has the message's own name where that is new. */
   | { kind: 'message'; fate: 'accepted'; id: string; person: NamedPerson | undefined; message: PersonMessage }
   | { kind: 'status'; fate: 'accepted'; person: NamedPerson | undefined; status: ReportedStatus }
-  /** It is for another channel. */
-  | { kind: 'message' | 'status'; fate: 'foreign' }
+  /** Something that happened to the channel at the provider. */
+  | { kind: 'notice'; fate: 'kept'; notice: ReportedNotice }
+  /** Nothing is done with it, for a reason that the provider's documentation has. */
+  | { kind: 'notice'; fate: 'counted' }
   /** It can't be read; what is `unknown` is a part of the payload that should have contained updates. */
   | { kind: 'message' | 'status' | 'unknown'; fate: 'malformed' }
 
@@ -68,6 +74,9 @@ export type PersonMessage = Pick<WebhookMessage, 'user' | 'thread' | 'answer' | 
 
 /** What the provider reports of one send; undefined is not there. */
 export type ReportedStatus = Partial<Omit<MessageStatus, 'workspace' | 'channel'>>
+
+/** What the provider reports of a channel, with what makes it the same one when it comes again. */
+type ReportedNotice = Omit<ChannelNotice, 'workspace' | 'channel'> & { identity: string }
 
 export const MEDIA_TYPES = ['audio', 'image', 'video', 'document', 'sticker'] as const
 export type MediaType = (typeof MEDIA_TYPES)[number]

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../json-object.ts'
 import type { Address, NamedPerson } from './address.ts'
 import type { ProviderRequest, ProviderResponse, SendOutcome } from './http.ts'
 import type { MediaType } from './inbound.ts'
@@ -15,16 +16,20 @@ export interface Outbound {
   serviceWindowMs?: number
   /** What a model is told of how to write. */
   markup: string
+  /** A text that was written as Markdown in the provider's markup. What is in its markup already stays as it is. */
+  toMarkup?(text: string): string
   /** Objects of the provider's own that a reply may carry; undefined where there are none. */
   objects?: ObjectRules
   /** The URL that a channel's sends go to; undefined where it has none. */
   urlOf(settings: Settings): string | undefined
-  /** What a send counts against, where the provider allows only so many. */
-  rateKeyOf?(settings: Settings): string | undefined
+  /** How many sends the provider allows; undefined where it allows any number. */
+  rates?: Rates
   /** The request that makes one send, of settings that are complete; or why the provider has none for such a content. */
   request(send: ProviderSend): ProviderRequest | Refusal
   /** What the response to it means. It never throws, whatever the response is. */
   outcomeOf(response: ProviderResponse): SendOutcome
+  /** What an error means that is reported after a send was taken, by its code. */
+  outcomeOfCode?(code: number): Exclude<SendOutcome, { kind: 'accepted' | 'uncertain' }>
   /** Whom a response says that a send went to: the provider may know the address as another one. */
   personOf?(response: ProviderResponse): NamedPerson | undefined
   /** What a response says of an error, for people; undefined where it is not the provider's form. */
@@ -61,15 +66,59 @@ export interface ProviderSend {
 
 export type ProviderContent =
   | { kind: 'text'; text: string }
-  | { kind: 'template'; template: string; language: string; variables: readonly string[] }
+  | Template
   | { kind: 'object'; object: Readonly<Record<string, unknown>> }
+
+/** `more` is what it was given beside, for a provider that composes no objects. */
+interface Template {
+  kind: 'template'
+  template: string
+  language: string
+  variables: readonly string[]
+  more?: Readonly<Record<string, unknown>>
+}
+
+/** How many sends a provider takes. */
+export interface Rates {
+  /** What a send counts against. */
+  keyOf(settings: Settings): string | undefined
+  /** How many a second, where the provider does not say it of the number, or was not asked yet. */
+  perSecond: number
+  /** To one person: one in each interval (milliseconds) after a burst of so many. */
+  person?: { intervalMs: number; burst: number }
+  /** What the provider says of a number itself. */
+  lookup?: {
+    request(settings: Settings): ProviderRequest
+    /** How many a second; undefined where the response does not say it. */
+    read(response: ProviderResponse): number | undefined
+  }
+}
+
+/** What is wrong with something that was given, by its path in it. */
+export interface Wrong {
+  path: string[]
+  message: string
+}
+
+/** What arguments in our form come to. */
+export type Composed =
+  | { kind: 'composed'; object: JsonObject }
+  /** What the provider does not take, or what is not understood. */
+  | { kind: 'refused'; errors: Wrong[] }
 
 export interface ObjectRules {
   types: readonly string[]
   /** Those that are taken at any time. */
   templates: readonly string[]
   /** What is wrong with an object of a known type, by the path of each. */
-  errorsOf(object: Readonly<Record<string, unknown>>): { path: string[]; message: string }[]
+  errorsOf(object: Readonly<Record<string, unknown>>): Wrong[]
+  /**
+   * The object of what a call of `callback` says: a template with all that it takes, or buttons, a list, media or a place
+   * (`docs/handlers.md` has the form).
+   */
+  compose(args: JsonObject): Composed
+  /** What a model is told of the bounds of what it may say beside a text. */
+  limits: string
   description: string
   /** The object that sends media from where they are. */
   ofMedia(media: LinkedMedia): Record<string, unknown>

@@ -1,7 +1,7 @@
 import type { ProviderAddresses } from './address.ts'
 import type { Inbound } from './inbound.ts'
 import type { Outbound } from './outbound.ts'
-import type { Setting } from './setting.ts'
+import type { Setting, Settings } from './setting.ts'
 
 /**
  * A messaging provider: all that is known of how it is set up, what comes from it and what goes to it. Everything here is
@@ -14,6 +14,8 @@ export interface Provider {
   description: ProviderDescription
   /** What it reads of a channel's `config`, in the order in which people are asked for it. */
   settings: readonly Setting[]
+  /** What will not go on as it is configured, by the key of each setting. */
+  warnings?(settings: Settings, now: Date): { key: string; message: string }[]
   addresses: ProviderAddresses
   /** What comes from it; undefined where nothing does but what callers of the API post. */
   inbound?: Inbound

@@ -4,6 +4,7 @@ import { whatsapp } from './whatsapp/whatsapp.ts'
 
 const registered = new Map<string, Provider>()
 let secrets: ReadonlySet<string> = new Set()
+let sources: ReadonlyMap<string, Provider> = new Map()
 
 registerProvider(rpc)
 registerProvider(whatsapp)
@@ -11,16 +12,20 @@ registerProvider(whatsapp)
 /** Makes a provider known to the services of this process; the result takes it back. */
 export function registerProvider(provider: Provider): () => void {
   registered.set(provider.name, provider)
-  secrets = secretKeys()
+  index()
   return () => {
     registered.delete(provider.name)
-    secrets = secretKeys()
+    index()
   }
 }
 
-function secretKeys(): Set<string> {
-  const settings = allProviders().flatMap((provider) => provider.settings)
-  return new Set(settings.filter(({ isSecret }) => isSecret).map(({ key }) => key))
+function index(): void {
+  const all = allProviders()
+  const settings = all.flatMap((provider) => provider.settings)
+  secrets = new Set(settings.filter(({ isSecret }) => isSecret).map(({ key }) => key))
+  sources = new Map(
+    all.flatMap((provider) => (provider.inbound === undefined ? [] : [[provider.inbound.source, provider]])),
+  )
 }
 
 /** The provider of this name, as a channel's `hook` and `callback` have it; undefined where there is none. */
@@ -28,9 +33,7 @@ export const providerNamed = (name: unknown): Provider | undefined =>
   typeof name === 'string' ? registered.get(name) : undefined
 
 /** The provider that a message came from; undefined for what a caller of the API posted, or somebody of the team. */
-export function providerOfSource(source: string): Provider | undefined {
-  return allProviders().find(({ inbound }) => inbound?.source === source)
-}
+export const providerOfSource = (source: string): Provider | undefined => sources.get(source)
 
 /** What a channel is meant to be of where nothing says so: the first provider that messages come from. */
 export const usualProvider = (): Provider =>

@@ -78,7 +78,7 @@ describe('a provider that is one folder', () => {
   test('receives what proves to be its own, and its answer goes back to the chat', async () => {
     expect(await write(1, { text: 'Hello' }, { secret: 'another' })).toMatchObject({ status: 403 })
     const { status, json } = await write(1, { text: 'Hello' })
-    expect([status, json]).toEqual([200, { accepted: 1, repeated: 0, skipped: 0, foreign: 0 }])
+    expect([status, json]).toEqual([200, { accepted: 1, repeated: 0, kept: 0, skipped: 0, foreign: 0 }])
     await said(1, 'Hello')
     const message = await eventually(async () => {
       const found = await latest('telegram:1')

@@ -101,7 +101,7 @@ const outbound: Outbound = {
   maxText: 4096,
   markup: 'You write in Telegram, as plain text without markup.',
   urlOf: ({ apiUrl }) => apiUrl,
-  rateKeyOf: ({ botToken }) => botToken?.split(':')[0],
+  rates: { keyOf: ({ botToken }) => botToken?.split(':')[0], perSecond: 30 },
   request({ settings, address, content }) {
     if (content.kind !== 'text')
       return {

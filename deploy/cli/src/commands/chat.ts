@@ -1,15 +1,14 @@
 import { createInterface } from 'node:readline'
 import type { Parley, Schemas } from '@parley/client'
 import { ParleyError, type Problem, succeeded } from '@parley/client/parley-error'
+import { TURN_AGENTS, type TurnAgent } from '@parley/shared/agents'
 import { type Command, Option } from 'commander'
 import { EXIT, Failure } from '../failure.ts'
 import { paint, printable, printableLines, say, sayJson } from '../output.ts'
 import { connect } from '../profile.ts'
 
-const TYPES = ['chat', 'functionCall', 'taskManager'] as const
-
 interface Options {
-  type: (typeof TYPES)[number]
+  type: TurnAgent
   describe?: true
   json?: true
 }
@@ -28,7 +27,7 @@ export function addChat(program: Command): void {
     .command('chat')
     .argument('<assistant>', 'its id or its name')
     .description('talk to an assistant: its tools are called and shown, and nothing is sent to anybody')
-    .addOption(new Option('--type <type>', 'of the agent').choices(TYPES).default('taskManager'))
+    .addOption(new Option('--type <type>', 'of the agent').choices(TURN_AGENTS).default('taskManager'))
     .option('--describe', 'call no tools: the model is told so')
     .action(chat)
 }

@@ -1,5 +1,6 @@
 import { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
+import type { Behaviours } from './behaviours.ts'
 import type { Templates } from './templates.ts'
 
 /** For a template that is known in any language. */
@@ -14,9 +15,10 @@ const templateQuery = z.looseObject({ name: z.string().optional() })
  */
 export function accountRoutes(options: {
   templates: Pick<Templates, 'list'>
+  behaviours: Pick<Behaviours, 'messagesPerSecond'>
   checks: RequestHandler<{ version: string; id: string }>[]
 }): Router {
-  const { templates, checks } = options
+  const { templates, behaviours, checks } = options
   const router = Router()
   router.get('/:version/:id/message_templates', ...checks, (req, res) => {
     const { name } = templateQuery.parse(req.query)
@@ -30,7 +32,12 @@ export function accountRoutes(options: {
   })
   router.get('/:version/:id', ...checks, (req, res) => {
     const { id } = req.params
-    res.json({ id, display_phone_number: `+${id}`, verified_name: 'Simulated', quality_rating: 'GREEN' })
+    const perSecond = behaviours.messagesPerSecond(id)
+    res.json({
+      ...{ id, display_phone_number: `+${id}`, verified_name: 'Simulated', quality_rating: 'GREEN' },
+      ...{ platform_type: 'CLOUD_API', is_on_biz_app: perSecond < 80, messaging_limit_tier: 'TIER_100K' },
+      throughput: { level: perSecond > 80 ? 'HIGH' : 'STANDARD' },
+    })
   })
   return router
 }

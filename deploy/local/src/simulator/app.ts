@@ -44,7 +44,7 @@ export async function buildSimulator({ directory }: { directory?: string | undef
   app.use('/shop', shopRoutes())
   app.use(messageRoutes({ sends, receipts, troubles, behaviours, statuses, templates, windows, limits }))
   app.use(mediaRoutes({ media, checks: [checkVersion, checkToken] }))
-  app.use(accountRoutes({ templates, checks: [checkVersion, checkToken] }))
+  app.use(accountRoutes({ templates, behaviours, checks: [checkVersion, checkToken] }))
   app.use(() => {
     throw new MetaError({ status: 400, code: 2500, message: 'Unknown path components' })
   })

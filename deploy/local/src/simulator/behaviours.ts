@@ -59,8 +59,10 @@ export const behaviour = z.strictObject({
   reorders: z.boolean().optional(),
   /** Only registered templates are taken. */
   strictTemplates: z.boolean().default(false),
-  /** Texts are taken only within 24 hours of the person's last message. */
+  /** Only templates are taken later than 24 hours after the person's last message. */
   customerWindow: z.boolean().default(false),
+  /** How many the number may send; 20 where the WhatsApp Business app has it, too. */
+  messagesPerSecond: z.union([z.literal(20), z.literal(80), z.literal(1_000)]).default(80),
 })
 
 type Behaviour = z.output<typeof behaviour>
@@ -81,11 +83,14 @@ interface Turn {
   statuses: StatusBehaviour
   strictTemplates: boolean
   customerWindow: boolean
+  messagesPerSecond: number
 }
 
 export interface Behaviours {
   /** Replaces the behaviour of one phone number, or of all that have none of their own, and starts counting from 0. */
   set(behaviour: Behaviour, phoneNumberId?: string): void
+  /** How many messages a second a phone number may send. */
+  messagesPerSecond(phoneNumberId: string): number
   /** What happens to the next send of a phone number. */
   next(phoneNumberId: string, to: string): Turn
 }
@@ -106,6 +111,7 @@ export function createBehaviours(now: () => number): Behaviours {
       if (phoneNumberId === undefined) general = entryOf(configured)
       else own.set(phoneNumberId, entryOf(configured))
     },
+    messagesPerSecond: (phoneNumberId) => (own.get(phoneNumberId) ?? general).behaviour.messagesPerSecond,
     next(phoneNumberId, to) {
       const entry = own.get(phoneNumberId) ?? general
       entry.count++
@@ -138,6 +144,7 @@ function turnOf({ behaviour: configured, count: turn }: Entry, send: { to: strin
     },
     strictTemplates: configured.strictTemplates,
     customerWindow: configured.customerWindow,
+    messagesPerSecond: configured.messagesPerSecond,
   }
 }
 

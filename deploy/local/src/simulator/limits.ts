@@ -2,7 +2,6 @@ import { LRUCache } from 'lru-cache'
 import { MetaError } from './meta-error.ts'
 
 const SECOND_MS = 1_000
-const PER_SECOND = 80
 const PAIR_INTERVAL_MS = 6_000
 const PAIR_BURST = 45
 const MAX_NUMBERS = 10_000
@@ -10,24 +9,25 @@ const MAX_PAIRS = 100_000
 const OPEN_MS = 24 * 60 * 60 * 1_000
 
 export interface SimulatorLimits {
-  /** Counts a send from a number to a person. Throws Meta's error when it is one too many. */
-  take(phoneNumberId: string, to: string): void
+  /** Counts a send from a number, which may make so many, to a person. Throws Meta's error when it is one too many. */
+  take(send: { phoneNumberId: string; to: string; perSecond: number }): void
 }
 
 /**
- * Meta's limits: a number sends at most 80 messages in any second (130429), and to one person one each 6 s after
+ * Meta's limits: a number sends at most its messages in any second (130429), and to one person one each 6 s after
  * a burst of 45 (131056). `now` is in milliseconds and never goes back.
  */
 export function createLimits(now: () => number): SimulatorLimits {
-  /** Of each number the times of its last 80 sends, oldest first. */
+  /** Of each number the times of its last sends, as many as it may make, oldest first. */
   const seconds = new LRUCache<string, number[]>({ max: MAX_NUMBERS })
   /** Of each pair when it is back at rest. */
   const pairs = new LRUCache<string, number>({ max: MAX_PAIRS })
   return {
-    take(phoneNumberId, to) {
+    take({ phoneNumberId, to, perSecond }) {
       const at = now()
       const times = seconds.get(phoneNumberId) ?? []
-      const oldest = times.length < PER_SECOND ? undefined : times[0]
+      times.splice(0, times.length - perSecond)
+      const oldest = times.length < perSecond ? undefined : times[0]
       if (oldest !== undefined && at - oldest < SECOND_MS) throw tooFast()
       const pair = `${phoneNumberId} ${to}`
       const atRest = Math.max(pairs.get(pair) ?? 0, at)

@@ -69,8 +69,8 @@ function sendMessage(parts: Parts): Step {
     const { input, content } = readSend(req.body)
     const turn = behaviours.next(phoneNumberId, content.to)
     templates.check(content, { strict: turn.strictTemplates })
-    if (turn.customerWindow && content.type === 'text') windows.check(phoneNumberId, content.to)
-    limits.take(phoneNumberId, content.to)
+    if (turn.customerWindow && content.type !== 'template') windows.check(phoneNumberId, content.to)
+    limits.take({ phoneNumberId, to: content.to, perSecond: turn.messagesPerSecond })
     if (turn.failure) throw metaErrorOf(turn.failure)
     const send = await sends.add({ phoneNumberId, ...content })
     // What was accepted counts as sent, even if the response is dropped.

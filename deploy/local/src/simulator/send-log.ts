@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { openJournal } from './journal.ts'
+import type { Components } from './template-components.ts'
 
 const MAX_NUMBERS = 10_000
 
@@ -16,12 +17,17 @@ export interface LoggedSend {
   to: string
   /** `biz_opaque_callback_data`. */
   opaque: string | null
-  type: 'template' | 'text'
+  /** `template`, `text`, or another type of Meta's. */
+  type: string
   template?: string
   language?: string
   /** The texts of the template's body, in order. */
   variables?: string[]
+  /** What a template was given, where that is more than these texts. */
+  components?: Components
   text?: string
+  /** Of another type, what stands under its name. */
+  content?: unknown
 }
 
 export type NewSend = Omit<LoggedSend, 'n' | 'at' | 'id'>

@@ -1,22 +1,19 @@
+import type { JsonObject } from '@parley/shared/json-object'
 import { z } from 'zod'
+import { CONTENTS } from './interactive-message.ts'
 import { MetaError } from './meta-error.ts'
 import type { NewSend } from './send-log.ts'
+import { components, parametersOf } from './template-components.ts'
 
 const MISSING_PARAMETER = 131008
 const INVALID_PARAMETER = 131009
 const MAX_TEXT = 4_096
 const MAX_OPAQUE = 512
-const MAX_PARAMETERS = 100
 
-const parameter = z.looseObject({ type: z.literal('text'), text: z.string().min(1).max(MAX_TEXT) })
-const component = z.looseObject({
-  type: z.enum(['header', 'body', 'button']),
-  parameters: z.array(parameter).max(MAX_PARAMETERS).default([]),
-})
 const template = z.looseObject({
   name: z.string().min(1).max(512),
   language: z.looseObject({ code: z.string().min(2).max(16) }),
-  components: z.array(component).max(12).default([]),
+  components,
 })
 const text = z.looseObject({ body: z.string().min(1).max(MAX_TEXT) })
 
@@ -33,10 +30,14 @@ const envelope = {
     .regex(/^[A-Z]{2}\.(ENT\.)?[A-Za-z\d]{1,128}$/, 'is not a user id')
     .optional(),
   biz_opaque_callback_data: z.string().max(MAX_OPAQUE).optional(),
+  message_send_ttl_seconds: z.int().min(30).max(2_592_000).optional(),
 }
+const otherType = (type: keyof typeof CONTENTS) =>
+  z.looseObject({ ...envelope, type: z.literal(type), [type]: CONTENTS[type] })
 const schema = z.discriminatedUnion('type', [
   z.looseObject({ ...envelope, type: z.literal('template'), template }),
   z.looseObject({ ...envelope, type: z.literal('text'), text }),
+  ...(Object.keys(CONTENTS) as (keyof typeof CONTENTS)[]).map(otherType),
 ])
 
 const receipt = z.looseObject({
@@ -84,15 +85,32 @@ export function readSend(body: unknown): SendRequest {
   }
   const to = data.to === undefined ? input : input.replaceAll(/\D/g, '')
   const recipient = { to, opaque: data.biz_opaque_callback_data ?? null }
-  if (data.type === 'text') {
-    return { input, content: { ...recipient, type: 'text', text: data.text.body } }
+  switch (data.type) {
+    case 'text':
+      return { input, content: { ...recipient, type: 'text', text: (data as TextSend).text.body } }
+    case 'template':
+      return { input, content: { ...recipient, ...templateIn((data as TemplateSend).template) } }
+    default:
+      return { input, content: { ...recipient, type: data.type, content: (data as JsonObject)[data.type] } }
   }
-  const { name, language, components } = data.template
-  const bodies = components.filter(({ type }) => type === 'body')
-  const variables = bodies.flatMap(({ parameters }) => parameters.map((item) => item.text))
+}
+
+interface TextSend {
+  text: z.output<typeof text>
+}
+interface TemplateSend {
+  template: z.output<typeof template>
+}
+
+function templateIn({ name, language, components: all }: TemplateSend['template']) {
+  const inBody = parametersOf(all, 'body')
+  const isMore =
+    all.some(({ type }) => type !== 'body') ||
+    inBody.some((one) => one.parameter_name ?? one.text === undefined)
   return {
-    input,
-    content: { ...recipient, type: 'template', template: name, language: language.code, variables },
+    ...{ type: 'template', template: name, language: language.code },
+    variables: inBody.map((one) => one.text ?? ''),
+    ...(isMore && { components: all }),
   }
 }
 

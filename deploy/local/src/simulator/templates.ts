@@ -1,16 +1,29 @@
 import { z } from 'zod'
 import { MetaError } from './meta-error.ts'
 import type { NewSend } from './send-log.ts'
+import { type Components, parametersOf } from './template-components.ts'
 
 const MAX_TEMPLATES = 10_000
 const NOT_THERE = 132001
 const WRONG_COUNT = 132000
+const WRONG_FORMAT = 132012
+const MISSING = 131008
+const INVALID = 100
 
 /** A template that was approved: in any language where none is named, with so many parameters in its body. */
 export const template = z.strictObject({
   name: z.string().min(1).max(512),
   languages: z.array(z.string().min(2).max(16)).min(1).max(100).optional(),
   parameters: z.int().min(0).max(100),
+  /** What they are called, where they have names. */
+  names: z.array(z.string().min(1).max(64)).max(100).optional(),
+  /** What its header takes. */
+  header: z.enum(['text', 'image', 'video', 'document', 'location']).optional(),
+  /** The buttons that take a parameter, by what they do. */
+  buttons: z
+    .array(z.strictObject({ index: z.int().min(0).max(9), type: z.enum(['url', 'copy_code']) }))
+    .max(10)
+    .optional(),
 })
 type Template = z.output<typeof template>
 
@@ -26,6 +39,9 @@ const KNOWN: Template[] = [
   { name: 'hello_world', languages: ['en_US'], parameters: 0 },
   { name: 'welcome_offer', parameters: 2 },
   { name: 'order_update', parameters: 2 },
+  { name: 'login_code', parameters: 1, buttons: [{ index: 0, type: 'url' }] },
+  { name: 'invoice', parameters: 1, header: 'document' },
+  { name: 'invoice_named', parameters: 1, names: ['customer_name'] },
 ]
 
 /** The templates that the simulator knows. A name that nobody registered is taken with whatever it brings. */
@@ -38,16 +54,49 @@ export function createTemplates(): Templates {
       return true
     },
     list: () => [...known.values()],
-    check({ type, template: name = '', language = '', variables = [] }, { strict }) {
+    check({ type, template: name = '', language = '', variables = [], components = [] }, { strict }) {
       if (type !== 'template') return
       const found = known.get(name)
       if (found === undefined && !strict) return
       const languages = found?.languages ?? [language]
       if (found === undefined || !languages.includes(language)) throw notThere(name, language)
       if (found.parameters !== variables.length) throw wrongCount(found, variables.length)
+      checkComponents(found, components)
     },
   }
 }
+
+function checkComponents({ names = [], header, buttons = [] }: Template, components: Components): void {
+  const given = parametersOf(components, 'body').map((one) => one.parameter_name)
+  if (names.some((name) => !given.includes(name)))
+    throw refused(INVALID, 'Invalid parameter', 'Parameter name is missing or empty')
+  const [ofHeader] = parametersOf(components, 'header')
+  if (header !== undefined && ofHeader?.type !== header)
+    throw refused(
+      WRONG_FORMAT,
+      'Parameter format does not match format in the created template',
+      `header: Format mismatch, expected ${header.toUpperCase()}, received ${ofHeader?.type.toUpperCase() ?? 'UNKNOWN'}`,
+    )
+  const missing = buttons.find(
+    ({ index, type }) =>
+      !components.some(
+        (one) =>
+          'sub_type' in one &&
+          one.sub_type?.toLowerCase() === type &&
+          Number(one.index) === index &&
+          one.parameters.length > 0,
+      ),
+  )
+  if (missing !== undefined)
+    throw refused(
+      MISSING,
+      'Required parameter is missing',
+      `buttons: Button at index ${missing.index} of type ${missing.type} requires a parameter`,
+    )
+}
+
+const refused = (code: number, message: string, details: string): MetaError =>
+  new MetaError({ status: 400, code, message, details })
 
 function notThere(name: string, language: string): MetaError {
   return new MetaError({

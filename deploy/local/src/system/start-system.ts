@@ -51,6 +51,8 @@ interface SystemOptions {
   lastRestartDelayMs?: number
   /** Each process starts anew whenever one of its modules changes. */
   watch?: boolean
+  /** A process that somebody else starts, with the environment that is written into `<name>.env` in the directory. */
+  without?: string | undefined
   /** Aborting it stops what was started so far and rejects. */
   signal?: AbortSignal
 }
@@ -133,6 +135,8 @@ async function superviseSystem(
 ): Promise<System> {
   const { directory, servers, say, loaded = {}, watch, signal, lastRestartDelayMs: lastDelayMs } = options
   const { owner } = plans
+  if (options.without !== undefined && !plans.first.some(({ name }) => name === options.without))
+    throw new SetupError(`There is no ${options.without}; there are ${PROCESSES.join(', ')}.`)
   const stopping = new AbortController()
   const file = join(directory, 'run.json')
   const processes: NodeProcess[] = []
@@ -143,9 +147,10 @@ async function superviseSystem(
       restartOnExit(subject, { say, onRestart: write, signal: stopping.signal, ...defined({ lastDelayMs }) }),
     )
   const start = (wave: ProcessPlan[]) => {
-    const started = wave.map(
-      (plan) => new NodeProcess({ plan, owner, say, loaded: loaded[plan.name], watch }),
-    )
+    const isOurs = ({ name }: ProcessPlan) => name !== options.without
+    const started = wave
+      .filter(isOurs)
+      .map((plan) => new NodeProcess({ plan, owner, say, loaded: loaded[plan.name], watch }))
     processes.push(...started)
     started.forEach(supervise)
     write()
@@ -156,6 +161,7 @@ async function superviseSystem(
     await stopProcesses(processes)
     await rm(file, { force: true })
   }
+  for (const plan of plans.first) if (plan.name === options.without) leaveOut(plan, options)
   try {
     ;[servers.mongo, servers.rabbitmq, servers.redis].forEach(supervise)
     // The gateway last: as soon as it is ready, callers take the system to be.
@@ -169,6 +175,14 @@ async function superviseSystem(
     await stop()
     throw error
   }
+}
+
+/** Nobody's environment has a quotation mark of this kind. */
+function leaveOut({ name, script, env }: ProcessPlan, { directory, say }: SystemOptions): void {
+  const file = join(directory, `${name}.env`)
+  const lines = Object.entries(env).map(([key, value]) => `${key}='${value}'`)
+  writeAtomically(file, lines.join('\n'))
+  say(`${name} is left out. Start it: npx node --env-file=${file} --inspect --watch ${script}`)
 }
 
 const metricsOf = <N extends string>(name: N) => `${name}-metrics` as const

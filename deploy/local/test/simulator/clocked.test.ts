@@ -9,7 +9,7 @@ const now = () => clock.now
 describe('the limits of a phone number', () => {
   const taken = (limits: ReturnType<typeof createLimits>, phoneNumberId: string, to: string) => {
     try {
-      limits.take(phoneNumberId, to)
+      limits.take({ phoneNumberId, to, perSecond: 80 })
       return 200
     } catch (error) {
       return (error as MetaError).code

@@ -120,7 +120,7 @@ export const ObjectContent = ({ preview: { type, link, text } }: { preview: Obje
 const MARKS = /(\*[^*\n]+\*|_[^_\n]+_|~[^~\n]+~)/
 
 /** The marks of messengers for bold, italic and struck text. */
-function Formatted({ text }: { text: string }): ComponentChildren {
+export function Formatted({ text }: { text: string }): ComponentChildren {
   return (
     <p>
       {text.split(MARKS).map((part, at) => {

@@ -1,3 +1,4 @@
+import { providerNamed } from '@parley/shared/providers/registry'
 import { call, listAll, type Page } from '../api.ts'
 import { DeleteButton, LinkButton, notify } from '../components/actions.tsx'
 import { Badge, Card, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
@@ -20,6 +21,7 @@ import { may } from '../rights.ts'
 import { hrefOf, navigate, type PageProps } from '../router.ts'
 import { Findings, HistoryCard } from './assistants.tsx'
 import { type Hook, HookCard, hookOf } from './channel-hook.tsx'
+import { NoticesCard } from './channel-notices.tsx'
 import { ChannelSecrets } from './channel-secrets.tsx'
 import { ChannelWizard } from './channel-wizard.tsx'
 
@@ -156,6 +158,7 @@ function ChannelPage({ id }: { id: string }) {
           {...(writable ? { onSave: save } : {})}
         />
       </Card>
+      {providerNamed(data.hook)?.inbound && <NoticesCard id={id} />}
       <HistoryCard path="channels" id={id} changed={data.updatedAt} />
     </>
   )

@@ -1,5 +1,7 @@
+import { markedUp } from '@parley/shared/providers/marked-up'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from '../api.ts'
+import { useChannelNamed } from '../channel-named.ts'
 import { Button } from '../components/actions.tsx'
 import { Badge, Failure, Loading } from '../components/basics.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
@@ -86,7 +88,7 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
           )}
         </div>
       </header>
-      <Talk said={said} />
+      <Talk said={said} channel={thread.channel} />
       {writable && isOurs && (
         <ReplyBox
           thread={thread}
@@ -169,7 +171,14 @@ function useSaid(thread: Thread): Conversed {
 }
 
 /** Stays at the end where somebody reads the end. */
-function Talk({ said: { items, error, previous, older, typed } }: { said: Conversed }) {
+function Talk({
+  said: { items, error, previous, older, typed },
+  channel,
+}: {
+  said: Conversed
+  channel: string
+}) {
+  const speaking = useChannelNamed(channel)
   const box = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
   const count = items?.length ?? 0
@@ -196,7 +205,7 @@ function Talk({ said: { items, error, previous, older, typed } }: { said: Conver
         </div>
       )}
       <Bubbles items={items} />
-      {typed && <p class="bubble ours typed">{typed}</p>}
+      {typed && <p class="bubble ours typed">{markedUp(typed, speaking)}</p>}
     </ScrollRegion>
   )
 }

@@ -6,7 +6,7 @@ import { Card, Empty, Fact, Failure, Json, Loading, PageHead, State, Time } from
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { Turns } from '../components/turns.tsx'
 import { useLoad } from '../load.ts'
-import { causeInWords, costOf, type MessageDetail, REPLAYABLE, type Turn } from '../messages.ts'
+import { adviceOn, causeInWords, costOf, type MessageDetail, REPLAYABLE, type Turn } from '../messages.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { Audio } from './bubbles.tsx'
@@ -65,6 +65,7 @@ function Facts({ message }: { message: MessageDetail }) {
         </Fact>
         {message.reason && <Fact term="Reason">{message.reason}</Fact>}
         {causeInWords(message.fault) && <Fact term="Caused by">{causeInWords(message.fault)}</Fact>}
+        {adviceOn(message) && <Fact term="What to do">{adviceOn(message)}</Fact>}
         {message.waitingFor && <Fact term="Waits for">{message.waitingFor.replaceAll('_', ' ')}</Fact>}
         {message.due && (
           <Fact term="Tried again">

@@ -177,7 +177,7 @@ async function searchFor(typed: string): Promise<void> {
   setQuery({ ...none, [by]: typed })
 }
 
-const CULPRITS = ['caller', 'channel', 'provider', 'us'].map((value) => ({
+const CULPRITS = ['caller', 'channel', 'provider', 'recipient', 'us'].map((value) => ({
   value,
   name: causeInWords(value),
 }))

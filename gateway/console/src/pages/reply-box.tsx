@@ -1,16 +1,15 @@
+import { markedUp, type Speaking } from '@parley/shared/providers/marked-up'
 import type { Provider } from '@parley/shared/providers/provider'
 import { providerNamed, usualProvider } from '@parley/shared/providers/registry'
 import { useEffect, useState } from 'preact/hooks'
-import { call, type Page } from '../api.ts'
+import { call } from '../api.ts'
+import { useChannelNamed } from '../channel-named.ts'
 import { Button } from '../components/actions.tsx'
 import { Failure } from '../components/basics.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
 import { useSendKey, useSubmit } from '../components/submit.ts'
-import { useLoad } from '../load.ts'
-import type { Document } from '../resources.ts'
-import { may } from '../rights.ts'
 import { previewOf, type Thread } from '../threads.ts'
-import { ObjectContent, TemplateContent } from './bubbles.tsx'
+import { Formatted, ObjectContent, TemplateContent } from './bubbles.tsx'
 
 type Kind = 'text' | 'template' | 'media'
 
@@ -45,7 +44,8 @@ const EMPTY: Draft = {
 export function ReplyBox({ thread, onSent }: { thread: Thread; onSent(): void }) {
   const left = useTimeLeft(thread.serviceWindowEndsAt)
   const isOver = left !== undefined && left <= 0
-  const provider = useProvider(thread.channel)
+  const channel = useChannelNamed(thread.channel)
+  const provider = providerNamed(channel.callback) ?? usualProvider()
   const [kind, setKind] = useState<Kind>(isOver ? 'template' : 'text')
   const [draft, setDraft] = useState(EMPTY)
   const { keyOf, gone } = useSendKey()
@@ -93,7 +93,7 @@ export function ReplyBox({ thread, onSent }: { thread: Thread; onSent(): void })
       )}
       {kind === 'template' && <TemplateFields draft={draft} set={set} />}
       {kind === 'media' && <MediaFields draft={draft} set={set} />}
-      {kind !== 'text' && reply !== undefined && <Preview reply={reply} />}
+      {reply !== undefined && <Preview reply={reply} channel={channel} />}
       <Failure error={error} />
       <div class="actions end">
         <Button type="submit" kind="primary" disabled={busy || reply === undefined}>
@@ -171,24 +171,17 @@ function replyOf(
   return { [name]: objects.ofMedia({ type: media, link, ...(caption !== '' && { caption }) }) }
 }
 
-/** The provider of a channel; of one that may not be read, and until it is read, the usual one. */
-function useProvider(channel: string): Provider {
-  const { data } = useLoad(`channel called ${channel}`, async (signal) => {
-    if (!may('read', 'channels')) return undefined
-    const query = { extId: channel, limit: 1 }
-    const { data } = await call<Page<Document>>('GET', '/rest/channels', { query, signal })
-    return data[0]
-  })
-  return providerNamed(data?.callback) ?? usualProvider()
-}
-
-function Preview({ reply }: { reply: Reply }) {
-  const { template, language, variables } = reply
+/** What is sent, where that is more or something else than what was typed. */
+function Preview({ reply, channel }: { reply: Reply; channel: Speaking }) {
+  const { text, template, language, variables } = reply
   const preview = previewOf(reply)
+  const written = text && markedUp(text, channel)
+  if (written === text && template === undefined && preview === undefined) return null
   return (
     <div class="preview">
       <p class="note">Preview</p>
       <div class="bubble ours team">
+        {written && <Formatted text={written} />}
         {template && <TemplateContent {...{ template, language, variables }} />}
         {preview && <ObjectContent preview={preview} />}
       </div>

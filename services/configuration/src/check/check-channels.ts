@@ -1,6 +1,8 @@
 import { AGENTS } from '@parley/shared/agents'
+import type { JsonObject } from '@parley/shared/json-object'
 import { boundSecretOf } from '@parley/shared/providers/bound-secret'
 import { providerNamed } from '@parley/shared/providers/registry'
+import type { Settings } from '@parley/shared/providers/setting'
 import { originsOfCredentials } from '../credentials/credential-origins.ts'
 import { isCredentials } from '../credentials/model-origins.ts'
 import { findPage } from '../store/find-page.ts'
@@ -16,7 +18,12 @@ const named = (origins: readonly string[]): string => origins.slice(0, MAX_NAMED
  * one with the same external id comes before.
  */
 export async function checkChannels(batch: Batch): Promise<Finding[]> {
-  const own = batch.documents.flatMap((channel) => [...handlerFindings(channel), ...lackFindings(channel)])
+  const now = new Date()
+  const own = batch.documents.flatMap((channel) => [
+    ...handlerFindings(channel),
+    ...lackFindings(channel),
+    ...endingFindings(channel, now),
+  ])
   const shadowed = await shadowedBy(batch, ({ hook }) => ({ 'doc.hook': hook }))
   return [...own, ...checkTokens(batch), ...shadowed]
 }
@@ -50,6 +57,18 @@ function lackFindings({ _id, callback, handlerUrl, config }: ResourceDocument): 
   return needs
     .filter(({ key }) => settings[key] === undefined || settings[key] === null || settings[key] === '')
     .map(({ key, by }) => finding('channels', _id, 'incomplete_channel', `/config/${key}`, `${by} needs it`))
+}
+
+/** What its provider says will not go on as it is configured. */
+function endingFindings({ _id, callback, config }: ResourceDocument, now: Date): Finding[] {
+  const provider = providerNamed(callback)
+  const settings = Object.entries((config ?? {}) as JsonObject).filter(
+    ([, value]) => typeof value === 'string',
+  )
+  const warnings = provider?.warnings?.(Object.fromEntries(settings) as Settings, now) ?? []
+  return warnings.map(({ key, message }) =>
+    finding('channels', _id, 'ending_soon', `/config/${key}`, message),
+  )
 }
 
 /** What a channel's provider can't send without, as keys of its `config`. */

@@ -15,6 +15,7 @@ export const finding = z.object({
     'bad_handler',
     'unknown_agent',
     'incomplete_channel',
+    'ending_soon',
     'shadowed',
     'credentials_withheld',
     'failing_subscription',

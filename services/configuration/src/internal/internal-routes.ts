@@ -1,8 +1,9 @@
 import type { ResourceName } from '@parley/shared/configuration-resources'
 import { jsonBody } from '@parley/shared/json-body'
 import { safeInteger } from '@parley/shared/json-object'
-import { idCursor, pageLimit, readQuery } from '@parley/shared/list-query'
+import { idCursor, pageLimit, parameterError, readQuery } from '@parley/shared/list-query'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { providerNamed } from '@parley/shared/providers/registry'
 import { taskOperation } from '@parley/shared/task-operation'
 import { validate } from '@parley/shared/validate'
 import { type RequestHandler, Router } from 'express'
@@ -25,6 +26,8 @@ const MAX_CONFIGS = 200
 const MAX_TASKS = 10_000
 const channelQuery = z.object({
   extId: z.string().optional(),
+  provider: z.string().optional(),
+  receiver: z.string().optional(),
   limit: pageLimit.unwrap().default(MAX_CHANNELS),
   after: z.union([z.literal('').transform(() => undefined), idCursor]).optional(),
 })
@@ -78,12 +81,13 @@ export function internalRoutes(dependencies: Dependencies): Router {
 }
 
 /**
- * `GET …/channels?extId=`: all with that external id (at most 200). Without it all there are, `limit` at a time
- * after the id `after`; `next` is where the next page begins. Lowest id first.
+ * `GET …/channels?extId=`: all with that external id (at most 200), and `?provider=&receiver=` all that updates of the
+ * provider name so. Without them all there are, `limit` at a time after the id `after`; `next` is where the next page
+ * begins. Lowest id first.
  */
 function channels({ database }: Needed): RequestHandler<{ workspace: string }> {
   return async (req, res) => {
-    const { extId, limit, after } = readQuery(channelQuery, req)
+    const { extId, provider, receiver, limit, after } = readQuery(channelQuery, req)
     const workspace = workspaceOf(req.params)
     const page = await findPage(database, definitions.channels, {
       workspace,
@@ -91,11 +95,18 @@ function channels({ database }: Needed): RequestHandler<{ workspace: string }> {
       sort: { field: '_id', descending: false },
       after: after === undefined ? undefined : { value: null, id: after },
       limit,
-      visible: {},
+      visible: receiver === undefined ? {} : ofReceiver(provider, receiver),
     })
     const data = page.documents.map(stored)
-    res.json(extId === undefined ? { data, next: page.end?.id ?? null } : { data })
+    res.json(extId === undefined && receiver === undefined ? { data, next: page.end?.id ?? null } : { data })
   }
+}
+
+/** A setting may be stored as a number. */
+function ofReceiver(provider: string | undefined, receiver: string): Record<string, unknown> {
+  const setting = providerNamed(provider)?.inbound?.receiver
+  if (setting === undefined) throw parameterError('provider', 'names no receivers', 'invalid_value')
+  return { [`doc.config.${setting}`]: { $in: [receiver, Number(receiver)] } }
 }
 
 /** `GET …/configs?owner=&ownerType=`: all of that owner, lowest id first, at most 200. */

@@ -1,16 +1,17 @@
 import { CHANNEL_NUMBERS, type ChannelNumber } from '@parley/shared/channel-settings'
 import { KINDS } from '@parley/shared/configuration-resources'
+import { channelDocument } from '@parley/shared/documents/channel'
 import { SENT } from '@parley/shared/documents/fields'
 import { type JsonObject, jsonObject, safeInteger } from '@parley/shared/json-object'
 import { jsonSchemaOf } from '@parley/shared/openapi/operation'
 import type { FieldError } from '@parley/shared/problem'
-import { allProviders, usualProvider } from '@parley/shared/providers/registry'
+import { usualProvider } from '@parley/shared/providers/registry'
 import { MASK } from '@parley/shared/secret-names'
 import { bytesOfSecret, LEAST_SECRET_BYTES } from '@parley/shared/signing-secret'
 import { z } from 'zod'
 import { ownOrigins, type ResourceDefinition, referencesOf, valueAt } from './definition.ts'
 
-const { extId, optionalId, optionalText, text, url } = SENT
+const { optionalId, optionalText, url } = SENT
 
 /** Whole numbers within their bounds. */
 const numberSetting = (name: ChannelNumber) => {
@@ -21,7 +22,7 @@ const numberSetting = (name: ChannelNumber) => {
     .min(min)
     .max(max)
     .nullish()
-    .describe(`${description}; ${otherwise} unless said otherwise`)
+    .describe(`${description}; ${otherwise || 'what the provider says of it'} unless said otherwise`)
 }
 
 const knownSettings = z.looseObject({
@@ -48,6 +49,10 @@ const knownSettings = z.looseObject({
   ),
   handOffUrl: url.nullish().describe('Where to tell, by signed POST, that a person is to take over'),
   handlerTimeoutSeconds: numberSetting('handlerTimeoutSeconds'),
+  messagesPerSecond: numberSetting('messagesPerSecond'),
+  markup: optionalText.describe(
+    'How what an assistant or somebody of the team writes is sent: `asIs` as it is, else from Markdown in the markup of the provider',
+  ),
   handlerContext: z
     .boolean()
     .nullish()
@@ -69,18 +74,6 @@ const settings = jsonObject
   })
   .meta({ properties: jsonSchemaOf(knownSettings).properties })
 
-const providerNames = (): string[] => allProviders().map(({ name }) => name)
-
-/** One of those that are known when it is checked. */
-const providerName = z
-  .string()
-  .check((context) => {
-    const values = providerNames()
-    if (!values.includes(context.value))
-      context.issues.push({ code: 'invalid_value', values, input: context.value })
-  })
-  .meta({ enum: providerNames() })
-
 export const channel: ResourceDefinition = {
   name: 'channels',
   ...KINDS.channels,
@@ -93,15 +86,7 @@ export const channel: ResourceDefinition = {
     handlerUrl: 'native:agents/functionCall',
     config: { assistantId: 1, streamResponseBy: 'turn', extra: { 'a.b': 1, $c: 2 } },
   },
-  schema: z.strictObject({
-    name: text,
-    description: text,
-    extId: extId.describe('What messages name the channel by; several may have the same'),
-    hook: providerName,
-    callback: providerName,
-    handlerUrl: url.describe('What answers: any URL, or `native:agents/<type>`'),
-    config: settings,
-  }),
+  schema: channelDocument.body.extend({ config: settings }),
   own: ownOrigins(
     'There where `apiUrl` leads elsewhere than it did when the access token was stored, which goes to these origins only',
   ),

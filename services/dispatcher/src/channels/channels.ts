@@ -1,22 +1,13 @@
 import { channelFor, type Replica } from '@parley/shared/config-replica/replica'
 import type { ConfigurationDocument } from '@parley/shared/config-replica/replica-store'
-import { jsonObject } from '@parley/shared/json-object'
+import { channelDocument } from '@parley/shared/documents/channel'
 import { boundSecretOf } from '@parley/shared/providers/bound-secret'
-import { providerNamed } from '@parley/shared/providers/registry'
 import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { z } from 'zod'
 import { type BoundOrigins, reasonToWithhold } from './http/bound-credentials.ts'
 
-const providerName = z.string().refine((name) => providerNamed(name) !== undefined, 'no provider')
-const channelSchema = z.looseObject({
-  _id: z.number(),
-  extId: z.string(),
-  hook: providerName,
-  callback: providerName,
-  handlerUrl: z.string(),
-  config: jsonObject,
-  origins: z.array(z.string()).optional(),
-})
+/** With the origins that its secrets were stored for. */
+const channelSchema = channelDocument.stored.extend({ origins: z.array(z.string()).optional() })
 
 /** A channel as the dispatcher uses it, its secrets opened. */
 export type Channel = Pick<

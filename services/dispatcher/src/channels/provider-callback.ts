@@ -1,3 +1,5 @@
+import type { JsonObject } from '@parley/shared/json-object'
+import { parseJson } from '@parley/shared/parse-json'
 import { type Address, addressText, ownAddresses } from '@parley/shared/providers/address'
 import { sendSettings } from '@parley/shared/providers/complete-settings'
 import type { ProviderRequest } from '@parley/shared/providers/http'
@@ -5,7 +7,7 @@ import type { ProviderContent, ProviderSend } from '@parley/shared/providers/out
 import type { Provider } from '@parley/shared/providers/provider'
 import { providerNamed } from '@parley/shared/providers/registry'
 import type { Settings } from '@parley/shared/providers/setting'
-import { objectIn } from '../message/object-content.ts'
+import { objectIn, objectOf } from '../message/object-content.ts'
 import type { Outcome } from '../message/outcome.ts'
 import type { LearnPerson } from '../thread-log/learn-person.ts'
 import { type Callback, DELIVERY_MS, type Delivery } from './callback.ts'
@@ -13,6 +15,7 @@ import type { Channel } from './channels.ts'
 import { outcomeOfFailure, withRetryAfter } from './http/call-outcome.ts'
 import { withErrorText } from './http/error-text.ts'
 import { CallError, type HttpClient, type HttpResponse } from './http/http-client.ts'
+import type { NumberRates } from './number-rates.ts'
 import type { Signer } from './signing.ts'
 
 const MAX_RESPONSE_BYTES = 64 * 1024
@@ -20,12 +23,13 @@ const MAX_RESPONSE_BYTES = 64 * 1024
 interface Performing {
   http: Pick<HttpClient, 'send'>
   signer: Signer
+  numberRates: Pick<NumberRates, 'perSecond'>
   learnPerson: LearnPerson
 }
 
 /** Sends through a provider: it says what to request and what a response means, and this performs it. */
 export function createProviderCallback(provider: Provider, performing: Performing): Callback {
-  const { http, signer, learnPerson } = performing
+  const { http, signer, numberRates, learnPerson } = performing
   const {
     outbound,
     addresses,
@@ -36,11 +40,14 @@ export function createProviderCallback(provider: Provider, performing: Performin
     maxText: outbound.maxText,
     serviceWindow:
       outbound.serviceWindowMs === undefined ? undefined : { ms: outbound.serviceWindowMs, label },
-    rateKeys({ workspace, config }, message) {
-      const number = outbound.rateKeyOf?.(textsIn(config))
+    rateKeys(channel, message) {
+      const { rates } = outbound
+      const number = rates?.keyOf(textsIn(channel.config))
       const address = addresses.find(message.user)
-      if (number === undefined || address === undefined) return undefined
-      return { number: `${workspace}:${number}`, person: address.value }
+      if (rates === undefined || number === undefined || address === undefined) return undefined
+      const key = `${channel.workspace}:${number}`
+      const perSecond = numberRates.perSecond(channel, { key, provider, rates })
+      return { number: key, person: address.value, perSecond, perPerson: rates.person }
     },
     urlOf({ config }) {
       const found = sendSettings(provider, config)
@@ -121,12 +128,15 @@ const textsIn = (config: Channel['config']): Settings =>
   Object.fromEntries(Object.entries(config).filter(([, value]) => typeof value === 'string')) as Settings
 
 /** Undefined for an object of another provider's. */
-function contentOf({ channel, content, message: { answer } }: Delivery): ProviderContent | undefined {
+function contentOf({ channel, content, message }: Delivery): ProviderContent | undefined {
+  if (content.kind === 'text') return content
+  if (content.kind === 'template') {
+    const { more, ...template } = content
+    return more === undefined ? template : { ...template, more: parseJson(more) as JsonObject }
+  }
   const object = objectIn(content)
-  if (object === undefined) return content as ProviderContent
-  if (object.provider !== channel.callback) return undefined
-  const value = answer.functions?.[object.position]?.args?.[object.provider]
-  return { kind: 'object', object: (value ?? {}) as Record<string, unknown> }
+  if (object?.provider !== channel.callback) return undefined
+  return { kind: 'object', object: objectOf(object, message) ?? {} }
 }
 
 /** The request; what says so is signed by the channel's secret. */

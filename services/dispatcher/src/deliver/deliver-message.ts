@@ -2,15 +2,21 @@ import { isUnavailable } from '@parley/shared/unavailable'
 import { timeIsOver, turnSettingsOf } from '../agents/turns/bounds.ts'
 import { createSendSlots } from '../channels/send-rate-limit/send-rate.ts'
 import type { MessageRecord, Send } from '../message/message-record.ts'
-import { endOf, nextToSend } from '../message/progress.ts'
-import { stateOfSends } from '../message/send-state.ts'
+import { endOf, endOfSends, isResumable, type MessageEnd, nextToSend } from '../message/progress.ts'
 import { createMakeCall } from './make-call.ts'
 import { type DeliverOptions, MessageRun } from './message-run.ts'
 import { type AgentMessage, giveUp } from './model-call.ts'
 import { nextTurn } from './next-turn.ts'
 import { type Planned, type Prepared, prepare } from './prepare.ts'
 import { sendNext } from './send.ts'
-import { type StepResult, settleCrash, settleEnd, settleFailed, settleTakenOver } from './settle-attempt.ts'
+import {
+  type StepResult,
+  settleCrash,
+  settleEnd,
+  settleFailed,
+  settleResumed,
+  settleTakenOver,
+} from './settle-attempt.ts'
 import { type Calling, type RunResult, resultForThread } from './thread-run.ts'
 import { correctDue, waitForEndpoint, waitUntilDue } from './wait.ts'
 import { type LeasedMessages, Superseded } from './written-message.ts'
@@ -91,9 +97,11 @@ async function sendAll(run: MessageRun, planned: Planned): Promise<RunResult> {
     const { sends } = run.record
     const index = nextToSend(sends)
     const send = index === undefined ? undefined : sends[index]
-    if (index === undefined || send === undefined) return settleEnd(run, { state: stateOfSends(sends) })
-    if (await run.wasTakenWhileEnded()) return settleTakenOver(run)
-    const result = await sendNext(run, planned, { index, send })
+    if (index !== undefined && (await run.wasTakenWhileEnded())) return settleTakenOver(run)
+    const result =
+      index === undefined || send === undefined
+        ? await endOrResume(run, endOfSends(sends))
+        : await sendNext(run, planned, { index, send })
     if (result.kind !== 'next') return result
   }
 }
@@ -128,7 +136,11 @@ async function workInTurns(run: MessageRun, found: AgentMessage): Promise<RunRes
 
 async function endOrAsk(run: MessageRun, found: AgentMessage): Promise<StepResult> {
   const end = run.record.turns === undefined ? undefined : endOf(run.record)
-  return end === undefined ? nextTurn(run, found) : settleEnd(run, end)
+  return end === undefined ? nextTurn(run, found) : endOrResume(run, end)
+}
+
+function endOrResume(run: MessageRun, end: MessageEnd): Promise<StepResult> {
+  return isResumable(run.record) ? settleResumed(run) : settleEnd(run, end)
 }
 
 const isHandOff = ({ content }: Send): boolean => content.kind === 'tool' && content.name === 'handOff'

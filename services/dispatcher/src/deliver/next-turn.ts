@@ -1,4 +1,5 @@
 import { defined } from '@parley/shared/defined'
+import { markedUp } from '@parley/shared/providers/marked-up'
 import type { Agent } from '../agents/agent.ts'
 import { isSeeing } from '../agents/model/seeing.ts'
 import type { ModelChoice, ModelRequest, ModelResult } from '../agents/model-client.ts'
@@ -166,7 +167,8 @@ async function storeTurn(
   const isFirst = !hasTurns(record) && isFromProvider(record)
   if (isFirst && keys !== undefined) await options.sendRateLimit.count(keys)
   const at = options.now()
-  await run.message.commitMerged((current) => turnStored(current, { turn, at, maxText }))
+  const write = (text: string) => markedUp(text, channel)
+  await run.message.commitMerged((current) => turnStored(current, { turn, at, maxText, write }))
   return { kind: 'next' }
 }
 

@@ -37,6 +37,7 @@ import { createHandle } from '../channels/handle.ts'
 import { createGuardedFetch } from '../channels/http/guarded-fetch.ts'
 import { createHttpClient, type HttpClient } from '../channels/http/http-client.ts'
 import { type CallKind, observeCalls } from '../channels/http/observe-calls.ts'
+import { createNumberRates } from '../channels/number-rates.ts'
 import { createProviderCallback } from '../channels/provider-callback.ts'
 import { createSendRateLimit } from '../channels/send-rate-limit/send-rate-limit.ts'
 import { createSigner } from '../channels/signing.ts'
@@ -140,6 +141,8 @@ export function createOutbound(options: {
     collections,
   })
   const learnPerson = createLearnPerson({ collections, webhook, retentionMs: retentionOf(config), log })
+  const numberRates = createNumberRates({ http: calls('rate'), now: () => performance.now() })
+  const sendRateLimit = createSendRateLimit(redis, log)
   const run = createDeliverMessage({
     metrics,
     traffic,
@@ -160,7 +163,7 @@ export function createOutbound(options: {
       transcriber: createTranscriber({ loadAgent, transcriptOf, mediaSlots }),
     }),
     callbackOf: createCallbackOf((provider) =>
-      createProviderCallback(provider, { http: calls(provider.name), signer, learnPerson }),
+      createProviderCallback(provider, { http: calls(provider.name), signer, numberRates, learnPerson }),
     ),
     functions: createFunctions({
       findAction: createFindAction({ replica, secrets, specs }),
@@ -169,7 +172,13 @@ export function createOutbound(options: {
       isIdempotentAction: createIsIdempotentAction(replica),
     }),
     submit: createSubmit(publisher, isFirstOfName),
-    sendRateLimit: createSendRateLimit(redis, log),
+    sendRateLimit: {
+      ...sendRateLimit,
+      slowDown(keys) {
+        numberRates.tooFast(keys.number)
+        return sendRateLimit.slowDown(keys)
+      },
+    },
     uncertainWindow: config.UNCERTAIN_WINDOW_SECONDS * 1_000,
     retentionMs: retentionOf(config),
     times,

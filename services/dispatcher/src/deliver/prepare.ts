@@ -1,5 +1,6 @@
 import type { WebhookMessage } from '@parley/shared/message'
 import { parseExact } from '@parley/shared/parse-json'
+import type { Wrong } from '@parley/shared/providers/outbound'
 import { type Agents, agentTypeOf } from '../agents/turns/agents.ts'
 import type { Callback } from '../channels/callback.ts'
 import type { Channel, Channels } from '../channels/channels.ts'
@@ -11,6 +12,7 @@ import { hasAnswer, planSends } from '../message/plan.ts'
 import type { MessageEnd } from '../message/progress.ts'
 import { GROUP_MESSAGE, HANDLER_IS_PERSON, ranAgainAt } from '../message/progress.ts'
 import { receivedContent } from '../message/received-content.ts'
+import { wrongText } from '../message/said.ts'
 import type { Times } from '../times.ts'
 import { type Calling, waitFor } from './thread-run.ts'
 import { type LeasedMessages, Superseded } from './written-message.ts'
@@ -129,11 +131,20 @@ function planned(
   needs: { notBefore: number },
 ): Prepared | Promise<Prepared> {
   const { record, options } = run
-  const { maxText } = options.callbackOf(found.channel.callback)
-  const sends = planSends(record, found.message.answer, maxText)
+  const { channel, answer } = found
+  const { maxText } = options.callbackOf(channel.callback)
+  const { sends, errors } = planSends(record, found.message.answer, { channel, maxText })
+  const [wrong] = errors
+  if (wrong !== undefined) return notUnderstood(wrong, answer)
   if (sends.length > 0) return checked({ ...found, sends }, run, needs)
-  const { answer } = found
   return { kind: 'end', end: { state: 'done' }, ...(answer === undefined ? {} : { answer }) }
+}
+
+/** Nothing of the answer is sent. */
+function notUnderstood(wrong: Wrong, answer: string | undefined): Prepared {
+  const fault = answer === undefined ? 'caller' : 'channel'
+  const end: MessageEnd = { state: 'dead', reason: `${wrongText(wrong, '/answer')}.`, fault }
+  return { kind: 'end', end, ...(answer === undefined ? {} : { answer }) }
 }
 
 /** While nothing has left, a function that can't be called stops the whole answer from being sent. */

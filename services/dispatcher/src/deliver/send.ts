@@ -178,7 +178,7 @@ async function sendNow(
     mayLeave = untilDeadline(run)
     if (route.keys !== undefined) await run.rate.atSlot(send.id, { keys: route.keys, mayLeave })
     if (!mayLeave()) throw new Superseded()
-    if (route.keys !== undefined) run.options.traffic.left(run.record, route.keys.number)
+    if (route.keys !== undefined) run.options.traffic.left(run.record, route.keys)
   } catch (error) {
     // Left as it is, it would count as uncertain, though nothing has left.
     if (error instanceof Superseded || isUnavailable(error)) await run.message.release(unclaimed, index)

@@ -1,14 +1,17 @@
+import { defined } from '@parley/shared/defined'
 import type { Log } from '@parley/shared/log'
 import { parseTraceparent } from '@parley/shared/tracing'
 import { type CallKind, callDelay, givenAfter, isToSystem, triedFor } from '../message/call-result.ts'
-import type { Attempt, MessageRecord, Progress } from '../message/message-record.ts'
+import type { Attempt, MessageRecord, Progress, Send } from '../message/message-record.ts'
 import { CRASHED, type Outcome } from '../message/outcome.ts'
 import {
   attemptOf,
   ended,
   HANDLER_IS_PERSON,
   type MessageEnd,
+  resumed,
   settledSend,
+  triesOf,
   unsettled,
 } from '../message/progress.ts'
 import { isSettled } from '../message/send-state.ts'
@@ -42,12 +45,11 @@ export async function settleSend(
   const { index, reports, ms, call } = attempted
   const { uncertainWindow, retentionMs, now } = run.options
   for (let merges = 0; merges < MAX_MERGES; merges++) {
-    const { tries, sends } = run.record
+    const { sends } = run.record
+    const tries = triesOf(run.record, index)
     const at = now()
     const attempt = attemptOf({ step: sends[index]?.id ?? '', outcome: attempted.outcome, at, ms })
-    const outcome: Outcome = isSettled(sends[index])
-      ? { kind: 'accepted', delivered: false }
-      : attempted.outcome
+    const outcome = outcomeWithStatus(sends[index], attempted.outcome)
     const settlement = settlementOf({ outcome, tries, reports, uncertainWindow }, call)
     const given = call && settledCall(run.record, { kind: call, index, outcome, settlement, attempt, at })
     const progress =
@@ -60,6 +62,16 @@ export async function settleSend(
     await run.message.mergeStatuses()
   }
   throw new Superseded()
+}
+
+/**
+ * What statuses said of a send that came before its response counts. Where there is no response, and the failure that
+ * they report may be that of an earlier attempt, it may have happened still.
+ */
+function outcomeWithStatus(send: Send | undefined, outcome: Outcome): Outcome {
+  if (!isSettled(send) || (outcome.kind === 'uncertain' && send?.retryAt !== undefined)) return outcome
+  const { providerId } = outcome.kind === 'accepted' ? outcome : {}
+  return { kind: 'accepted', delivered: false, ...defined({ providerId }) }
 }
 
 /** What a model or a person waits for is tried again sooner than anything else. */
@@ -113,6 +125,12 @@ export async function settleFailed(
 /** Something unforeseen went wrong: it counts as a try, so that it ends, whatever causes it. */
 export function settleCrash(run: MessageRun): Promise<RunResult> {
   return settleFailed(run, { step: 'message', outcome: CRASHED, ms: 0 })
+}
+
+/** Commits that what the provider reported as failed later is sent again when it is due. */
+export async function settleResumed(run: MessageRun): Promise<StepResult> {
+  await run.message.commitMerged((record) => letPass(run, resumed(record)))
+  return resultAfter(run, run.record)
 }
 
 /** Commits the message's end. */

@@ -10,16 +10,19 @@ import { FairSlots } from '@parley/shared/fair-slots'
 import type { InternalClient } from '@parley/shared/internal-client'
 import type { Log } from '@parley/shared/log'
 import type { Consumer } from '@parley/shared/messaging/consumer'
+import type { Publisher } from '@parley/shared/messaging/publisher'
 import type { Relay } from '@parley/shared/relay/relay'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import type { HttpClient } from '../channels/http/http-client.ts'
 import type { MessageRecord } from '../message/message-record.ts'
+import type { NoticeRecord } from '../message/notice-record.ts'
 import type { ThreadRecord } from '../message/thread-record.ts'
 import type { Instance } from '../store/collections.ts'
 import type { EventCollections } from '../store/event-collections.ts'
 import { consumeChanges } from './consume-changes.ts'
+import { consumeNotices } from './consume-notices.ts'
 import { deliverShard } from './deliver-shard.ts'
 import { createInsertDeliveries, type InsertDeliveries } from './insert-deliveries.ts'
 import { createMarkReceiver } from './mark-receiver.ts'
@@ -42,6 +45,8 @@ interface OutgoingEvents {
   insert: InsertDeliveries
   /** Consumes the changes to the configuration; to be attached to the broker. */
   changes: Consumer
+  /** Consumes what happened to channels at their providers; to be attached to the broker. */
+  notices: Consumer
   relay: Relay
   /** How many deliveries of this instance's shards are not done; at most 10,000 of those not tried and of those to be retried. */
   waiting(): Promise<number>
@@ -55,6 +60,7 @@ export function startEvents(options: {
     threads: mongo.Collection<ThreadRecord>
     replicas: mongo.Collection<DocumentReplica>
     instances: mongo.Collection<Instance>
+    notices: mongo.Collection<NoticeRecord>
   }
   /** Resolves when the database can be used. */
   ready: Promise<unknown>
@@ -70,6 +76,7 @@ export function startEvents(options: {
   retentionMs: number
   /** Declares the queue of changes again when it was deleted. */
   declare(): Promise<void>
+  deadLetters: Pick<Publisher, 'publish'>
   log: Log
   now?: () => number
 }): OutgoingEvents {
@@ -88,7 +95,7 @@ export function startEvents(options: {
   const markSubscription = createMarkSubscription({ configuration, log })
   const deliver = {
     ...{ collections, subscriptions, retentionMs, now, log, slots: new FairSlots(IN_FLIGHT) },
-    readable: createReadable({ identity, authorizer, messages, threads }),
+    readable: createReadable({ identity, authorizer, messages, threads, replica }),
     post: createPostEvent({ http, secrets, now }),
     markSubscription,
     mark: createMarkReceiver({ markSubscription, subscribers }),
@@ -107,6 +114,10 @@ export function startEvents(options: {
     relay,
     waiting: () => countWaiting(collections.deliveries, worked.working()),
     changes: consumeChanges({ subscriptions, store, insert, declare, log }),
+    notices: consumeNotices({
+      ...{ notices: collections.notices, subscriptions, insert, extIdOf, retentionMs, declare, log, now },
+      deadLetters: options.deadLetters,
+    }),
     close: async () => {
       await Promise.all([reading.stop(), relay.close(), worked.close()])
       await subscriptions.close()

@@ -1,7 +1,11 @@
 import type { Authorizer } from '@parley/shared/authorizer'
+import type { Replica } from '@parley/shared/config-replica/replica'
+import { CHANNEL_NOTICE } from '@parley/shared/event-types'
 import type { InternalClient } from '@parley/shared/internal-client'
 import { callerSchema } from '@parley/shared/internal-token'
+import { mapSecrets } from '@parley/shared/map-secrets'
 import { parseJson } from '@parley/shared/parse-json'
+import { MASK } from '@parley/shared/secret-names'
 import { LRUCache } from 'lru-cache'
 import type { mongo } from 'mongoose'
 import type { Delivery } from '../message/delivery.ts'
@@ -27,6 +31,7 @@ export function createReadable(options: {
   authorizer: Authorizer
   messages: mongo.Collection<MessageRecord>
   threads: mongo.Collection<ThreadRecord>
+  replica: Pick<Replica, 'find'>
 }): Readable {
   const { identity, authorizer } = options
   const callers = new LRUCache<string, { caller: ReturnType<typeof callerSchema.parse> | undefined }>({
@@ -47,9 +52,10 @@ export function createReadable(options: {
       if (decision.kind === 'all') for (const one of some) readable.add(one)
       if (decision.kind !== 'some') continue
       const stored = storedOf(options, resource)
+      const channels = await channelsOf(options.replica, workspace, some)
       const isReadable =
         stored === undefined
-          ? testOfEvent(decision.test)
+          ? testOfEvent(decision.test, channels)
           : await testOfStored(stored, { workspace, some, filter: decision.filter })
       for (const one of some) if (isReadable(one)) readable.add(one)
     }
@@ -81,12 +87,35 @@ function storedOf({ messages, threads }: Looked, resource: string): Stored | und
   }
 }
 
-/** By the documents in the events. One that is deleted, or too large for an event, can't be read. */
-function testOfEvent(test: (document: object) => boolean): (one: Delivery) => boolean {
+/** By the documents in the events, or the channels of notices. One that is deleted, or too large for an event, can't be read. */
+function testOfEvent(
+  test: (document: object) => boolean,
+  channels: ReadonlyMap<number, object>,
+): (one: Delivery) => boolean {
   return (one) => {
-    const document = documentIn(one)
+    const document = isNotice(one) ? channels.get(channelIn(one)) : documentIn(one)
     return document !== undefined && test(document)
   }
+}
+
+const isNotice = ({ event }: Delivery): boolean => event === CHANNEL_NOTICE
+
+const channelIn = ({ payload }: Delivery): number =>
+  (parseJson(payload) as { data: { channel: { _id: number } } }).data.channel._id
+
+/** The channels of notices as callers see them. */
+async function channelsOf(
+  replica: Pick<Replica, 'find'>,
+  workspace: number,
+  some: readonly Delivery[],
+): Promise<Map<number, object>> {
+  const ids = new Set(some.filter(isNotice).map(channelIn))
+  const found = await Promise.all([...ids].map((id) => replica.find({ resource: 'channels', workspace, id })))
+  return new Map(
+    found
+      .flat()
+      .map(({ version: _version, ...channel }) => [channel._id, mapSecrets(channel, () => MASK) as object]),
+  )
 }
 
 /** By the documents as they are now; those that are gone can't be read. */
@@ -102,6 +131,7 @@ async function testOfStored(
 }
 
 const OF_RUNTIME: Readonly<Record<string, string>> = {
+  channel: 'channels',
   message: 'messages',
   thread: 'threads',
   task: 'tasks',

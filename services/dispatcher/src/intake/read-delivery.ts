@@ -31,7 +31,7 @@ const knownMessage = z.compile(acceptedMessage)
 /** A delivery as it will be stored, or why it can't be. */
 export type DeliveryReading =
   | { kind: 'message'; message: Omit<MessageRecord, 'partition' | 'order'> }
-  | { kind: 'replay'; workspace: number; messageId: string; onlyOpen?: boolean | undefined }
+  | ({ kind: 'replay' } & z.output<typeof replaySchema>)
   | { kind: 'rejected'; reason: string }
 
 /** Reads a delivery of exchange `messages`. Fields that a later version adds are stored and ignored. */
@@ -100,6 +100,7 @@ const replaySchema = z.object({
   workspace: z.number().int(),
   messageId: z.string().min(1).max(128),
   onlyOpen: z.boolean().optional(),
+  onlyFailed: z.boolean().optional(),
 })
 
 function readReplay(content: Buffer): DeliveryReading {

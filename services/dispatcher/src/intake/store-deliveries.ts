@@ -1,7 +1,7 @@
 import type { DeadLetter } from '@parley/shared/messaging/deliveries'
 import type { ConsumeMessage } from 'amqplib'
 import type { MessageRecord } from '../message/message-record.ts'
-import { isReplayable, replayed } from '../message/progress.ts'
+import { isReplayable, isResumable, reopened, replayed } from '../message/progress.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Traffic } from '../store/traffic.ts'
 import type { ThreadLog } from '../thread-log/thread-log.ts'
@@ -108,6 +108,8 @@ interface Replay {
   order: number
   /** It is looked at again where it is open; one that has ended stays as it is. */
   onlyOpen?: boolean | undefined
+  /** What failed of it after the provider took it is sent again, where that is to be. */
+  onlyFailed?: boolean | undefined
 }
 
 /**
@@ -120,17 +122,16 @@ export async function applyReplays(
 ): Promise<MessageRecord[]> {
   if (replays.length === 0) return []
   const places = new Map(
-    replays.flatMap(({ messageId, partition, order, onlyOpen }) =>
-      onlyOpen === true ? [] : [[messageId, { partition, order }] as const],
+    replays.flatMap(({ messageId, partition, order, onlyOpen, onlyFailed }) =>
+      onlyOpen === true ? [] : [[messageId, { partition, order, onlyFailed }] as const],
     ),
   )
   const filter = { $or: replays.map(({ messageId, workspace }) => ({ _id: messageId, workspace })) }
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const found = await messages.find(filter).toArray()
     const opening = found.flatMap((record) => {
-      const place = places.get(record._id)
-      if (place === undefined || !isReplayable(record)) return []
-      const next = replayed(record, { at: new Date(), ...place })
+      const next = runAgain(record, places.get(record._id))
+      if (next === undefined) return []
       return { replaceOne: { filter: { _id: record._id, revision: record.revision }, replacement: next } }
     })
     if (opening.length === 0) break
@@ -139,4 +140,16 @@ export async function applyReplays(
     if (matchedCount === opening.length) break
   }
   return messages.find({ ...filter, open: true }, { projection: { body: 0 } }).toArray()
+}
+
+/** The message as it runs again; undefined where it does not. */
+function runAgain(
+  record: MessageRecord,
+  again: Pick<Replay, 'partition' | 'order' | 'onlyFailed'> | undefined,
+): MessageRecord | undefined {
+  if (again === undefined || record.open === true) return undefined
+  const { partition, order, onlyFailed } = again
+  const place = { at: new Date(), partition, order }
+  if (onlyFailed === true) return isResumable(record) ? reopened(record, place) : undefined
+  return isReplayable(record) ? replayed(record, place) : undefined
 }

@@ -1,3 +1,4 @@
+import type { MessagePricing } from '@parley/shared/message-status'
 import type { Turn } from './turn.ts'
 
 /** Where a message stands. `received`, `handled` and `sending` are in flight; the others are ends of our work. */
@@ -16,20 +17,28 @@ export const MESSAGE_STATES = [
 export type MessageState = (typeof MESSAGE_STATES)[number]
 
 /** Whose fault it is that a message was given up. */
-export type Fault = 'caller' | 'channel' | 'provider' | 'us'
+export const FAULTS = ['caller', 'channel', 'provider', 'recipient', 'us'] as const
+export type Fault = (typeof FAULTS)[number]
 
 /** What goes to the person. */
-export type PersonalContent =
-  | { kind: 'template'; template: string; language: string; variables: string[] }
-  | { kind: 'text'; text: string }
-  | ObjectContent
-/** An object of a provider's own; it is in the answer, at this position of its functions. */
+export type PersonalContent = TemplateContent | { kind: 'text'; text: string } | ObjectContent
+/** `more` is what it was given beside, as JSON text. */
+interface TemplateContent {
+  kind: 'template'
+  template: string
+  language: string
+  variables: string[]
+  more?: string
+}
+/** An object of a provider's own. */
 export interface ObjectContent {
   kind: 'object'
   provider: string
   /** The provider's name of what it is: `image`, `template`, … */
   type: string
-  position: number
+  /** It, as JSON text; where there is none it is in the answer, at this position of its functions. */
+  object?: string
+  position?: number
 }
 /** A call of an action's operation; its arguments are in the answer, at this position of its functions. */
 export interface FunctionContent {
@@ -59,8 +68,29 @@ export interface Send {
   state: SendState
   /** The provider's id of what it accepted. */
   providerId?: string
+  /** How often it failed since it was last run again, up to when the provider accepted it last; missing for never. */
+  tries?: number
+  /** The provider's ids of what it accepted and reported as failed later, the latest 16. */
+  failedIds?: string[]
+  /** Why it failed, as the provider reported it later. */
+  failure?: SendFailure | undefined
+  /** When it is sent again after that. */
+  retryAt?: Date | undefined
+  /** What the provider says that it costs. */
+  pricing?: SendPricing
   /** The position of the turn that it belongs to, and of the call among the turn's. */
   of?: { turn: number; call?: number }
+}
+
+interface SendFailure {
+  code: string
+  fault: Fault
+  reason: string
+}
+
+/** Of the attempt with this id. */
+export interface SendPricing extends MessagePricing {
+  providerId: string
 }
 
 /** How a message ends, whatever becomes of its sends. */

@@ -1,7 +1,10 @@
-import { templateArgs, type WebhookMessage } from '@parley/shared/message'
+import type { WebhookMessage } from '@parley/shared/message'
+import { markedUp, type Speaking } from '@parley/shared/providers/marked-up'
+import type { Wrong } from '@parley/shared/providers/outbound'
 import { allProviders } from '@parley/shared/providers/registry'
 import { z } from 'zod'
 import { type MessageRecord, REPLY_SOURCE, type Send, type SendContent } from './message-record.ts'
+import { contentsOf, isSaid } from './said.ts'
 import { textsOf } from './split-text.ts'
 
 export type Answer = WebhookMessage['answer']
@@ -11,27 +14,42 @@ export function hasAnswer(answer: Answer): boolean {
   return Boolean(answer.message) || (answer.functions ?? []).length > 0 || hasSubmission(answer)
 }
 
-/** Lists what an answer sends, in order: its functions, templates among them, its text in parts of `maxText`, what it submits. */
+/** What an answer sends, or what of it is not understood, by its path in the answer. */
+interface Plan {
+  sends: Send[]
+  errors: Wrong[]
+}
+
+/**
+ * Lists what an answer sends, in order: its functions, what they say to the person among them, its text in parts of
+ * `maxText`, what it submits. What a person of the team wrote is put into the provider's markup.
+ */
 export function planSends(
   { _id: messageId, source }: Pick<MessageRecord, '_id' | 'source'>,
   answer: Answer,
-  maxText?: number,
-): Send[] {
-  const contents = (answer.functions ?? []).map(
-    (entry, position) =>
-      (source === REPLY_SOURCE ? objectContentOf(entry, position) : undefined) ?? contentOf(entry, position),
-  )
-  if (answer.message) contents.push(...textsOf(answer.message, maxText).map(({ content }) => content))
+  { channel, maxText }: { channel: Speaking; maxText?: number | undefined },
+): Plan {
+  const isReply = source === REPLY_SOURCE
+  const errors: Wrong[] = []
+  const contents = (answer.functions ?? []).flatMap((entry, position): SendContent[] => {
+    const object = isReply ? objectContentOf(entry, position) : undefined
+    if (object !== undefined) return [object]
+    if (!isSaid(entry)) return [{ kind: 'function', name: entry.name ?? '', position }]
+    const found = contentsOf(entry.args ?? {}, channel, maxText)
+    if (found.kind === 'contents') return found.contents
+    const at = ['functions', String(position), 'args']
+    errors.push(...found.errors.map(({ path, message }) => ({ path: [...at, ...path], message })))
+    return []
+  })
+  if (answer.message) {
+    const text = isReply ? markedUp(answer.message, channel) : answer.message
+    contents.push(...textsOf(text, maxText).map(({ content }) => content))
+  }
   if (hasSubmission(answer)) contents.push({ kind: 'submit' })
-  return contents.map((content, index): Send => ({ id: `${messageId}:${index}`, content, state: 'pending' }))
-}
-
-/** A function whose arguments name template and language sends that template; any other is an action's. */
-function contentOf(entry: FunctionEntry, position: number): SendContent {
-  const template = templateArgs.safeParse(entry.args)
-  if (!template.success) return { kind: 'function', name: entry.name ?? '', position }
-  const { language, variables } = template.data
-  return { kind: 'template', template: template.data.template, language, variables: variables ?? [] }
+  const sends = contents.map(
+    (content, index): Send => ({ id: `${messageId}:${index}`, content, state: 'pending' }),
+  )
+  return { sends, errors }
 }
 
 type FunctionEntry = NonNullable<Answer['functions']>[number]

@@ -69,14 +69,21 @@ export function unsettled(
   const { index, settlement, attempt, at } = options
   const attempts = withAttempt(record.attempts, attempt)
   const state = settlement.kind === 'await' ? 'claimed' : 'pending'
-  const sends = index === undefined ? record.sends : withSend(record.sends, index, { state })
+  const retry = index !== undefined && record.sends[index]?.retryAt !== undefined && { retryAt: undefined }
+  const sends = index === undefined ? record.sends : withSend(record.sends, index, { state, ...retry })
   if (settlement.kind === 'dead') {
     const { reason, fault } = settlement
     return ended({ ...record, attempts, sends }, { end: { state: 'dead', reason, fault }, ...options })
   }
   const due = new Date(at + settlement.delay)
   const waitingFor = settlement.kind === 'await' ? 'status' : 'retry'
-  return { ...carried(record), open: true, tries: record.tries + 1, attempts, sends, due, waitingFor }
+  const tries = triesOf(record, index) + 1
+  return { ...carried(record), open: true, tries, attempts, sends, due, waitingFor }
+}
+
+/** How often the current step failed; of a send also before the provider took it and reported it as failed later. */
+export function triesOf({ tries, sends }: Pick<MessageRecord, 'tries' | 'sends'>, index?: number): number {
+  return Math.max(tries, (index === undefined ? undefined : sends[index]?.tries) ?? 0)
 }
 
 /** The message's progress after a model did not answer: `tries` says which one is asked next, at once or when it is due. */
@@ -115,13 +122,23 @@ export function settledSend(
 ): Progress {
   const { index, settlement, attempt } = options
   const { providerId, delivered } = settlement
-  // A status may have come before the answer to the send did.
-  const state = later(record.sends[index]?.state, delivered ? 'delivered' : 'sent')
-  const sends = withSend(record.sends, index, { state, ...defined({ providerId }) })
+  const before = record.sends[index]
+  // A status may have come before the answer to the send did: that it failed may be said of an earlier attempt.
+  const isTaken =
+    before?.failedIds !== undefined && providerId !== undefined && !before.failedIds.includes(providerId)
+  const known = isTaken && before.state === 'failed' ? 'claimed' : before?.state
+  const state = later(known, delivered ? 'delivered' : 'sent')
+  const failure = state === 'failed' ? {} : { failure: undefined, retryAt: undefined }
+  const tries = triesOf(record, index) || undefined
+  const sends = withSend(record.sends, index, {
+    state,
+    ...(before?.failure && failure),
+    ...defined({ providerId, tries }),
+  })
   const attempts = withAttempt(record.attempts, attempt)
   const next = { ...carried(record), sends, tries: 0, attempts }
   const end = endOf(next)
-  return end === undefined ? { ...next, open: true } : ended(next, { end, ...options })
+  return end === undefined || isResumable(next) ? { ...next, open: true } : ended(next, { end, ...options })
 }
 
 /** How a message ends as it stands; undefined while there is something to send, or a model to ask. */
@@ -133,7 +150,35 @@ export function endOf({
   if (nextToSend(sends) !== undefined) return undefined
   if (ending !== undefined) return ending
   const isComplete = turns === undefined || turns.at(-1)?.calls.length === 0
-  return isComplete ? { state: stateOfSends(sends) } : undefined
+  return isComplete ? endOfSends(sends) : undefined
+}
+
+/** How a message ends whose sends are all settled; of several that failed the last one says why. */
+export function endOfSends(sends: Send[]): MessageEnd {
+  const state = stateOfSends(sends)
+  if (state !== 'failed') return { state }
+  const failure = sends.findLast((send) => send.state === 'failed' && send.failure !== undefined)?.failure
+  return { state, ...(failure && { reason: failure.reason, fault: failure.fault }) }
+}
+
+/** Whether something that the provider took, and reported as failed later, is to be sent again once nothing else is left. */
+export function isResumable({ sends, ending }: Pick<MessageRecord, 'sends' | 'ending'>): boolean {
+  return ending === undefined && sends.some(({ retryAt }) => retryAt !== undefined)
+}
+
+/** The message's progress with what is to be sent again, when all of that is due. */
+export function resumed(record: MessageRecord): Progress {
+  return { ...carried(record), open: true, tries: 0, ...resumedSends(record) }
+}
+
+function resumedSends({
+  sends,
+}: Pick<MessageRecord, 'sends'>): Pick<Progress, 'sends' | 'due' | 'waitingFor'> {
+  const times = sends.flatMap(({ retryAt }) => retryAt?.getTime() ?? [])
+  const again = sends.map(({ retryAt, ...send }) =>
+    retryAt === undefined ? send : { ...send, state: 'pending' as const },
+  )
+  return { sends: again, due: new Date(Math.max(...times)), waitingFor: 'retry' }
 }
 
 /** The position of the first send that is not settled. */
@@ -253,7 +298,20 @@ export function replayed(
     tries: 0,
     revision: record.revision + 1,
     updatedAt: at,
-    sends: record.sends.map((send) => (isRetained(record, send) ? send : { ...send, state: 'pending' })),
+    sends: record.sends.map((send) => (isRetained(record, send) ? send : asNew(send))),
     timeline: withEntry(record.timeline, entry),
   }
+}
+
+/** As it was before it was tried; what failed is known still. */
+function asNew({ tries: _tries, retryAt: _retryAt, ...send }: Send): Send {
+  return { ...send, state: 'pending' }
+}
+
+/**
+ * A message that had ended, of which something is to be sent again that the provider took and reported as failed later:
+ * that alone runs again, when it is due.
+ */
+export function reopened(record: MessageRecord, place: Parameters<typeof replayed>[1]): MessageRecord {
+  return { ...replayed(record, place), ...resumedSends(record) }
 }

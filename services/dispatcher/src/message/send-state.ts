@@ -26,6 +26,6 @@ export function stateOfSends(sends: Send[]): 'sent' | 'delivered' | 'read' | 'fa
 }
 
 /** Whether the provider has taken a send, or said what became of it. */
-export function isSettled(send: Send | undefined): boolean {
+export function isSettled(send: Pick<Send, 'state'> | undefined): boolean {
   return send !== undefined && RANK[send.state] >= RANK.sent
 }

@@ -1,20 +1,29 @@
 import type { WebhookMessage } from '@parley/shared/message'
-import type { MessageRecord, PersonalContent, Send } from './message-record.ts'
-import { objectIn } from './object-content.ts'
+import { providerNamed } from '@parley/shared/providers/registry'
+import type { MessageRecord, ObjectContent, PersonalContent, Send } from './message-record.ts'
+import { objectIn, objectOf } from './object-content.ts'
 import { receivedContent } from './received-content.ts'
 
 /** What goes to the person, as a text that tells people what it is. */
 export function textOfContent(content: PersonalContent): string {
   if (content.kind === 'text') return content.text
-  if ('position' in content) return `[${content.type}]`
+  if (content.kind !== 'template') return textOfObject(content)
   const { template, language, variables } = content
   return `[Template ${template} (${language})${variables.map((one) => ` | ${one}`).join('')}]`
+}
+
+function textOfObject(content: ObjectContent): string {
+  const object = content.object === undefined ? undefined : objectOf(content, undefined)
+  const preview = object && providerNamed(content.provider)?.outbound.objects?.preview(object)
+  return [`[${content.type}]`, preview?.link, preview?.text].filter(Boolean).join(' ')
 }
 
 export type PersonalSend = Send & { content: PersonalContent }
 
 /** Whether a send goes to the person, and not to an action, a task or a tool. */
-export function isPersonal(send: Send): send is PersonalSend {
+export function isPersonal<T extends Pick<Send, 'content'>>(
+  send: T,
+): send is T & { content: PersonalContent } {
   const { kind } = send.content
   return kind === 'text' || kind === 'template' || objectIn(send.content) !== undefined
 }

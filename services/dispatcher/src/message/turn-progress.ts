@@ -26,15 +26,23 @@ export const INTERRUPTED_CALL: ToolResult = {
   uncertain: true,
 }
 
+/** How what a model wrote leaves: as another text, in parts of `maxText`. */
+interface Saying {
+  maxText?: number | undefined
+  write?(text: string): string
+}
+
+const asItIs = (text: string): string => text
+
 /** The message's progress with a further turn: what it says is sent first, then what it calls, in order. */
 export function turnStored(
   record: MessageRecord,
-  { turn, at, maxText }: { turn: Omit<Turn, 'at'>; at: number; maxText?: number | undefined },
+  { turn, at, ...saying }: { turn: Omit<Turn, 'at'>; at: number } & Saying,
 ): Progress {
   const stored = boundedTurn({ ...turn, at: new Date(at) })
   const turns = [...settledTurns(record), stored]
   const before = record.state === 'received' ? handled(record, { at }) : carried(record)
-  const sends = [...record.sends, ...sendsOf(record, { turn: stored, position: turns.length - 1, maxText })]
+  const sends = [...record.sends, ...sendsOf(record, { turn: stored, position: turns.length - 1, ...saying })]
   return { ...before, open: true, tries: 0, sends, turns }
 }
 
@@ -102,7 +110,13 @@ export function endDecided(
 }
 
 /** The turns, each call with a result: where a status of the provider settled a send, nobody has given one. */
-export function settledTurns({ turns = [], sends }: Pick<MessageRecord, 'turns' | 'sends'>): Turn[] {
+export function settledTurns<T extends Pick<Turn, 'calls'>>({
+  turns = [],
+  sends,
+}: {
+  turns?: T[]
+  sends: Pick<Send, 'state' | 'of'>[]
+}): T[] {
   if (turns.at(-1)?.calls.every(({ result }) => result !== undefined) !== false) return turns
   return turns.map((turn, position) => ({
     ...turn,
@@ -117,7 +131,7 @@ export function cutTo(text: string, bytes: number): { text: string; cut?: true }
   return { text: cut.replace(/\uFFFD$/, ''), cut: true }
 }
 
-function resultOf(sends: Send[], turn: number, call: number): ToolResult {
+function resultOf(sends: Pick<Send, 'state' | 'of'>[], turn: number, call: number): ToolResult {
   const send = sends.find(({ of }) => of?.turn === turn && of.call === call)
   if (send?.state === 'claimed') return INTERRUPTED_CALL
   const isSent = send !== undefined && ['sent', 'delivered', 'read'].includes(send.state)
@@ -128,12 +142,9 @@ const isUnbegunCall = ({ content, state }: Send): boolean => content.kind === 't
 
 type PlannedSend = Omit<Send, 'id' | 'state'>
 
-function sendsOf(
-  record: MessageRecord,
-  options: { turn: Turn; position: number; maxText: number | undefined },
-): Send[] {
-  const { turn, position, maxText } = options
-  const said = turn.text.trim() === '' ? '' : turn.text
+function sendsOf(record: MessageRecord, options: { turn: Turn; position: number } & Saying): Send[] {
+  const { turn, position, maxText, write = asItIs } = options
+  const said = turn.text.trim() === '' ? '' : write(turn.text)
   const texts = textsOf(said, maxText).map((text) => ({ ...text, of: { turn: position } }))
   const calls = turn.calls.flatMap(({ tool, result }, call): PlannedSend[] =>
     result === undefined ? [{ content: { kind: 'tool', name: tool }, of: { turn: position, call } }] : [],

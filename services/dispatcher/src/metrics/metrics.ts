@@ -1,12 +1,11 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Fault, MessageRecord, MessageState } from '../message/message-record.ts'
+import { FAULTS, type MessageRecord, type MessageState } from '../message/message-record.ts'
 import { ranAgainAt } from '../message/progress.ts'
 
 const CALL_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const MODEL_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 const ACCEPTED_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 21_600]
 const WAIT_SECONDS = [0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1_800]
-const FAULTS: readonly Fault[] = ['caller', 'channel', 'provider', 'us']
 
 /** What is counted where it happens. */
 export interface Metrics {
@@ -30,6 +29,8 @@ export interface Metrics {
   }): void
   /** The circuit breaker of an endpoint opened. */
   breakerOpened(): void
+  /** So many statuses of a provider were of no send of ours. */
+  statusUnmatched(count: number): void
 }
 
 export function createMetrics(registry: Registry): Metrics {
@@ -85,6 +86,11 @@ export function createMetrics(registry: Registry): Metrics {
     help: 'How often an endpoint was left alone because it did not answer',
     registers,
   })
+  const unmatched = new Counter({
+    name: 'parley_statuses_unmatched_total',
+    help: 'Statuses of providers that were of no send',
+    registers,
+  })
   return {
     settled: (state, fault = 'none') => settled.inc({ state, fault }),
     waited: (seconds) => waits.observe(seconds),
@@ -97,6 +103,7 @@ export function createMetrics(registry: Registry): Metrics {
       tokens.inc({ provider, direction: 'output' }, outputTokens)
     },
     breakerOpened: () => opened.inc(),
+    statusUnmatched: (count) => unmatched.inc(count),
   }
 }
 

@@ -1,11 +1,16 @@
 import type { Broker } from '@parley/shared/messaging/connection'
 import { type Layout, partitionQueues } from '@parley/shared/messaging/layout'
-import { DEAD_LETTER_QUEUE, STATUS_QUEUES, TASKS_QUEUE } from '@parley/shared/messaging/topology'
+import {
+  DEAD_LETTER_QUEUE,
+  NOTICE_QUEUE,
+  STATUS_QUEUES,
+  TASKS_QUEUE,
+} from '@parley/shared/messaging/topology'
 import { withTimeout } from '@parley/shared/with-timeout'
 import { Gauge, type Registry } from 'prom-client'
 import { WAITING, type WaitingCounts } from '../message/message-record.ts'
 
-const QUEUES = [...STATUS_QUEUES, TASKS_QUEUE, DEAD_LETTER_QUEUE]
+const QUEUES = [...STATUS_QUEUES, NOTICE_QUEUE, TASKS_QUEUE, DEAD_LETTER_QUEUE]
 const BROKER_MS = 2_000
 
 /** What the metrics look at when they are read. */

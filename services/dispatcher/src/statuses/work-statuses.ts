@@ -1,20 +1,24 @@
+import type { Replica } from '@parley/shared/config-replica/replica'
 import { group } from '@parley/shared/group'
+import { insertNew } from '@parley/shared/insert-new'
 import type { Log } from '@parley/shared/log'
-import { messageStatus, STATUS_TYPE } from '@parley/shared/message-status'
 import { type Consumer, consumeBatches } from '@parley/shared/messaging/consumer'
 import type { ConsumerOptions, DeadLetter } from '@parley/shared/messaging/deliveries'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { STATUS_QUEUES } from '@parley/shared/messaging/topology'
-import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { ConsumeMessage } from 'amqplib'
-import type { MessageRecord, Progress, Send, SendState } from '../message/message-record.ts'
-import { nextToSend, withEntry } from '../message/progress.ts'
-import { later, stateOfSends } from '../message/send-state.ts'
+import type { MessageRecord, Progress } from '../message/message-record.ts'
+import { isResumable } from '../message/progress.ts'
 import { type Metrics, observeLatency } from '../metrics/metrics.ts'
+import { publishReplay } from '../schedule/publish-replay.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Committer } from '../store/commit.ts'
 import type { Traffic } from '../store/traffic.ts'
-import { markerOf, noteMarkers, type StatusMarker } from './status-marker.ts'
+import { pricingEntry } from '../store/usage-records.ts'
+import { applyStatuses, type SendStatus } from './apply-statuses.ts'
+import { findSends } from './find-sends.ts'
+import { type KnownStatus, readStatus } from './read-status.ts'
+import { noteMarkers, type StatusMarker } from './status-marker.ts'
 
 /** Of a queue, not acked yet. With 100 all queues together would pass on 4,000 a second at most, as they are gathered. */
 const PREFETCH = 500
@@ -24,31 +28,35 @@ const MAX_ROUNDS = 20
 const READ_AT_ONCE = 100
 /** A send's statuses come right behind each other, and behind the response, which is to be stored first. */
 const GATHER_MS = 100
+/** When one whose send is not known yet is looked at again. */
+const EARLY_MS = 1_000
 
 /** What applying statuses takes. */
-interface StatusOptions {
-  collections: Pick<Collections, 'messages' | 'instances'>
+export interface StatusOptions {
+  collections: Pick<Collections, 'messages' | 'instances' | 'earlyStatuses' | 'usage'>
   committer: Committer
   metrics: Pick<Metrics, 'sent' | 'delivered'>
   traffic: Pick<Traffic, 'moved'>
+  replica: Pick<Replica, 'find'>
+  /** Of the requests to send again what failed. */
+  publisher: Pick<Publisher, 'publish'>
 }
 
 /**
  * Makes the worker of the provider's statuses: each batch, with those of the other queues within 100 ms, is applied to
- * the messages it is about. One that somebody else writes at the same moment is read and applied again. Returns those
- * that can't be read; rejects while the database is unavailable.
+ * the messages it is about. One that somebody else writes at the same moment is read and applied again; one whose send
+ * is not known by the provider's id yet is stored, and looked at again for a while. Returns those that can't be read;
+ * rejects while the database is unavailable.
  */
 export function workStatuses(options: StatusOptions) {
   const { collections } = options
   const apply = group<KnownStatus[], void>({
     work: async (batches) => {
-      const known = Map.groupBy(batches.flat(), ({ messageId }) => messageId)
-      const waiting = [...known]
-      while (waiting.length > 0) await applyAll(options, new Map(waiting.splice(0, READ_AT_ONCE)))
+      await storeEarly(collections, await applyKnown(options, batches.flat()))
       return batches.map(() => undefined)
     },
     gatherMs: GATHER_MS,
-    gathersAtRest: true,
+    gathers: 'atRest',
     atOnce: 1,
   })
   return async (batch: ConsumeMessage[]): Promise<DeadLetter[]> => {
@@ -68,21 +76,66 @@ export function workStatuses(options: StatusOptions) {
   }
 }
 
-async function applyAll(
-  { collections, committer, metrics, traffic }: StatusOptions,
-  known: Map<string, KnownStatus[]>,
-): Promise<void> {
+function storeEarly(
+  { earlyStatuses }: Pick<Collections, 'earlyStatuses'>,
+  early: readonly KnownStatus[],
+): Promise<unknown> {
+  const due = new Date(Date.now() + EARLY_MS)
+  const stored = early.map(({ id: _id, source, reported }) => ({
+    ...{ _id, source, due, tries: 0 },
+    status: JSON.stringify(reported),
+  }))
+  return insertNew(earlyStatuses, stored)
+}
+
+/** Applies statuses, and returns those that are of no send that is known. */
+export async function applyKnown(options: StatusOptions, known: KnownStatus[]): Promise<KnownStatus[]> {
+  const byOwnId = known.flatMap((one) => (one.send === undefined ? [] : [{ ...one, send: one.send }]))
+  const others = await applyToSends(options, byOwnId)
+  const unnamed = [...known.filter(({ send }) => send === undefined), ...others]
+  if (unnamed.length === 0) return []
+  const { found, unknown } = await findSends(options, unnamed)
+  await applyToSends(options, found)
+  return unknown
+}
+
+type Located = KnownStatus & { send: { messageId: string; index: number } }
+
+/** Returns those whose send is not there. */
+async function applyToSends(options: StatusOptions, located: readonly Located[]): Promise<Located[]> {
+  const waiting = [...Map.groupBy(located, ({ send }) => send.messageId)]
+  const absent: Located[] = []
+  while (waiting.length > 0) {
+    const some = new Map(waiting.splice(0, READ_AT_ONCE))
+    absent.push(...(await applyAll(options, some)))
+  }
+  return absent
+}
+
+async function applyAll(options: StatusOptions, known: Map<string, Located[]>): Promise<Located[]> {
+  const { collections, committer, metrics, traffic, publisher } = options
+  const absent = new Map(known)
   let waiting = known
   for (let round = 0; waiting.size > 0; round++) {
     if (round === MAX_ROUNDS) throw new Error('statuses could not be applied')
     const records = await collections.messages.find({ _id: { $in: [...waiting.keys()] } }).toArray()
+    const changes = records.map((record) => {
+      const found = waiting.get(record._id) ?? []
+      const [own, others] = partition(found, (one) => isOf(record, one))
+      if (others.length > 0) absent.set(record._id, others)
+      else absent.delete(record._id)
+      return { record, found, progress: applyStatuses(record, own.map(statusOf)) }
+    })
+    await addPricing(collections, changes)
     const left: typeof waiting = new Map()
     await Promise.all(
-      records.map(async (record) => {
-        const found = waiting.get(record._id) ?? []
-        const progress = applyStatuses(record, statusesOf(found, record.workspace))
+      changes.map(async ({ record, found, progress }) => {
+        if (progress !== undefined && !(await committer.commit(record, progress)))
+          return void left.set(record._id, found)
+        const after = { ...record, ...progress }
+        if (after.open !== true && isResumable(after))
+          await publishReplay(publisher, record, { onlyFailed: true })
         if (progress === undefined) return
-        if (!(await committer.commit(record, progress))) return void left.set(record._id, found)
         const change = { from: record.state, to: progress.state, at: Date.now() }
         observeLatency(metrics, record, change)
         traffic.moved(record, change)
@@ -90,129 +143,33 @@ async function applyAll(
     )
     waiting = left
   }
-}
-
-/** A status of one send, from the provider. */
-export interface SendStatus {
-  /** The send's position in its message. */
-  index: number
-  state: Extract<SendState, 'sent' | 'delivered' | 'read' | 'failed'>
-  providerId: string
-  at: Date
-  /** Why it failed, in the provider's words. */
-  reason?: string
-}
-
-/**
- * A message's progress after statuses of its sends, or undefined when they say nothing new. Statuses move forward
- * only. For a message still in the pipeline, a status of the send that comes next settles it: it is no longer waited
- * for. One of another send leaves the wait as it is.
- */
-export function applyStatuses(record: MessageRecord, statuses: SendStatus[]): Progress | undefined {
-  const sends = statuses.reduce(withStatus, record.sends)
-  if (sends === record.sends) return undefined
-  const { state, tries, timeline, attempts, open, answer, reason, fault, expiresAt, due, waitingFor } = record
-  const optional = { answer, reason, fault, expiresAt, due, waitingFor }
-  const defined = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined))
-  const progress: Progress = { state, tries, timeline, attempts, sends, ...defined }
-  if (open === true) {
-    const next = nextToSend(record.sends)
-    if (next === undefined || sends[next] === record.sends[next]) return { ...progress, open }
-    const { due: _due, waitingFor: _for, ...now } = progress
-    // What was tried without success was the send that is settled now.
-    return { ...now, open, tries: 0 }
-  }
-  const end = endedAs({ record, sends, statuses })
-  if (end === undefined) return progress
-  const { reason: _reason, fault: _fault, ...before } = progress
-  return { ...before, ...end }
-}
-
-/**
- * What an ended message's state becomes; undefined where it stays as it is. A dead message leaves that state when all of
- * its sends turn out to have been taken, and nothing of its failure stays.
- */
-function endedAs(options: {
-  record: MessageRecord
-  sends: Send[]
-  statuses: SendStatus[]
-}): Partial<Progress> | undefined {
-  const { record, sends, statuses } = options
-  if (nextToSend(sends) !== undefined || record.ending !== undefined) return undefined
-  const state = stateOfSends(sends)
-  if (state === record.state) return undefined
-  const last = statuses.at(-1)
-  const reason = state === 'failed' ? { reason: last?.reason ?? 'The provider says that it failed.' } : {}
-  const fault = state === 'failed' ? { fault: 'provider' as const } : {}
-  const entry = { at: last?.at ?? record.updatedAt, state, ...reason }
-  return { state, ...reason, ...fault, timeline: withEntry(record.timeline, entry) }
-}
-
-function withStatus(sends: Send[], status: SendStatus): Send[] {
-  const { index, state, providerId } = status
-  const send = sends[index]
-  if (send === undefined || later(send.state, state) === send.state) return sends
-  if (isOfEarlierAttempt(send, status)) return sends
-  return sends.map((one) => (one === send ? { ...one, state, providerId } : one))
-}
-
-/**
- * What is sent again has the provider's id of the attempt that failed until the next one is taken: that it was sent, or
- * failed, is old then, unlike that it was delivered after all.
- */
-function isOfEarlierAttempt(send: Send, { state, providerId }: SendStatus): boolean {
-  const isSentAgain = send.state === 'pending' || send.state === 'claimed'
-  return isSentAgain && send.providerId === providerId && (state === 'sent' || state === 'failed')
+  return [...absent.values()].flat()
 }
 
 /** A status from another workspace's webhook can't be about this message. */
-function statusesOf(found: KnownStatus[], owner: number): SendStatus[] {
-  return found.filter(({ workspace }) => workspace === owner).map(({ status }) => status)
+const isOf = ({ workspace, sends }: MessageRecord, status: Located): boolean =>
+  status.workspace === workspace && sends[status.send.index] !== undefined
+
+const statusOf = ({ status, send }: Located): SendStatus => ({ ...status, index: send.index })
+
+function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
+  return [all.filter(isFirst), all.filter((one) => !isFirst(one))]
 }
 
-/** A status of a send of one of our messages. */
-interface KnownStatus {
-  messageId: string
-  workspace: number
-  status: SendStatus
-}
-
-type StatusReading =
-  | { kind: 'known'; known: KnownStatus }
-  | { kind: 'marker'; marker: StatusMarker }
-  /** It is of no use here: of a send that is not ours, or of a state that we don't follow. */
-  | { kind: 'ignored' }
-  | { kind: 'rejected'; reason: string }
-
-const FOLLOWED = new Set(['sent', 'delivered', 'read', 'failed'])
-/** A send's id: its message's id and its position. */
-const SEND_ID = /^(.{1,128}):(\d{1,5})$/
-
-/** Reads a delivery of the status queue. */
-export function readStatus(delivery: Pick<ConsumeMessage, 'content' | 'properties'>): StatusReading {
-  const { properties, content } = delivery
-  if (properties.type !== STATUS_TYPE) {
-    return { kind: 'rejected', reason: `unknown message type ${JSON.stringify(properties.type)}` }
-  }
-  const parsed = messageStatus.safeParse(jsonOrUndefined(content.toString()))
-  if (!parsed.success) {
-    return { kind: 'rejected', reason: `body field /${parsed.error.issues[0]?.path.join('/')} is wrong` }
-  }
-  const marker = markerOf(parsed.data)
-  if (marker !== undefined) return { kind: 'marker', marker }
-  const { workspace, opaque, status, providerId, at, errors } = parsed.data
-  const [, messageId, index] = SEND_ID.exec(opaque ?? '') ?? []
-  if (messageId === undefined || !FOLLOWED.has(status)) return { kind: 'ignored' }
-  const [error] = errors ?? []
-  const reason =
-    error === undefined ? {} : { reason: `The provider says that it failed, with code ${error.code}.` }
-  const state = status as SendStatus['state']
-  const known = {
-    messageId,
-    workspace,
-    status: { index: Number(index), state, providerId, at: new Date(at), ...reason },
-  }
-  return { kind: 'known', known }
+/** Before it is stored with the send: what is added up a second time has the same id. */
+async function addPricing(
+  { usage }: Pick<Collections, 'usage'>,
+  changes: readonly { record: MessageRecord; progress: Progress | undefined }[],
+): Promise<void> {
+  const at = new Date()
+  const entries = changes.flatMap(({ record, progress }) =>
+    (progress?.sends ?? []).flatMap(({ pricing }, index) =>
+      pricing === undefined || pricing === record.sends[index]?.pricing
+        ? []
+        : [pricingEntry(record, { pricing, at })],
+    ),
+  )
+  await insertNew(usage, entries)
 }
 
 /** Makes the consumers of the provider's statuses, by their queues; all apply them together. */

@@ -2,6 +2,7 @@ import type { DocumentReplica } from '@parley/shared/config-replica/replica-stor
 import { inTransaction } from '@parley/shared/transaction'
 import type { Connection, mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
+import type { NoticeRecord } from '../message/notice-record.ts'
 import type { ThreadRecord } from '../message/thread-record.ts'
 import type { AuditedMessage, AuditState, RemovedHour, UnreadableMessage } from './audit-records.ts'
 import { ensureIndexes } from './ensure-indexes.ts'
@@ -41,6 +42,19 @@ export interface Instance {
   slots?: true
 }
 
+/** A status that came before its provider's id of the send was stored. */
+export interface EarlyStatus {
+  _id: string
+  /** Whom it came from. */
+  source: string
+  /** As it came, as JSON text. */
+  status: string
+  /** When it is looked at again. */
+  due: Date
+  /** How often it was, without finding its send. */
+  tries: number
+}
+
 export interface Collections {
   messages: mongo.Collection<MessageRecord>
   threads: mongo.Collection<ThreadRecord>
@@ -60,6 +74,8 @@ export interface Collections {
   usageHours: mongo.Collection<UsageHour>
   usageState: mongo.Collection<UsageState>
   usedTokens: mongo.Collection<UsedTokens>
+  notices: mongo.Collection<NoticeRecord>
+  earlyStatuses: mongo.Collection<EarlyStatus>
 }
 
 /** The dispatcher's collections, on the native driver: the message path is batches of plain documents. */
@@ -84,6 +100,8 @@ export function collectionsOf(connection: Connection): Collections {
     usageHours: native('usageHours'),
     usageState: native('usageState'),
     usedTokens: native('usedTokens'),
+    notices: native('notices'),
+    earlyStatuses: native('earlyStatuses'),
   }
 }
 
@@ -189,6 +207,11 @@ export async function prepareDatabase(connection: Connection, partitions: number
     { key: { at: 1 }, expireAfterSeconds: USAGE_RETENTION_SECONDS },
   ])
   await ensureIndexes(connection, collections.usedTokens, [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }])
+  await ensureIndexes(connection, collections.earlyStatuses, [{ key: { due: 1 } }])
+  await ensureIndexes(connection, collections.notices, [
+    { key: { workspace: 1, channelId: 1, receivedAt: -1, _id: -1 } },
+    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+  ])
   if (!(await has(collections.audit, 'log')))
     await collections.audit.updateOne({ _id: 'log' }, { $setOnInsert: { term: 0 } }, { upsert: true })
   if (!(await has(collections.layouts, LAYOUT_ID))) await makeLayout(connection, { collections, partitions })

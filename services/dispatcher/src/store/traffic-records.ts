@@ -21,6 +21,8 @@ export interface NumberSends {
   /** Its external id. */
   channel: string
   sends: number
+  /** How many a second the number may make; earlier versions did not store it. */
+  perSecond?: number
 }
 
 /** What one instance saw of a workspace's messages in a minute or an hour. */

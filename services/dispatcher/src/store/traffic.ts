@@ -28,8 +28,11 @@ export interface Traffic {
   accepted(record: Pick<MessageRecord, 'workspace'>): void
   /** A message went from one state to another. */
   moved(record: Timed, change: { from: MessageState; to: MessageState; at: number }): void
-  /** A send left from a number that has a rate; `number` is the key of that rate. */
-  left(record: Pick<MessageRecord, 'workspace' | 'channel'>, number: string): void
+  /** A send left from a number that has a rate; `number` is the key of that rate, of which there are `perSecond`. */
+  left(
+    record: Pick<MessageRecord, 'workspace' | 'channel'>,
+    rate: { number: string; perSecond: number },
+  ): void
   /** Writes what is not written yet, and ends. */
   close(): Promise<void>
 }
@@ -104,12 +107,13 @@ export function createTraffic(options: {
         if (bucket !== undefined) latency[bucket] = (latency[bucket] ?? 0) + 1
       }
     },
-    left({ workspace, channel }, numberOfWorkspace) {
+    left({ workspace, channel }, { number: numberOfWorkspace, perSecond }) {
       const number = numberOfWorkspace.replace(`${workspace}:`, '')
       const { minute } = currentOf(workspace)
       const found = minute.numbers.find((one) => one.number === number && one.channel === channel)
       if (found !== undefined) found.sends++
-      else if (minute.numbers.length < MAX_NUMBERS) minute.numbers.push({ number, channel, sends: 1 })
+      else if (minute.numbers.length < MAX_NUMBERS)
+        minute.numbers.push({ number, channel, sends: 1, perSecond })
     },
     async close() {
       await loop.stop()

@@ -1,3 +1,5 @@
+import type { MessageRecord, SendPricing } from '../message/message-record.ts'
+
 /** What calls of models are added up by. */
 export interface UsageDimensions {
   workspace: number
@@ -22,15 +24,26 @@ interface UsageSums {
   errors: number
 }
 
-/** One call of a model, or a message that is counted: its id says which, so that nothing counts twice. */
-export interface UsageEntry extends UsageDimensions, UsageSums {
+/** What a message costs at its provider; in the entry of each that the provider priced, and in no other. */
+interface PricingDimensions {
+  category?: string
+  type?: string | null
+}
+
+type Dimensions = Omit<UsageDimensions, 'assistant'> & { assistant: number | null } & PricingDimensions
+
+/**
+ * One call of a model, a message that is counted, or one that a provider has priced: its id says which, so that nothing
+ * counts twice.
+ */
+export interface UsageEntry extends Dimensions, UsageSums {
   _id: string
   at: Date
 }
 
 /** What the entries of an hour (UTC) add up to. */
-export interface UsageHour extends UsageDimensions, UsageSums {
-  _id: UsageDimensions & { at: Date }
+export interface UsageHour extends Dimensions, UsageSums {
+  _id: Dimensions & { at: Date }
   /** When the hour begins. */
   at: Date
 }
@@ -68,13 +81,24 @@ const NONE: UsageSums = {
   modelMs: 0,
   errors: 0,
 }
-const DIMENSIONS = ['workspace', 'channel', 'assistant', 'provider', 'model'] as const
+const DIMENSIONS = ['workspace', 'channel', 'assistant', 'provider', 'model', 'category', 'type'] as const
 
 export const usageEntry = (
   _id: string,
   of: UsageDimensions & { at: Date },
   sums: Partial<UsageSums>,
 ): UsageEntry => ({ _id, ...of, ...NONE, ...sums })
+
+/** A message that its provider has priced: each attempt that it took counts once. */
+export const pricingEntry = (
+  { workspace, channel }: Pick<MessageRecord, 'workspace' | 'channel'>,
+  { pricing: { providerId, category, type, model }, at }: { pricing: SendPricing; at: Date },
+): UsageEntry => ({
+  _id: `${workspace}/priced/${providerId}`,
+  ...{ workspace, channel, assistant: null, provider: '', model: model ?? '', category, type, at },
+  ...NONE,
+  messages: 1,
+})
 
 /** The sums of a group of entries or hours, for the database. */
 export const SUMS = Object.fromEntries(Object.keys(NONE).map((field) => [field, { $sum: `$${field}` }]))

@@ -56,6 +56,8 @@ export interface AgentBehaviour {
   threadLog?: Parameters<typeof openPartition>[0]['threadLog']
   /** The longest text of one send; any unless said. */
   maxText?: number
+  /** What the channel sends by; RPC where it is not given. */
+  callback?: string
   /** A process of a killed instance is not to be heard of again. */
   reports?: boolean
 }
@@ -240,6 +242,7 @@ export class AgentSystem {
   /** Each instance has calls of its own; a dead one does nothing more. */
   #runner(messages: Collections['messages'], line: StoreLine) {
     const { config = {}, model, parts, options, maxText, reports = false } = this.#behaviour
+    const { callback: sendsBy = 'rpc' } = this.#behaviour
     const alive = async <T>(work: () => T | Promise<T>): Promise<T> => {
       if (line.isDead) return new Promise(() => {})
       const result = await work()
@@ -285,7 +288,7 @@ export class AgentSystem {
     const channel = {
       _id: 1,
       hook: 'rpc',
-      callback: 'rpc',
+      callback: sendsBy,
       handlerUrl: 'native:agents/chat',
       config,
     } as const

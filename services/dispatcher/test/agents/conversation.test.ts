@@ -50,12 +50,11 @@ describe('the history', () => {
   })
 
   const turnSaid = (states: SendState[]) => {
-    const at = new Date()
     const sends = states.map((state, n): Send => {
       const text = ['One.', 'Two.'][n] ?? ''
       return { id: text, content: { kind: 'text', text }, state, of: { turn: 0 } }
     })
-    return textsOf(turnItems({ turns: [{ ...modelTurn('One. Two.').turn, at }], sends }))
+    return textsOf(turnItems({ turns: [modelTurn('One. Two.').turn], sends }))
   }
 
   test('has of a turn whose text is several sends what had left when a person took over', () => {

@@ -50,7 +50,7 @@ describe.each(shapes)('what a model thinks in %j', (said) => {
   })
 
   test('is not in what it has said before it is done', async () => {
-    const callback = personTools().find(({ name }) => name === 'callback')
+    const callback = personTools({ callback: 'rpc', config: {} }).find(({ name }) => name === 'callback')
     expect(await callback?.open({ message: said })).toEqual({
       kind: 'say',
       content: { kind: 'text', text: 'I can offer 5% off.' },

@@ -94,6 +94,22 @@ describe('a message on the channel of an agent', () => {
     expect(requests[1]?.conversation.at(-1)).toMatchObject({ text: 'One two.\n\nThree four.' })
   })
 
+  test.each([
+    ['in the markup of its provider', {}, '*Your order*\n\n*Total:* R$ 50 ~60~'],
+    ['as it is, where the channel says so', { markup: 'asIs' }, '## Your order\n\n**Total:** R$ 50 ~~60~~'],
+  ])(
+    'gets what the model writes as Markdown %s, and the model reads what it wrote',
+    async (_name, config, sent) => {
+      const text = '## Your order\n\n**Total:** R$ 50 ~~60~~'
+      const { model, requests } = script(modelTurn(text, [toolCall('note')]), 'Done.')
+      const system = line.start({ model, config, callback: 'whatsapp', open: () => note() })
+      system.publish(`markup ${sent}`)
+      await system.until(`markup ${sent}`)
+      expect(system.sent[0]?.text).toBe(sent)
+      expect(requests[1]?.conversation.at(-1)).toMatchObject({ text })
+    },
+  )
+
   test('at a bound is told so in as many sends as the fallback message needs', async () => {
     const config = { maxTurns: 1, fallbackMessage: 'Sorry, later.' }
     const system = line.start({ config, maxText: 8, model: () => modelTurn('', [toolCall('note')]) })

@@ -65,6 +65,7 @@ test('an account gets the events of those threads alone that it may read', async
   const asked: string[] = []
   const readable = createReadable({
     ...collectionsOf(database.connection),
+    replica: { find: async () => [] },
     identity: { get: async () => watcher },
     authorizer: {
       decide: async (_caller: unknown, resource: string) => {
@@ -96,6 +97,7 @@ test('an account whose role has rules gets no event of a document that is delete
   const readableBy = (kind: 'some' | 'all') =>
     createReadable({
       ...collectionsOf(database.connection),
+      replica: { find: async () => [] },
       identity: { get: async () => watcher },
       authorizer: {
         decide: async () => ({ kind, test: ({ account }: { account?: number }) => account !== 9 }),

@@ -2,6 +2,7 @@ import { waitUntil } from '@parley/local/wait-until'
 import { createLog } from '@parley/shared/log'
 import { MESSAGE_TYPE } from '@parley/shared/message'
 import { STATUS_TYPE } from '@parley/shared/message-status'
+import type { Publication } from '@parley/shared/messaging/publish-observer'
 import type { ConsumeMessage } from 'amqplib'
 import { Registry } from 'prom-client'
 import { createModelCalls } from '../../src/agents/turns/model-calls.ts'
@@ -13,6 +14,7 @@ import { openPartition } from '../../src/intake/open-partition.ts'
 import type { Outcome } from '../../src/message/outcome.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import type { Partition } from '../../src/schedule/partitions.ts'
+import { startEarlyStatuses } from '../../src/statuses/early-statuses.ts'
 import { workStatuses } from '../../src/statuses/work-statuses.ts'
 import type { Collections } from '../../src/store/collections.ts'
 import { createCommitter, statusWriter } from '../../src/store/commit.ts'
@@ -26,7 +28,7 @@ import { MemoryQueue } from './memory-queue.ts'
 
 const THREADS = 2
 const UNCERTAIN_MS = 30
-const SETTLE_MS = 40_000
+const SETTLE_MS = 60_000
 const log = createLog({ service: 'test', level: 'silent' })
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 /** An instance that works the partition, or did. */
@@ -37,8 +39,14 @@ interface Instance {
   lease: Lease & { isLeased: boolean }
 }
 
-/** How the provider takes the next send. */
-export type ProviderFailure = 'refuses' | 'answer lost'
+/** How the provider takes the next send; what fails later is reported by our id of it, or by the provider's alone. */
+export type ProviderFailure = 'refuses' | 'answer lost' | 'fails later' | 'fails later, unnamed'
+
+/** What a code means is the provider's to say. */
+const SOURCE = 'meta'
+const AGAIN_SOON = 131000
+const NO_MESSAGE = ''
+const systems = new Map<number, PartitionSystem>()
 
 /**
  * One partition of the real dispatcher on the real MongoDB: the consumer, the intake, the threads, the runner and the
@@ -59,6 +67,10 @@ export class PartitionSystem {
   readonly #instances: Instance[] = []
   readonly #providerFailures: ProviderFailure[] = []
   readonly #applyStatuses: ReturnType<typeof workStatuses>
+  readonly #earlyStatuses: Collections['earlyStatuses']
+  readonly #early: ReturnType<typeof startEarlyStatuses>
+  /** How many sends of a message the provider reported as failed after it had taken them. */
+  readonly #failedLater = new Map<string, number>()
   /** Whether the messages of a thread wait for those before them. */
   readonly #isOrdered: boolean
   #providerMs = 0
@@ -76,14 +88,21 @@ export class PartitionSystem {
     this.#rejected = collections.rejected
     this.#audited = collections.audited
     const committer = createCommitter(this.#messages, statusWriter('provider'))
-    this.#applyStatuses = workStatuses({
+    const statusWork = {
       collections: options.collections,
       committer,
       metrics: createMetrics(new Registry()),
       traffic: noTraffic,
-    })
+      replica: { find: async () => [] },
+      publisher: { publish: async ({ body, type = '' }: Publication) => publishAgain(body, type) },
+    }
+    systems.set(number, this)
+    this.#earlyStatuses = collections.earlyStatuses
+    this.#applyStatuses = workStatuses(statusWork)
+    this.#early = startEarlyStatuses({ ...statusWork, ready: Promise.resolve(), log })
     this.#queue = new MemoryQueue((id) => {
-      if (!this.#stored.has(id)) this.violations.push(`${id} was acked before it was stored`)
+      if (id !== NO_MESSAGE && !this.#stored.has(id))
+        this.violations.push(`${id} was acked before it was stored`)
     })
     this.#open()
   }
@@ -98,6 +117,15 @@ export class PartitionSystem {
       messageId: id,
       content: Buffer.from(JSON.stringify(message)),
       properties: { messageId: id, type: MESSAGE_TYPE, headers } as unknown as ConsumeMessage['properties'],
+    })
+  }
+
+  /** Runs again what failed after the provider had taken it. */
+  publishReplay(content: Buffer, type: string): void {
+    this.#queue.publish({
+      messageId: NO_MESSAGE,
+      content,
+      properties: { type } as unknown as ConsumeMessage['properties'],
     })
   }
 
@@ -162,16 +190,18 @@ export class PartitionSystem {
       this.violations.push(`not done: ${await this.#unfinished()}`)
     await this.#current.partition.release()
     for (const { partition } of this.#instances) partition.abandon()
+    await this.#early.stop()
     this.#checkSent()
   }
 
   #checkSent(): void {
     for (const id of this.published) {
       const times = this.sent.filter((one) => one === id).length
-      if (times !== 1) this.violations.push(`${id} was sent ${times} times`)
+      const failed = this.#failedLater.get(id) ?? 0
+      if (times !== 1 + failed) this.violations.push(`${id} was sent ${times} times, and failed ${failed}`)
     }
     for (let thread = 0; this.#isOrdered && thread < THREADS; thread++) {
-      const ofThread = (ids: string[]) => ids.filter((id) => threadOf(id) === `t${thread}`)
+      const ofThread = (ids: string[]) => [...new Set(ids)].filter((id) => threadOf(id) === `t${thread}`)
       const [sent, published] = [ofThread(this.sent).join(), ofThread(this.published).join()]
       if (sent !== published) this.violations.push(`thread ${thread} was sent ${sent}, not ${published}`)
     }
@@ -179,8 +209,14 @@ export class PartitionSystem {
 
   async #isDone(): Promise<boolean> {
     if (this.#queue.size > 0 || this.#statusesInFlight > 0) return false
-    const ended = { workspace: this.#workspace, open: { $exists: false } }
-    return (await this.#messages.countDocuments(ended)) === this.published.length
+    const ended = {
+      workspace: this.#workspace,
+      open: { $exists: false },
+      'sends.retryAt': { $exists: false },
+      state: 'sent' as const,
+    }
+    if ((await this.#messages.countDocuments(ended)) !== this.published.length) return false
+    return (await this.#earlyStatuses.countDocuments({ _id: new RegExp(`^${this.#workspace}/`) })) === 0
   }
 
   async #unfinished(): Promise<string> {
@@ -268,34 +304,52 @@ export class PartitionSystem {
         retryAfterSeconds: 0.02,
       }
     this.sent.push(id)
+    const providerId = `p${this.#workspace}-${this.sent.length}`
+    const failsLater = failure?.startsWith('fails later') === true
+    if (failsLater) this.#failedLater.set(id, (this.#failedLater.get(id) ?? 0) + 1)
     this.#statusesInFlight++
     const ms = this.#providerMs
     const record = await this.#messages.findOne({ _id: id })
     const state = record?.sends[0]?.state
     if (state !== 'claimed') this.violations.push(`${id} was sent while the store had it as ${state}`)
-    setTimeout(() => void this.#reportSent(id), ms)
+    setTimeout(() => void this.#report(id, { providerId, failure }), ms)
     await pause(ms)
     if (line.isDead) return new Promise(() => {})
     if (failure === 'answer lost')
       return { kind: 'uncertain', code: 'no_answer', fault: 'provider', reason: 'no answer' }
-    return { kind: 'accepted', providerId: 'p', delivered: false }
+    return { kind: 'accepted', providerId, delivered: false }
   }
 
-  async #reportSent(id: string): Promise<void> {
-    const body = {
-      workspace: this.#workspace,
-      channel: 'c',
-      providerId: 'p',
-      opaque: `${id}:0`,
-      status: 'sent',
-      at: new Date().toISOString(),
-      recipient: null,
+  async #report(
+    id: string,
+    { providerId, failure }: { providerId: string; failure: ProviderFailure | undefined },
+  ): Promise<void> {
+    const statusOf = (change: object) => {
+      const body = {
+        ...{ workspace: this.#workspace, channel: 'c', providerId, opaque: `${id}:0`, status: 'sent' },
+        ...{ at: new Date().toISOString(), recipient: null, ...change },
+      }
+      const content = Buffer.from(JSON.stringify(body))
+      return {
+        content,
+        properties: { type: STATUS_TYPE, headers: { source: SOURCE } },
+      } as unknown as ConsumeMessage
     }
-    const content = Buffer.from(JSON.stringify(body))
-    const delivery = { content, properties: { type: STATUS_TYPE } } as ConsumeMessage
-    await this.#applyStatuses([delivery])
+    await this.#applyStatuses([statusOf({})])
+    if (failure?.startsWith('fails later') === true) {
+      const opaque = failure === 'fails later' ? `${id}:0` : null
+      const failed = statusOf({ status: 'failed', opaque, errors: [{ code: AGAIN_SOON }] })
+      // Providers repeat what they report.
+      await this.#applyStatuses([failed])
+      await this.#applyStatuses([failed])
+    }
     this.#statusesInFlight--
   }
+}
+
+/** Statuses that came early are applied by whichever system looks first. */
+function publishAgain(body: Buffer, type: string): void {
+  systems.get(JSON.parse(body.toString()).workspace)?.publishReplay(body, type)
 }
 
 function threadOf(id: string): string {

@@ -186,6 +186,27 @@ describe('a reply', () => {
     expect((await line.reply('refused', reply)).status).toBe(422)
   })
 
+  test('of a template may have all that its provider takes, and what that does not is named', async () => {
+    await line.world.putChannel(3, whatsapp())
+    line.endpoint.respond = (_call, res) => void res.writeHead(200).end('{"messages":[{"id":"wamid.1"}]}')
+    await line.world.post('t-1', { ...said('hello', 'whole', { phone: '+5511555' }), extId: 'wa' })
+    await line.world.message('t-1', 'sent')
+    const template = { template: 'invoice', language: 'en', variables: { name: 'Ana' } }
+    const header = { document: { link: 'https://example.com/a.pdf', filename: 'a.pdf' } }
+    const { json } = await line.reply('whole', { ...template, header })
+    const { sends } = await line.world.message((json as { _id: string })._id, 'sent')
+    expect(sends).toMatchObject([
+      { content: { kind: 'object', type: 'template', object: { template: { name: 'invoice' } } } },
+    ])
+    const { data } = await line.conversation('whole')
+    expect(data.at(-1)).toMatchObject({ from: 'team', whatsapp: { template: { name: 'invoice' } } })
+    const wrong = { ...template, header: { document: { ...header.document, pages: 3 } } }
+    expect(await line.reply('whole', wrong)).toMatchObject({
+      status: 422,
+      json: { errors: [{ path: '/header/document/pages', code: 'not_understood' }] },
+    })
+  })
+
   test('is not what callers post under its name', async () => {
     const args = { whatsapp: { type: 'text', text: { body: 'forged' } } }
     const answer = { functions: [{ name: 'whatsapp', args }] }

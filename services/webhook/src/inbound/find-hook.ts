@@ -44,6 +44,6 @@ export function createFindHook(options: {
 }
 
 /** A channel without a provider of its own takes what is rightly signed, whoever it is from. */
-function isOfAnother({ hook }: Channel, name: unknown): boolean {
+export function isOfAnother({ hook }: Channel, name: unknown): boolean {
   return hook !== name && providerNamed(hook)?.inbound !== undefined
 }

@@ -1,4 +1,5 @@
 import { addressKey } from '@parley/shared/addresses'
+import { channelNotice, NOTICE_TYPE } from '@parley/shared/channel-notice'
 import type { ConfirmedIds } from '@parley/shared/idempotency'
 import { unstorable } from '@parley/shared/json-body'
 import type { Log } from '@parley/shared/log'
@@ -8,6 +9,7 @@ import {
   derivedMessageId,
   type MessagePublication,
   messagePublication,
+  noticePublication,
   type Provenance,
   statusPublication,
   traceparentOf,
@@ -23,10 +25,11 @@ import type { Request, RequestHandler, Response } from 'express'
 import type { Counter } from 'prom-client'
 import type { BodyBudget } from '../body/body-budget.ts'
 import { parseBytes, readBody } from '../body/read-body.ts'
-import { receiveSettings } from '../channels.ts'
+import { type Channel, type Channels, receiveSettings } from '../channels.ts'
 import type { HookLog } from '../hooks/hook-notes.ts'
 import type { People } from '../people/people.ts'
 import type { FindHook, Hook } from './find-hook.ts'
+import { findReceivers } from './find-receivers.ts'
 import { type Placed, placesOf } from './places.ts'
 import { isProven } from './proof.ts'
 
@@ -43,6 +46,7 @@ const SKIPPED = 'updates_skipped'
 interface ProviderIntake {
   findHook: FindHook
   people: Pick<People, 'claim' | 'note'>
+  channels: Pick<Channels, 'ofReceiver'>
   notes: HookLog
   publisher: Pick<Publisher, 'publish'>
   confirmedIds: ConfirmedIds
@@ -55,9 +59,10 @@ interface ProviderIntake {
 }
 
 /**
- * POST /api/hooks/{provider}/{slug}/{channelExtId}: a provider's own webhook. Each message and status of a payload that
- * proves to be the provider's becomes one message; those that can't be read, whose ids are too long, or which are for
- * another channel, are counted, named in the log and left out. 200 once the broker has confirmed all others.
+ * POST /api/hooks/{provider}/{slug}/{channelExtId}: a provider's own webhook. Each message, status and notice of a payload
+ * that proves to be the provider's becomes one message of the channel that it is for; those that can't be read, whose
+ * ids are too long, with which nothing is done, or which are for no channel of the workspace, are counted and left out.
+ * 200 once the broker has confirmed all others.
  */
 export function receive(intake: ProviderIntake): RequestHandler {
   const { findHook, budget, bodyTimeoutMs, notes } = intake
@@ -65,22 +70,37 @@ export function receive(intake: ProviderIntake): RequestHandler {
     // Before the body is read: what is for nobody takes no memory.
     const hook = await findHook(req)
     if (hook === undefined) throw new Problem('not_found')
-    const { channel } = hook
+    const { channel, provider } = hook
     const address = addressKey(String(req.headers['x-forwarded-for']))
     const sender = `${channel.workspace}/${channel._id} from ${address}`
     const limits = { maxBytes: MAX_BYTES, timeoutMs: bodyTimeoutMs, inflate: false, budget, sender }
     const bytes = await readBody(req, limits)
     const deadline = performance.now() + ACCEPT_MS
-    const settings = receiveSettings(channel, hook.provider, intake.box)
+    const settings = receiveSettings(channel, provider, intake.box)
     requireProof({ req, bytes, hook, settings, notes })
     notes.received(channel)
-    const updates = updatesIn(bytes, { hook, settings })
-    const { workspace } = channel
-    const placing = placesOf(intake.people, { workspace, updates })
+    const updates = updatesIn(bytes, provider)
+    const receivers = await findReceivers({
+      named: new Set(updates.map(({ receiver }) => receiver)),
+      ...{ hook, settings, channels: intake.channels },
+      isProvenTo: (one) =>
+        isProven(provider.inbound.proof(req.headers, receiveSettings(one, provider, intake.box)), bytes),
+    })
+    const own = updates.filter(({ receiver }) => receivers.get(receiver) !== undefined)
+    const placing = placesOf(intake.people, { workspace: channel.workspace, updates: own })
     const places = await withTimeout(deadline - performance.now(), placing)
-    const { publications, skipped, foreign } = readUpdates({ intake, req, res, updates, places, hook })
-    const repeated = await publishNew(intake, publications, deadline)
-    res.json({ accepted: publications.length - repeated, repeated, skipped, foreign })
+    const { publications, skipped, foreign } = readUpdates({
+      ...{ intake, req, res, updates, places, hook, receivers },
+    })
+    const fresh = await publishNew(intake, publications, deadline)
+    const kept = fresh.filter(({ type }) => type === NOTICE_TYPE).length
+    res.json({
+      accepted: fresh.length - kept,
+      repeated: publications.length - fresh.length,
+      kept,
+      skipped,
+      foreign,
+    })
   }
 }
 
@@ -102,10 +122,10 @@ function requireProof(options: {
 
 const isStorable = (value: unknown): boolean => unstorable(value).length === 0
 
-function updatesIn(bytes: Buffer, { hook, settings }: { hook: Hook; settings: Settings }): Update[] {
+function updatesIn(bytes: Buffer, { inbound }: Hook['provider']): Update[] {
   const payload = parseBytes(bytes, { maxMembers: MAX_MEMBERS })
   if (!isJsonObject(payload)) throw new Problem('validation_failed', { detail: 'Expected an object.' })
-  const updates = hook.provider.inbound.updates(payload, { settings, isStorable })
+  const updates = inbound.updates(payload, { isStorable })
   if (updates.filter(({ kind }) => kind !== 'unknown').length > MAX_UPDATES)
     throw new Problem('body_too_large', { detail: `At most ${MAX_UPDATES} messages and statuses are taken.` })
   return updates
@@ -118,45 +138,49 @@ function readUpdates(options: {
   updates: readonly Update[]
   places: ReadonlyMap<Update, Placed>
   hook: Hook
+  receivers: ReadonlyMap<string | undefined, Channel | undefined>
 }): { publications: MessagePublication[]; skipped: number; foreign: number } {
-  const { intake, req, res, updates, places, hook } = options
+  const { intake, req, res, updates, places, hook, receivers } = options
   const { channel, provider } = hook
-  const provenance = {
-    workspace: channel.workspace,
-    source: provider.inbound.source,
-    channelId: channel._id,
-    requestId: String(res.locals.requestId),
+  const requestId = String(res.locals.requestId)
+  const provenanceOf = ({ workspace, _id: channelId }: Channel) => ({
+    ...{ workspace, source: provider.inbound.source, channelId, requestId },
     traceparent: traceparentOf(req.headers),
-  }
-  const publications: MessagePublication[] = []
-  const skipped: string[] = []
-  const foreign: string[] = []
-  for (const update of updates) {
-    const read = publicationOf(update, { extId: channel.extId, provenance, placed: places.get(update) })
-    if (typeof read !== 'string') publications.push(read)
-    else {
-      intake.skipped.inc({ reason: read })
-      ;(read === 'foreign' ? foreign : skipped).push(update.path)
-    }
-  }
+  })
+  const read = updates.map((update) => {
+    const owner = receivers.get(update.receiver)
+    if (owner === undefined) return { path: update.path, reason: 'foreign' } as const
+    const origin = { extId: owner.extId, provenance: provenanceOf(owner), placed: places.get(update) }
+    const publication = publicationOf(update, origin)
+    return typeof publication === 'string' ? { path: update.path, reason: publication } : { publication }
+  })
+  const left = read.filter((one) => one.reason !== undefined)
+  for (const { reason } of left) intake.skipped.inc({ reason })
   const report = (paths: string[], code: string, text: string) => {
     if (paths.length === 0) return
     intake.notes.failed(channel, code)
-    const { workspace, requestId } = provenance
+    const { workspace } = channel
     const named = { paths: paths.slice(0, MAX_NAMED), count: paths.length }
     intake.log.warn({ workspace, channel: channel._id, requestId, ...named }, text)
   }
-  report(skipped, SKIPPED, 'updates skipped')
+  const pathsOf = (...reasons: SkipReason[]) =>
+    left.filter(({ reason }) => reasons.includes(reason)).map(({ path }) => path)
+  const foreign = pathsOf('foreign')
+  report(pathsOf('malformed', 'id_too_long'), SKIPPED, 'updates skipped')
   report(foreign, provider.inbound.foreign, 'updates for another channel left out')
-  return { publications, skipped: skipped.length, foreign: foreign.length }
+  return {
+    publications: read.flatMap(({ publication }) => publication ?? []),
+    skipped: left.length - foreign.length,
+    foreign: foreign.length,
+  }
 }
 
-/** Publishes what was not confirmed before, in order; returns how many were. What failed may come again. */
+/** Publishes what was not confirmed before, in order, and returns it. What failed may come again. */
 async function publishNew(
   { publisher, confirmedIds }: ProviderIntake,
   publications: MessagePublication[],
   deadline: number,
-): Promise<number> {
+): Promise<MessagePublication[]> {
   const byId = new Map(publications.map((one) => [one.messageId, one]))
   const before = await confirmedIds.among([...byId.keys()])
   for (const id of before) byId.delete(id)
@@ -166,18 +190,21 @@ async function publishNew(
   await confirmedIds.add(confirmed.map(({ messageId }) => messageId))
   const failure = results.find((result) => result.status === 'rejected')
   if (failure !== undefined) throw failure.reason
-  return publications.length - pending.length
+  return pending
 }
 
-/** Why an update is left out: it is for another channel, can't be read or stored, or one of its ids has more than 1,024 characters. */
-type SkipReason = 'foreign' | 'malformed' | 'id_too_long'
+/**
+ * Why an update is left out: it is for no channel of the workspace, can't be read or stored, one of its ids has more than
+ * 1,024 characters, or nothing is done with what it is about.
+ */
+type SkipReason = 'foreign' | 'malformed' | 'id_too_long' | 'counted'
 
 /** An update as it is published, or why it is not. */
 function publicationOf(
   update: Update,
   { extId, provenance, placed }: { extId: string; provenance: Provenance; placed: Placed | undefined },
 ): MessagePublication | SkipReason {
-  if (update.fate !== 'accepted') return update.fate
+  if (update.fate === 'malformed' || update.fate === 'counted') return update.fate
   if (!isStorable(update.raw)) return 'malformed'
   const { source, workspace } = provenance
   const origin = { source, workspace, channel: extId }
@@ -187,6 +214,12 @@ function publicationOf(
     if (areTooLong(status.providerId, status.opaque, status.recipient)) return 'id_too_long'
     const messageId = derivedMessageId({ ...origin, id: status.providerId, status: status.status })
     return statusPublication({ messageId, status, provenance })
+  }
+  if (update.kind === 'notice') {
+    const { identity: id, ...reported } = update.notice
+    const { data: notice } = channelNotice.safeParse({ workspace, channel: extId, ...reported })
+    if (notice === undefined) return 'malformed'
+    return noticePublication({ messageId: derivedMessageId({ ...origin, id }), notice, provenance })
   }
   const { id } = update
   if (placed === undefined) throw new Error('each accepted message has a place')

@@ -44,7 +44,8 @@ function urlOf({ callbackUrl: url }: Settings): string | undefined {
 }
 
 function bodyOf({ id, message, content }: ProviderSend): string {
-  const { kind: type, ...said } = content
+  const { kind: type, ...rest } = content
+  const { more, ...said } = 'more' in rest ? rest : { ...rest, more: {} }
   const { id: messageId, channel, user, thread } = message
   return JSON.stringify({
     id,
@@ -55,5 +56,6 @@ function bodyOf({ id, message, content }: ProviderSend): string {
     thread,
     type,
     ...said,
+    ...more,
   })
 }

@@ -2,20 +2,16 @@ import { jsonOrUndefined } from '../../parse-json.ts'
 import type { ProviderResponse } from '../http.ts'
 import type { AccountCheck, Outbound } from '../outbound.ts'
 import { isJsonObject, own, textAt } from '../own.ts'
+import { get } from './api.ts'
 
 type Finding = ReturnType<AccountCheck['read']>
 
 /** A channel's number and, where one is asked for, a template, as the Cloud API has them. */
 export const account: NonNullable<Outbound['account']> = (settings, { template, language }) => {
-  const { apiUrl = '', accessToken = '', phoneNumberId = '', businessAccountId } = settings
-  const get = (path: string) => ({
-    method: 'GET' as const,
-    url: `${apiUrl.replace(/\/$/, '')}/${path}`,
-    headers: { authorization: `Bearer ${accessToken}` },
-  })
+  const { phoneNumberId = '', businessAccountId } = settings
   const number: AccountCheck = {
     name: 'number',
-    request: get(`${phoneNumberId}?fields=display_phone_number,verified_name,quality_rating`),
+    request: get(settings, `${phoneNumberId}?fields=display_phone_number,verified_name,quality_rating`),
     read: (response) => refusalIn(response) ?? numberOf(response, phoneNumberId),
   }
   if (template === undefined) return [number]
@@ -25,7 +21,7 @@ export const account: NonNullable<Outbound['account']> = (settings, { template, 
     number,
     {
       name: 'template',
-      request: get(`${businessAccountId}/message_templates?${query}`),
+      request: get(settings, `${businessAccountId}/message_templates?${query}`),
       read: (response) => refusalIn(response) ?? templateOf(response, { template, language }),
     },
   ]

@@ -1,5 +1,6 @@
 import type { ProviderDescription } from '../provider.ts'
 import type { Setting } from '../setting.ts'
+import { API, VERSION } from './api.ts'
 
 const CONSOLE = 'Meta for Developers, your app, WhatsApp, Configuration, Webhook'
 
@@ -75,7 +76,15 @@ export const settings: readonly Setting[] = [
     note: 'For a simulator; Meta’s own when left out',
     neededTo: 'send',
     isOptional: true,
-    fallback: 'https://graph.facebook.com/v23.0',
+    fallback: API,
+  },
+  {
+    key: 'apiVersion',
+    label: 'API version',
+    kind: 'text',
+    note: `Of the Graph API, in the place of that in the address; ${VERSION} when neither has one`,
+    neededTo: 'send',
+    isOptional: true,
   },
   {
     key: 'businessAccountId',

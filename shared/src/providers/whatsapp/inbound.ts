@@ -31,6 +31,7 @@ export const inbound: Inbound = {
       errors: { wrong: 'signature_wrong', notConfigured: 'app_secret_not_configured' },
     }
   },
+  receiver: 'phoneNumberId',
   updates: updatesIn,
   errors: {
     verify_token_wrong: "The verify token was not the channel's config.verifyToken.",
@@ -38,7 +39,7 @@ export const inbound: Inbound = {
     signature_wrong: "Something came that was not signed with the channel's config.appSecret.",
     app_secret_not_configured: 'Something came, but the channel has no config.appSecret.',
     foreign_number:
-      "Some messages were left out: they were written to another number than the channel's config.phoneNumberId.",
+      'Some messages were left out: they are of a number (config.phoneNumberId) that is neither this channel’s nor that of another channel with the same config.appSecret.',
   },
   foreign: 'foreign_number',
   contentOf: (message) => contentOf(own(message, 'meta')),

@@ -1,29 +1,11 @@
 import { defined } from '../../defined.ts'
-import type { PersonMessage, Reading, UpdateFate } from '../inbound.ts'
+import type { PersonMessage, UpdateFate } from '../inbound.ts'
 import { own, textAt } from '../own.ts'
 import { type Contacts, idsOf } from './contacts.ts'
 import { personIn, reachedBy } from './persons.ts'
 
-/** What one change of a payload says of each of its messages and statuses. */
-export interface Change {
-  /** The contacts named with them. */
-  contacts: Contacts
-  /** The number of the business that they are about; undefined where none is named. */
-  phoneNumberId: string | undefined
-}
-
-/**
- * A message that was written to another number than the channel's is foreign: an app has one address for all of its
- * numbers. Statuses are found by the send that they are about, so they may come here whichever number sent it.
- */
-export function messageUpdate(
-  raw: unknown,
-  { contacts, phoneNumberId }: Change,
-  { settings }: Reading,
-): UpdateFate {
-  const { phoneNumberId: own } = settings
-  if (own !== undefined && phoneNumberId !== undefined && own !== phoneNumberId)
-    return { kind: 'message', fate: 'foreign' }
+/** A message of a change, by the contacts that are named with it. */
+export function messageUpdate(raw: unknown, contacts: Contacts): UpdateFate {
   const read = messageOf(raw, contacts)
   return read === undefined
     ? { kind: 'message', fate: 'malformed' }

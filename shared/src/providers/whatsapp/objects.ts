@@ -1,6 +1,8 @@
 import { defined } from '../../defined.ts'
 import type { ObjectRules } from '../outbound.ts'
-import { isJsonObject, textAt } from '../own.ts'
+import { isJsonObject, own, textAt } from '../own.ts'
+import { SAID_LIMITS, saidOf } from './interactive.ts'
+import { templateOf } from './template.ts'
 
 /** What the Cloud API sends; each has an object (contacts a list) under its own name. */
 const TYPES = [
@@ -34,6 +36,8 @@ export const objects: ObjectRules = {
       errors.push({ path: [type], message: isList ? 'expected a list' : 'expected an object' })
     return errors
   },
+  compose: (args) => (args.template === undefined ? saidOf(args) : templateOf(args)),
+  limits: SAID_LIMITS,
   ofMedia({ type, link, caption }) {
     const hasCaption = caption !== undefined && type !== 'audio'
     return { type, [type]: { link, ...(hasCaption && { caption }) } }
@@ -42,6 +46,38 @@ export const objects: ObjectRules = {
     const type = textAt(object, 'type') ?? 'message'
     const text =
       textAt(object, type, 'caption') ?? textAt(object, type, 'body', 'text') ?? textAt(object, type, 'body')
-    return { type, ...defined({ link: textAt(object, type, 'link'), text }) }
+    const lines = [type === 'template' ? templateText(object) : text, ...choicesIn(object)]
+    const shown = lines.filter((line) => line !== undefined).join('\n')
+    return {
+      type,
+      ...defined({ link: textAt(object, type, 'link'), text: shown === '' ? undefined : shown }),
+    }
   },
+}
+
+/** The name of a template, and the texts that it was given. */
+function templateText(object: unknown): string | undefined {
+  const name = textAt(object, 'template', 'name')
+  const parameters = listAt(object, 'template', 'components').flatMap((one) => listAt(one, 'parameters'))
+  const texts = parameters.flatMap((one) => textAt(one, 'text') ?? [])
+  return name && [`${name} (${textAt(object, 'template', 'language', 'code') ?? ''})`, ...texts].join(' | ')
+}
+
+/** What may be chosen, a line for each. */
+function choicesIn(object: unknown): string[] {
+  const action = own(object, 'interactive', 'action')
+  const buttons = listAt(action, 'buttons').map((one) => textAt(one, 'reply', 'title'))
+  const rows = listAt(action, 'sections').flatMap((section) => listAt(section, 'rows'))
+  const all = [...buttons, ...rows.map((row) => textAt(row, 'title')), linkIn(action)]
+  return all.flatMap((title) => (title === undefined ? [] : `• ${title}`))
+}
+
+function linkIn(action: unknown): string | undefined {
+  const title = textAt(action, 'parameters', 'display_text')
+  return title && `${title}: ${textAt(action, 'parameters', 'url') ?? ''}`
+}
+
+function listAt(value: unknown, ...keys: string[]): unknown[] {
+  const found = own(value, ...keys)
+  return Array.isArray(found) ? found : []
 }

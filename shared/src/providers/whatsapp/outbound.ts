@@ -3,11 +3,14 @@ import type { Outbound, ProviderContent, ProviderSend } from '../outbound.ts'
 import { textAt } from '../own.ts'
 import type { Settings } from '../setting.ts'
 import { account } from './account.ts'
-import { advice } from './advice.ts'
+import { addressOf } from './api.ts'
+import { advice, outcomeOfCode } from './codes.ts'
+import { toMarkup } from './markup.ts'
 import { media } from './media.ts'
 import { objects } from './objects.ts'
 import { errorTextOf, outcomeOf } from './outcome.ts'
 import { personInResponse } from './persons.ts'
+import { rates } from './rates.ts'
 
 /** The longest text that the Cloud API takes in one message, in characters. */
 const MAX_TEXT = 4096
@@ -21,11 +24,13 @@ export const outbound: Outbound = {
   markup:
     'You write in WhatsApp. Its markup: *bold*, _italic_, ~struck through~, ```monospaced```, lines that begin with "- " ' +
     'or "1. " for lists, and "> " for quotations. It has no headings, tables or named links: write a URL as it is.',
+  toMarkup,
   objects,
   urlOf: sendUrl,
-  rateKeyOf: ({ phoneNumberId }) => phoneNumberId,
+  rates,
   request: (send) => post(send.settings, bodyOf(send)),
   outcomeOf,
+  outcomeOfCode,
   personOf: personInResponse,
   errorTextOf,
   advice,
@@ -57,8 +62,8 @@ function post(settings: Settings, body: object): ProviderRequest {
   }
 }
 
-function sendUrl({ apiUrl = '', phoneNumberId = '' }: Settings): string {
-  return `${apiUrl.replace(/\/$/, '')}/${encodeURIComponent(phoneNumberId)}/messages`
+function sendUrl(settings: Settings): string {
+  return addressOf(settings, `${encodeURIComponent(settings.phoneNumberId ?? '')}/messages`)
 }
 
 /** A person by number, or by id alone; undefined takes the place of what a message object might name. */

@@ -1,17 +1,8 @@
 import { jsonOrUndefined } from '../../parse-json.ts'
 import type { ProviderResponse, SendOutcome } from '../http.ts'
 import { own, textAt } from '../own.ts'
+import { outcomeOfCode } from './codes.ts'
 
-/** Meta's error codes after which trying again can work (Cloud API error reference). */
-const RETRYABLE_CODES = new Set([1, 2, 4, 80007, 130429, 131000, 131016, 131056, 131057, 133004])
-const TOO_FAST = 130429
-/** Retryable, but slowly: seconds to wait. */
-const SLOW_CODES = new Map([
-  [131048, 60 * 60],
-  [131049, 24 * 60 * 60],
-])
-/** Refusals that the message itself causes; other permanent ones are the channel's. */
-const CALLER_CODES = new Set([100, 131008, 131009, 131021, 131026, 131047, 131051, 132000, 132012, 132018])
 /** Responses of a proxy in between: the request may have arrived. */
 const GATEWAY_STATUSES = new Set([502, 504])
 
@@ -37,20 +28,6 @@ function messagesIn(body: unknown): string[] {
   const messages = own(body, 'messages')
   const ids = Array.isArray(messages) ? messages.map((message) => own(message, 'id')) : []
   return ids.every((id) => typeof id === 'string') ? ids : []
-}
-
-function outcomeOfCode(number: number): SendOutcome {
-  const code = String(number)
-  const reason = `The provider refused it with code ${code}.`
-  const slow = SLOW_CODES.get(number)
-  if (slow !== undefined)
-    return { kind: 'retryable', code, fault: 'provider', reason, retryAfterSeconds: slow }
-  if (RETRYABLE_CODES.has(number))
-    return {
-      ...{ kind: 'retryable', code, fault: 'provider', reason },
-      ...(number === TOO_FAST && { isTooFast: true }),
-    }
-  return { kind: 'permanent', code, fault: CALLER_CODES.has(number) ? 'caller' : 'channel', reason }
 }
 
 /** Meta's text of an error, and its details. */

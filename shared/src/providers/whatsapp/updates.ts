@@ -1,81 +1,48 @@
-import { defined } from '../../defined.ts'
-import type { Reading, ReportedStatus, Update, UpdateFate } from '../inbound.ts'
+import type { Reading, Update } from '../inbound.ts'
 import { isJsonObject, own, textAt } from '../own.ts'
-import { contactsIn } from './contacts.ts'
-import { type Change, messageUpdate } from './messages.ts'
-import { personIn } from './persons.ts'
-
-const MAX_SECONDS = 8.64e12
+import { type Change, malformedPart, noticeIn } from './change.ts'
+import { WEBHOOK_FIELDS } from './fields.ts'
+import { timeOf } from './time.ts'
 
 /** The updates of a payload in order; before them, what should have contained some but could not be read. */
 export function updatesIn(payload: unknown, reading: Reading): Update[] {
   const updates: Update[] = []
   const malformed: Update[] = []
-  const isMalformed = (raw: unknown, path: string) =>
-    void malformed.push({ kind: 'unknown', fate: 'malformed', path, raw })
   const walk = (parent: unknown, key: string, path: string, visit: (one: unknown, at: string) => void) => {
-    if (!isJsonObject(parent)) return isMalformed(parent, path)
+    if (!isJsonObject(parent)) return void malformed.push(malformedPart(parent, path))
     const items = own(parent, key)
     if (items === undefined) return
-    if (!Array.isArray(items)) return isMalformed(items, `${path}/${key}`)
-    items.forEach((item, index) => {
-      visit(item, `${path}/${key}/${index}`)
-    })
+    if (!Array.isArray(items)) return void malformed.push(malformedPart(items, `${path}/${key}`))
+    items.forEach((item, index) => void visit(item, `${path}/${key}/${index}`))
   }
   walk(payload, 'entry', '', (entry, entryPath) =>
-    walk(entry, 'changes', entryPath, (change, changePath) => {
-      if (!isJsonObject(change)) return isMalformed(change, changePath)
-      const value = own(change, 'value')
-      const found = isJsonObject(value) ? own(value, 'contacts') : undefined
-      const about: Change = {
-        contacts: contactsIn(Array.isArray(found) ? found : [], reading),
-        phoneNumberId: textAt(value, 'metadata', 'phone_number_id'),
+    walk(entry, 'changes', entryPath, (raw, path) => {
+      const value = own(raw, 'value')
+      if (!isJsonObject(raw)) malformed.push(malformedPart(raw, path))
+      else if (!isJsonObject(value)) malformed.push(malformedPart(value, `${path}/value`))
+      else {
+        const field = textAt(raw, 'field') ?? 'messages'
+        const [account, at] = [textAt(entry, 'id'), timeOf(own(entry, 'time'))]
+        updates.push(...updatesOf({ field, value, path: `${path}/value`, account, at }, reading))
       }
-      walk(value, 'messages', `${changePath}/value`, (raw, path) =>
-        updates.push({ path, raw, ...messageUpdate(raw, about, reading) }),
-      )
-      if (isJsonObject(value))
-        walk(value, 'statuses', `${changePath}/value`, (raw, path) =>
-          updates.push({ path, raw, ...statusUpdate(raw, about) }),
-        )
     }),
   )
   return [...malformed, ...updates]
 }
 
-function statusUpdate(raw: unknown, { contacts }: Change): UpdateFate {
-  const person = personIn(raw, contacts.senderOf(raw))
-  return { kind: 'status', fate: 'accepted', person, status: statusOf(raw) }
+function updatesOf(change: Change, reading: Reading): Update[] {
+  const { field, value, path } = change
+  const known = Object.hasOwn(WEBHOOK_FIELDS, field) ? WEBHOOK_FIELDS[field] : undefined
+  const receiver = receiverOf(value)
+  if (known?.fate === 'taken')
+    return known.updatesIn(change, reading).map((update) => ({ ...update, receiver }))
+  if (known?.fate === 'counted') return [{ kind: 'notice', fate: 'counted', path, raw: value, receiver }]
+  return [{ path, raw: value, receiver, ...noticeIn(change, value) }]
 }
 
-/** A status of Meta's as the system's own. */
-function statusOf(raw: unknown): ReportedStatus {
-  const errors = own(raw, 'errors')
-  return {
-    ...defined({
-      providerId: textAt(raw, 'id'),
-      status: textAt(raw, 'status'),
-      at: timeOf(own(raw, 'timestamp')),
-    }),
-    opaque: textAt(raw, 'biz_opaque_callback_data') ?? null,
-    recipient: textAt(raw, 'recipient_id') ?? textAt(raw, 'recipient_user_id') ?? null,
-    ...(Array.isArray(errors) && errors.length > 0 ? { errors: errors.map(errorOf) } : {}),
-  }
-}
-
-/** Meta gives seconds since 1970, as text. */
-function timeOf(value: unknown): string | undefined {
-  const seconds = typeof value === 'string' && value !== '' ? Number(value) : value
-  if (typeof seconds !== 'number' || !(Math.abs(seconds) <= MAX_SECONDS)) return undefined
-  return new Date(seconds * 1_000).toISOString()
-}
-
-function errorOf(raw: unknown) {
-  const code = Number(own(raw, 'code') ?? Number.NaN)
-  return {
-    code: Number.isSafeInteger(code) ? code : null,
-    title: textAt(raw, 'title') ?? null,
-    message: textAt(raw, 'message') ?? null,
-    details: textAt(raw, 'error_data', 'details') ?? null,
-  }
+/** The number of the business that a change is about; undefined where none is named. */
+function receiverOf(value: Change['value']): string | undefined {
+  const id = own(value, 'metadata', 'phone_number_id')
+  if (typeof id === 'number') return String(id)
+  return typeof id === 'string' && id !== '' ? id : undefined
 }

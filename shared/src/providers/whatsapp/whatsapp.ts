@@ -1,8 +1,22 @@
 import type { Provider } from '../provider.ts'
 import { addresses } from './addresses.ts'
+import { versionWarning } from './api.ts'
 import { description, settings } from './description.ts'
 import { inbound } from './inbound.ts'
 import { outbound } from './outbound.ts'
 
 /** WhatsApp by Meta's Cloud API. */
-export const whatsapp: Provider = { name: 'whatsapp', description, settings, addresses, inbound, outbound }
+export const whatsapp: Provider = {
+  name: 'whatsapp',
+  description,
+  settings,
+  warnings(given, now) {
+    const message = versionWarning(given, now)
+    return message === undefined
+      ? []
+      : [{ key: given.apiVersion === undefined ? 'apiUrl' : 'apiVersion', message }]
+  },
+  addresses,
+  inbound,
+  outbound,
+}

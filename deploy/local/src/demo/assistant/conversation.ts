@@ -12,7 +12,7 @@ const APPOINTMENT = { day: 'Friday', time: '14:30', name: 'Joana Prado' }
 const book = { name: 'bookAppointment', arguments: APPOINTMENT }
 const submit = (what: object) => ({ name: 'submit', arguments: what })
 
-/** The conversation of the demo: through three steps, with two functions, the second of which fails once. */
+/** The conversation of the demo: through three steps, with two functions; the second call is made twice, under one key. */
 export const CONVERSATION: readonly ScriptedExchange[] = [
   {
     said: 'Hello! I need to see a dentist.',
@@ -36,7 +36,6 @@ export const CONVERSATION: readonly ScriptedExchange[] = [
     said: 'It is for me, Joana Prado.',
     responses: [
       { text: 'Thank you, one moment.', calls: [submit({ name: 'Joana Prado' })] },
-      { calls: [book] },
       { calls: [book] },
       { calls: [submit({ appointment: 17 })] },
       { text: 'It is booked: Friday at *14:30*. See you then!' },

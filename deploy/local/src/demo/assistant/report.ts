@@ -37,7 +37,8 @@ export function resultText({ conversation, task, bookings }: AssistantDemoResult
     figure('  turns', String(turns.length)),
     figure('  tools called', String(calls.length)),
     figure('  failed', String(calls.filter(({ result }) => result?.state === 'failed').length)),
-    figure('  bookings asked for', String(bookings)),
+    figure('  bookings asked for', String(bookings.length)),
+    figure('  under keys', String(new Set(bookings).size)),
     figure(
       '  tokens in',
       sum(({ inputTokens }) => inputTokens),

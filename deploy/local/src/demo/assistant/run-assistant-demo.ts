@@ -48,8 +48,8 @@ export interface AssistantDemoResult {
   conversation: Exchange[]
   /** The task of the conversation; undefined where there is none. */
   task: { status: string; steps: Record<string, unknown> } | undefined
-  /** How often the diary was asked to book. */
-  bookings: number
+  /** The idempotency keys with which the diary was asked to book, in order. */
+  bookings: string[]
 }
 
 interface Urls {
@@ -81,7 +81,7 @@ export async function runAssistantDemo(
       conversation.push(exchange)
       onExchange(exchange)
     }
-    return { conversation, task: await taskOf(gateway), bookings: diary.bookings.length }
+    return { conversation, task: await taskOf(gateway), bookings: diary.bookings }
   } finally {
     await diary.close()
     await putScript(modelSimulatorUrl, { responses: [] })
@@ -139,7 +139,7 @@ export interface Diary {
   close(): Promise<void>
 }
 
-/** Starts the diary on a free port. It has two free times on each day, and refuses the first booking. */
+/** Starts the diary on a free port. It has two free times on each day, and answers the first booking that it may have been made. */
 export async function startDiary(): Promise<Diary> {
   const bookings: string[] = []
   const server = createServer((req, res) => {

@@ -5,8 +5,6 @@ import { checkBytes, roundedIn, unstorable } from '@parley/shared/json-body'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { parseExact } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
-import { providerNamed } from '@parley/shared/providers/registry'
-import type { Channel } from '../../channels/channels.ts'
 import { approximate } from '../../channels/functions/exact-schema.ts'
 import type { ReadOperationCall } from '../../channels/functions/operation-call.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
@@ -26,16 +24,6 @@ const MAX_ARGS_BYTES = 256 * 1024
 const MAX_NAMED = 50
 const MAX_NOTES = 20
 const MAX_SOURCE_NAME = 256
-
-const knownPersonTools = new Map<number | undefined, readonly Tool[]>()
-
-/** Made once for each length of texts: their schemas are large. */
-function personToolsOf({ callback }: Pick<Channel, 'callback'>): readonly Tool[] {
-  const maxText = providerNamed(callback)?.outbound.maxText
-  const tools = knownPersonTools.get(maxText) ?? personTools(maxText)
-  knownPersonTools.set(maxText, tools)
-  return tools
-}
 
 type Context = Parameters<OpenToolbox>[0]
 
@@ -64,7 +52,7 @@ export function createOpenToolbox(options: {
     if (!AGENTS[agent.type].actions) return toolboxOf([], [])
     const ofActions = await Promise.all(agent.actions.map((action) => toolsOf(action, context)))
     const own = [
-      ...personToolsOf(channel),
+      ...personTools(channel),
       ...(AGENTS[agent.type].tasks ? ownTaskTools(options, context) : []),
     ].map(refusingRounded)
     const ofAll = ofActions.flatMap(({ tools }, position): SourcedTool[] => {

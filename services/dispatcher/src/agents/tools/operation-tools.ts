@@ -132,8 +132,12 @@ async function delivered(
     const { response, secrets } = operation.send(id, credentials, mayLeave)
     const { status, body } = await response
     const text = body === '' ? `HTTP ${status} without a body.` : redacted(body, secrets)
-    if (isOpen(status, repeated)) return uncertain(`It answered ${status}.`, { text, status })
-    return { kind: 'answered', result: resultOf(isOk(status) ? 'done' : 'failed', text, status) }
+    return (
+      outcomeOfOpen(status, { text, repeated }) ?? {
+        kind: 'answered',
+        result: resultOf(isOk(status) ? 'done' : 'failed', text, status),
+      }
+    )
   } catch (error) {
     return outcomeOfError(error, repeated)
   }
@@ -143,17 +147,30 @@ const isOk = (status: number): boolean => status >= 200 && status < 300
 
 type Repeated = Pick<PlannedCall, 'isRepeatable' | 'isKeyed'>
 
-const isOpen = (status: number, { isRepeatable }: Repeated): boolean => !isRepeatable && leavesOpen(status)
+/**
+ * The outcome of a call whose answer leaves open whether it was done: under its key it is made again, which a new call of
+ * the model's would not be. Undefined where the model may decide.
+ */
+function outcomeOfOpen(
+  status: number,
+  { text, repeated }: { text: string; repeated: Repeated },
+): ToolOutcome | undefined {
+  if (!leavesOpen(status)) return undefined
+  const reason = `It answered ${status}.`
+  if (repeated.isKeyed) return { kind: 'unreached', reason, mayHaveRun: true }
+  return repeated.isRepeatable ? undefined : uncertain(reason, { text, status })
+}
 
 function outcomeOfError(error: unknown, repeated: Repeated): ToolOutcome {
   if (error instanceof CallError && error.status !== undefined) {
     const { status } = error
     const text = 'The answer is too large and was not read.'
-    if (isOpen(status, repeated)) return uncertain(text, { status })
-    return {
-      kind: 'answered',
-      result: { ...resultOf(isOk(status) ? 'done' : 'failed', text, status), cut: true },
-    }
+    return (
+      outcomeOfOpen(status, { text, repeated }) ?? {
+        kind: 'answered',
+        result: { ...resultOf(isOk(status) ? 'done' : 'failed', text, status), cut: true },
+      }
+    )
   }
   const failure = outcomeOfFailure(error)
   const { kind, reason } = failure

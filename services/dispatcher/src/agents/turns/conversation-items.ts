@@ -4,6 +4,7 @@ import type { MessageRecord, Send } from '../../message/message-record.ts'
 import { receivedContent } from '../../message/received-content.ts'
 import { isSettled } from '../../message/send-state.ts'
 import { isPersonal, textOfContent } from '../../message/spoken-text.ts'
+import type { Turn } from '../../message/turn.ts'
 import { settledTurns } from '../../message/turn-progress.ts'
 import type { ConversationItem } from '../model-client.ts'
 
@@ -16,11 +17,18 @@ const AUDIO = '[The person sent audio, which you can not hear.]'
 const CHARACTERS_PER_TOKEN = 4
 const MAX_MEDIA_TEXT = 4_096
 
-/** A message of the conversation, as far as it is needed to tell it. */
-type SpokenMessage = Pick<MessageRecord, 'turns' | 'sends' | 'transcript' | 'source' | 'takenOver'> & {
-  /** Undefined where it is too large to be read. */
-  message: WebhookMessage | undefined
+/** What was said to the person in a message. */
+export interface Spoken {
+  turns?: Pick<Turn, 'text' | 'calls'>[]
+  sends: Pick<Send, 'content' | 'state' | 'of'>[]
 }
+
+/** A message of the conversation, as far as it is needed to tell it. */
+type SpokenMessage = Pick<MessageRecord, 'transcript' | 'source' | 'takenOver'> &
+  Spoken & {
+    /** Undefined where it is too large to be read. */
+    message: WebhookMessage | undefined
+  }
 
 /** What was said in one message, in order: by the person, then to the person, with the tools that were called. */
 export function itemsOf(spoken: SpokenMessage): ConversationItem[] {
@@ -51,7 +59,7 @@ const shown = (text: string): string =>
   text.length <= MAX_MEDIA_TEXT ? text : `${text.slice(0, MAX_MEDIA_TEXT)}…]`
 
 /** What a model answered so far, each call with its result. */
-export function turnItems(spoken: Pick<SpokenMessage, 'turns' | 'sends'>): ConversationItem[] {
+export function turnItems(spoken: Spoken): ConversationItem[] {
   return settledTurns(spoken).flatMap(({ text, calls }, position): ConversationItem[] => {
     const made = calls.flatMap(({ result, ...call }) => (result === undefined ? [] : { ...call, result }))
     const said = saidOf(spoken, { text, position })
@@ -65,10 +73,7 @@ export function turnItems(spoken: Pick<SpokenMessage, 'turns' | 'sends'>): Conve
  * What has left of a turn's text: a person may have taken the thread over before. What failed is left out, so that the
  * model says it again where it matters.
  */
-function saidOf(
-  { sends }: Pick<SpokenMessage, 'sends'>,
-  { text, position }: { text: string; position: number },
-): string {
+function saidOf({ sends }: Spoken, { text, position }: { text: string; position: number }): string {
   const parts = sends.filter(({ of }) => of?.turn === position && of.call === undefined)
   const left = parts.filter(({ state }) => state !== 'pending' && state !== 'failed')
   return left.length === parts.length ? text : left.flatMap(textOf).join('\n')
@@ -98,7 +103,7 @@ function otherSends({ sends }: SpokenMessage): ConversationItem[] {
   return texts.length === 0 ? [] : [{ role: 'assistant', text: cutText(texts.join('\n')), calls: [] }]
 }
 
-function textOf(send: Send): string[] {
+function textOf(send: Pick<Send, 'content'>): string[] {
   return isPersonal(send) ? [textOfContent(send.content)] : []
 }
 

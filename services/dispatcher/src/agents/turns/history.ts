@@ -5,7 +5,7 @@ import { ofThread } from '../../message/thread-record.ts'
 import type { Collections } from '../../store/collections.ts'
 import { createReadList, type ReadList } from '../../store/read-list.ts'
 import type { ConversationItem } from '../model-client.ts'
-import { itemsOf, tokensOf } from './conversation-items.ts'
+import { itemsOf, type Spoken, tokensOf } from './conversation-items.ts'
 import { MAX_GATHERED } from './gathering.ts'
 
 /** A larger body has media in it, which is not read for the history. */
@@ -32,15 +32,14 @@ type Earlier = Pick<
   | 'receivedAt'
   | 'order'
   | 'partition'
-  | 'turns'
-  | 'sends'
   | 'transcript'
   | 'source'
   | 'takenOver'
   | 'gatheredInto'
-> & {
-  body: string | null
-}
+> &
+  Spoken & {
+    body: string | null
+  }
 
 /**
  * The last messages of the thread on its channel, as many as fit: whole ones, at most `historyLimit`, until the next
@@ -104,8 +103,8 @@ const SPOKEN = {
   receivedAt: 1,
   order: 1,
   partition: 1,
-  turns: 1,
-  sends: 1,
+  ...{ 'turns.text': 1, 'turns.calls': 1 },
+  ...{ 'sends.content': 1, 'sends.state': 1, 'sends.of': 1 },
   transcript: 1,
   source: 1,
   takenOver: 1,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
 import { addressesOf, phoneDigits } from '../../message/addresses.ts'
@@ -82,9 +82,8 @@ export function countId(of: {
  */
 export function personOf({ user }: Pick<WebhookMessage, 'user'>, thread: string): string {
   const [phone, email] = [user.phone, user.email].map((address) => address?.trim().toLowerCase() ?? '')
-  const named = [phone, email, ...addressesOf(user)].find(Boolean)
-  const person = phoneDigits(phone) ?? named ?? `thread ${thread}`
-  return createHash('sha256').update(person).digest('base64url').slice(0, KEY_CHARACTERS)
+  const person = phoneDigits(phone) ?? (phone || email || addressesOf(user)[0] || `thread ${thread}`)
+  return hash('sha256', person, 'base64url').slice(0, KEY_CHARACTERS)
 }
 
 /** Stored configs may hold anything. */

@@ -15,8 +15,8 @@ import {
 } from './budget-counts.ts'
 import type { Budget } from './budgets-of.ts'
 
-const GATHER_MS = 5
-const WRITES_AT_ONCE = 4
+/** A call waits so long for others, which takes seconds itself. */
+const GATHER_MS = 20
 /** No call takes less: the prompt of any agent alone is longer. */
 const SMALLEST_CALL = 64
 const MAX_KNOWN = 50_000
@@ -53,7 +53,7 @@ export function createBudgets(options: {
   // What is settled of a day only grows, unless a call is settled whose lease was over.
   const known = new LRUCache<string, number>({ max: MAX_KNOWN, ttl: KNOWN_MS })
   const queues = new LRUCache<string, number>({ max: MAX_KNOWN })
-  const gathered = { gatherMs: GATHER_MS, atOnce: WRITES_AT_ONCE }
+  const gathered = { gatherMs: GATHER_MS, gathers: 'each' as const, atOnce: 1 }
   const grantFull = group<Asked, boolean>({
     work: (batch) => grantAllFull(usedTokens, batch, now()),
     ...gathered,

@@ -96,7 +96,7 @@ export function createUsage(options: {
   const write = group<UsedByCall, void>({
     work: (batch) => writeUsage({ collections, budgets, log }, batch).then(() => batch.map(() => undefined)),
     gatherMs: GATHER_MS,
-    gathersAtRest: true,
+    gathers: 'each',
     atOnce: 1,
   })
   const today = () => dayOf(new Date(now()))

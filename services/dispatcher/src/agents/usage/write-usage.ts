@@ -43,28 +43,20 @@ export async function writeUsage(
 async function writeEntries(collections: UsageCollections, calls: readonly UsedByCall[]): Promise<void> {
   const entries = calls.flatMap((call) => call.entries)
   const deadline = performance.now() + WRITE_FOR_MS
-  let known: Set<string> | undefined
-  for (;;) {
+  for (let isFirst = true; ; isFirst = false) {
     try {
-      // Before the first insert, whose answer may be lost: what it brought in is not to be taken for known.
-      known ??= await knownOf(collections, entries)
-      await insertNew(collections.usage, entries)
-      const before = known
+      const found = await insertNew(collections.usage, entries)
+      // What is found later may be what an insert without a response brought in, so it counts: rather twice than never.
+      const known = new Set(isFirst ? found.map(({ _id }) => _id) : [])
       return await addTokens(
         collections,
-        calls.flatMap(({ added }) => (added === undefined || before.has(added.entry) ? [] : added)),
+        calls.flatMap(({ added }) => (added === undefined || known.has(added.entry) ? [] : added)),
       )
     } catch (error) {
       if (!isUnavailable(error) || performance.now() > deadline) throw error
       await new Promise((resolve) => setTimeout(resolve, WRITE_AGAIN_MS))
     }
   }
-}
-
-async function knownOf({ usage }: UsageCollections, entries: UsageEntry[]): Promise<Set<string>> {
-  const ids = entries.map(({ _id }) => _id)
-  const known = await usage.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray()
-  return new Set(known.map(({ _id }) => _id))
 }
 
 /** A crash between the two writes leaves the tokens of a batch out of the count, never out of the usage. */

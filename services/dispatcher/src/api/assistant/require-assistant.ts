@@ -29,7 +29,7 @@ export async function requireDocument(
   { authorizer, configuration }: Needed,
   asked: {
     caller: Caller
-    resource: 'assistant' | 'tasks' | 'subscriptions'
+    resource: 'assistant' | 'channels' | 'tasks' | 'subscriptions'
     id: number
     access: 'read' | 'write'
   },

@@ -6,6 +6,7 @@ import {
   queryParameters,
 } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
+import { FAULTS } from '../../message/message-record.ts'
 import { messageState } from '../messages/filter.ts'
 import { replayRequest } from '../messages/replay-routes.ts'
 import { messageQuery } from '../messages/routes.ts'
@@ -54,7 +55,10 @@ const summary = z
     source: z.string().describe('`api`, or whose webhook it came by'),
     state: messageState,
     reason: z.string().optional().describe('Why it is not as it should be'),
-    fault: z.enum(['caller', 'channel', 'provider', 'us']).nullish().describe('Whose fault that is'),
+    fault: z
+      .enum(FAULTS)
+      .nullish()
+      .describe('Whose fault that is; `recipient`: the person’s own choice, as a provider reports it'),
     due: time.optional().describe('When it is tried again'),
     waitingFor: z
       .string()
@@ -125,6 +129,20 @@ export const detail = z
           content: z.looseObject({ kind: z.string() }),
           state: z.string(),
           providerId: z.string().optional(),
+          failure: z
+            .object({ code: z.string(), fault: z.enum(FAULTS), reason: z.string() })
+            .optional()
+            .describe('As the provider reported it after it had taken it'),
+          retryAt: time.optional().describe('When it is sent again after that'),
+          pricing: z
+            .object({
+              category: z.string(),
+              type: z.string().nullable(),
+              model: z.string().nullable(),
+              billable: z.boolean().nullable(),
+            })
+            .optional()
+            .describe('What the provider says that it costs'),
         }),
       )
       .describe('What leaves for the person or an action, each with what became of it'),

@@ -95,6 +95,7 @@ const entry = z
     template: z.string().optional(),
     language: z.string().optional(),
     variables: z.array(z.string()).optional(),
+    more: z.looseObject({}).optional().describe('What else a template was given'),
     ...objects,
     state: z.string(),
     reason: z.string().optional(),

@@ -5,7 +5,12 @@ import { callerOf } from '@parley/shared/service-app'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { phoneAddress, phoneDigits } from '../../message/addresses.ts'
-import { MESSAGE_STATES, type MessageRecord, type MessageState } from '../../message/message-record.ts'
+import {
+  FAULTS,
+  MESSAGE_STATES,
+  type MessageRecord,
+  type MessageState,
+} from '../../message/message-record.ts'
 import { userName } from '../../message/person-names.ts'
 import type { Collections } from '../../store/collections.ts'
 import { namesOfThread } from '../../thread-log/joined-threads.ts'
@@ -38,7 +43,7 @@ export const messageFilter = {
     .optional(),
   providerId: z.string().min(1).max(1_024).optional(),
   requestId: z.string().min(1).max(1_024).optional(),
-  fault: z.enum(['caller', 'channel', 'provider', 'us']).optional(),
+  fault: z.enum(FAULTS).optional(),
   from: z.iso.datetime({ offset: true }).optional(),
   to: z.iso.datetime({ offset: true }).optional(),
 }

@@ -1,15 +1,14 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import { jsonBody } from '@parley/shared/json-body'
-import { slotKey, slotOf } from '@parley/shared/messaging/layout'
 import type { Publisher } from '@parley/shared/messaging/publisher'
-import { MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import { z } from 'zod'
 import type { MessageRecord, MessageState } from '../../message/message-record.ts'
-import { isReplayable, REPLAY_TYPE, REPLAYABLE } from '../../message/progress.ts'
+import { isReplayable, REPLAYABLE } from '../../message/progress.ts'
+import { publishReplay } from '../../schedule/publish-replay.ts'
 import type { Collections } from '../../store/collections.ts'
 import { filterOf, messageFilter, ofPhone, ofThreadNamed, statesIn, visibleTo } from './filter.ts'
 
@@ -91,23 +90,6 @@ export function replayRoutes(options: {
     })
     .all(methodNotAllowed('POST'))
   return router
-}
-
-/**
- * Sends the request to run a message again to whoever works its thread, in order with what arrives there. With
- * `onlyOpen` one that has ended by then stays as it is.
- */
-export function publishReplay(
-  publisher: Pick<Publisher, 'publish'>,
-  { _id, workspace, thread }: Pick<MessageRecord, '_id' | 'workspace' | 'thread'>,
-  { onlyOpen }: { onlyOpen?: true } = {},
-): Promise<void> {
-  return publisher.publish({
-    exchange: MESSAGES_EXCHANGE,
-    routingKey: slotKey(slotOf(workspace, thread)),
-    type: REPLAY_TYPE,
-    body: Buffer.from(JSON.stringify({ workspace, messageId: _id, onlyOpen })),
-  })
 }
 
 function replayableOnly(state: MessageState): MessageState {

@@ -36,11 +36,25 @@ export function detailOf(record: MessageRecord, before?: string): object {
     ...defined({ transcript: record.transcript }),
     ...(record.answer === undefined ? {} : { answer: parseExact(record.answer) }),
     timeline: record.timeline,
-    sends: record.sends.filter(({ content }) => content.kind !== 'submit'),
+    sends: record.sends.filter(({ content }) => content.kind !== 'submit').map(sendOf),
     ...submissionOf(record.sends),
     attempts: record.attempts,
     ...defined({ turns: record.turns?.map(turnOf) }),
   }
+}
+
+/** What it sends as JSON, where that is stored as text, without what only the next attempt needs. */
+function sendOf({ content, tries: _tries, failedIds: _ids, pricing, ...send }: Send): object {
+  const { providerId: _id, ...priced } = pricing ?? {}
+  return { ...send, content: shownContent(content), ...(pricing && { pricing: priced }) }
+}
+
+function shownContent(content: Send['content']): object {
+  if (content.kind === 'object' && content.object !== undefined)
+    return { ...content, object: parseExact(content.object) }
+  if (content.kind === 'template' && content.more !== undefined)
+    return { ...content, more: parseExact(content.more) }
+  return content
 }
 
 /** The arguments as JSON, where the model wrote JSON that its readers do not change. */

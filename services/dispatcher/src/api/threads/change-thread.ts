@@ -5,6 +5,7 @@ import { Problem } from '@parley/shared/problem'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import type { ThreadRecord } from '../../message/thread-record.ts'
+import { publishReplay } from '../../schedule/publish-replay.ts'
 import type { Collections } from '../../store/collections.ts'
 import { partitionsOfThread } from '../../store/layout-record.ts'
 import {
@@ -13,7 +14,6 @@ import {
   type OpenThread,
   untilNothingLeaves,
 } from '../../thread-log/take-over.ts'
-import { publishReplay } from '../messages/replay-routes.ts'
 
 /** What people change of a thread. */
 export const threadChange = z

@@ -5,7 +5,7 @@ import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { type MessageRecord, REPLY_SOURCE, type Send } from '../../message/message-record.ts'
-import { objectIn } from '../../message/object-content.ts'
+import { objectIn, objectOf } from '../../message/object-content.ts'
 import { isSettled } from '../../message/send-state.ts'
 import { isPersonal, mediaOf, sentAt } from '../../message/spoken-text.ts'
 import { ofThread, type ThreadRecord } from '../../message/thread-record.ts'
@@ -166,12 +166,11 @@ function contentOf({ content }: Send, message: WebhookMessage | undefined): obje
   if (content.kind === 'text') return { text: shown(content.text) }
   const object = objectIn(content)
   if (object !== undefined) {
-    const { provider, type, position } = object
-    return { [provider]: message?.answer.functions?.[position]?.args?.[provider] ?? { type } }
+    return { [object.provider]: objectOf(object, message) ?? { type: object.type } }
   }
   if (content.kind !== 'template') return {}
-  const { template, language, variables } = content
-  return { template, language, variables }
+  const { template, language, variables, more } = content
+  return { template, language, variables, ...defined({ more: more && jsonOrUndefined(more) }) }
 }
 
 function shown(text: string): string {

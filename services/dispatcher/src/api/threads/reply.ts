@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Idempotency } from '@parley/shared/idempotency'
 import type { Caller } from '@parley/shared/internal-token'
-import { type JsonObject, jsonObject } from '@parley/shared/json-object'
+import { type JsonObject, jsonObject, pointerSegment } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
 import {
   derivedMessageId,
@@ -15,9 +15,10 @@ import type { Provider } from '@parley/shared/providers/provider'
 import { allProviders, providerNamed } from '@parley/shared/providers/registry'
 import type { Request } from 'express'
 import { z } from 'zod'
-import type { Channels } from '../../channels/channels.ts'
+import type { Channel, Channels } from '../../channels/channels.ts'
 import { addressesOf } from '../../message/addresses.ts'
 import { REPLY_SOURCE } from '../../message/message-record.ts'
+import { contentsOf } from '../../message/said.ts'
 import type { ThreadRecord } from '../../message/thread-record.ts'
 
 const MAX_TEXT = 16 * 1024
@@ -39,11 +40,30 @@ const objectOf = ({ types, errorsOf }: ObjectRules) =>
   })
 
 const text = z.string().min(1).max(MAX_TEXT)
+const variable = z.string().max(MAX_TEXT)
+/** What else a template may take; the channel's provider says whether it understands it. */
+const TEMPLATE_PARTS = {
+  header: z.unknown().optional().describe('A text, an image, a video, a document or a place'),
+  body: z.unknown().optional().describe('In the place of `variables`: parameters as the provider has them'),
+  buttons: z.array(jsonObject).max(MAX_VARIABLES).optional().describe('What its buttons are given'),
+  carousel: z.unknown().optional().describe('Its cards, each with header, body and buttons'),
+  limitedTimeOffer: z.unknown().optional().describe('When the offer ends'),
+  ttl: z.number().int().optional().describe('For how long it may be delivered, in seconds'),
+  components: z
+    .array(jsonObject)
+    .max(MAX_VARIABLES)
+    .optional()
+    .describe('All of that as the provider has it'),
+}
 
 /** What a person of the team replies: a text, a template, or an object of a provider's own. */
 export const replyRequest = () => z.union([...ownForms, ...allProviders().flatMap(objectReply)])
 
-type OwnForm = { text: string } & { template: string; language: string; variables?: string[] }
+type OwnForm = { text: string } & {
+  template: string
+  language: string
+  variables?: string[] | Record<string, string>
+}
 
 /** A valid one, of any form. */
 export type Reply = Partial<OwnForm> | Record<string, JsonObject>
@@ -53,8 +73,12 @@ const ownForms = [
   z
     .strictObject({
       template: z.string().min(1).max(MAX_NAME),
-      variables: z.array(z.string().max(MAX_TEXT)).max(MAX_VARIABLES).optional(),
+      variables: z
+        .union([z.array(variable).max(MAX_VARIABLES), z.record(z.string().max(MAX_NAME), variable)])
+        .optional()
+        .describe('Texts for its body: a list by position, or an object by name'),
       language: z.string().min(1).max(MAX_NAME),
+      ...TEMPLATE_PARTS,
     })
     .meta({ id: 'ReplyTemplate' }),
 ] as const
@@ -96,6 +120,7 @@ export async function publishReply(
   const found = await channels.find(workspace, channel)
   const provider = objectProvider(reply)
   if (provider !== undefined && found?.callback !== provider.name) throw notThrough(provider)
+  if ('template' in reply && found !== undefined) requireUnderstood(reply, found)
   const message: WebhookMessage = {
     extId: channel,
     user: personOf(thread),
@@ -143,9 +168,20 @@ function objectProvider(reply: Reply): Provider | undefined {
 function contentOf(reply: Reply): WebhookMessage['answer'] {
   const name = objectProvider(reply)?.name
   if (name !== undefined) return { functions: [{ name, args: reply }] }
-  const { text, template, language, variables = [] } = reply as Partial<OwnForm>
-  if (text !== undefined) return { message: text }
-  return { functions: [{ args: { template, language, variables } }] }
+  const { text, variables = [], ...template } = reply as Partial<OwnForm>
+  return text === undefined ? { functions: [{ args: { ...template, variables } }] } : { message: text }
+}
+
+/** Throws for what the channel's provider does not take of a template. */
+function requireUnderstood(reply: Reply, channel: Channel): void {
+  const said = contentsOf(reply, channel)
+  if (said.kind !== 'refused') return
+  const errors = said.errors.map(({ path, message }) => ({
+    path: path.map((key) => `/${pointerSegment(key)}`).join(''),
+    code: 'not_understood',
+    message,
+  }))
+  throw new Problem('validation_failed', { errors })
 }
 
 function keyOf(req: Request): string | undefined {

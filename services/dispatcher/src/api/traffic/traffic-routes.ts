@@ -2,10 +2,11 @@ import type { Authorizer } from '@parley/shared/authorizer'
 import { readQuery } from '@parley/shared/list-query'
 import { type DescribedOperation, queryParameters } from '@parley/shared/openapi/operation'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { usualProvider } from '@parley/shared/providers/registry'
 import { callerOf } from '@parley/shared/service-app'
 import { Router } from 'express'
 import { z } from 'zod'
-import { NUMBER_INTERVAL_MS } from '../../channels/send-rate-limit/send-rate-limit.ts'
+import { numberInterval } from '../../channels/send-rate-limit/send-rate-limit.ts'
 import type { Collections } from '../../store/collections.ts'
 import {
   type NumberSends,
@@ -70,10 +71,7 @@ export function trafficRoutes(options: {
         from: new Date(from),
         by: span,
         ...addUpTraffic(records),
-        numbers: usesOfNumbers(minutes, {
-          last: beginOf('minute', now) - SPAN_MS.minute,
-          limit: SENDS_A_MINUTE,
-        }),
+        numbers: usesOfNumbers(minutes, beginOf('minute', now) - SPAN_MS.minute),
         difference,
       })
     })
@@ -81,7 +79,10 @@ export function trafficRoutes(options: {
   return router
 }
 
-const SENDS_A_MINUTE = Math.floor(SPAN_MS.minute / NUMBER_INTERVAL_MS)
+/** Where it is not stored. */
+const USUAL_RATE = usualProvider().outbound.rates?.perSecond ?? 1
+const sendsAMinute = (perSecond = USUAL_RATE): number =>
+  Math.floor(SPAN_MS.minute / numberInterval({ perSecond }))
 
 const beginOf = (span: TrafficSpan, at: number): number => Math.floor(at / SPAN_MS[span]) * SPAN_MS[span]
 
@@ -166,7 +167,7 @@ export const trafficOperation: DescribedOperation = {
           channels: ['support-line'],
           sends: 3,
           busiest: 8,
-          limit: SENDS_A_MINUTE,
+          limit: sendsAMinute(),
         },
       ],
       difference: 0,
@@ -209,16 +210,14 @@ interface NumberUse {
 }
 
 /** How many sends left from each number, the busiest first. The last full minute is that which begins at `last`. */
-function usesOfNumbers(
-  minutes: TrafficRecord[],
-  { last, limit }: { last: number; limit: number },
-): NumberUse[] {
+function usesOfNumbers(minutes: TrafficRecord[], last: number): NumberUse[] {
   const uses = minutes.flatMap(({ at, numbers }) => numbers.map((one) => ({ ...one, at: at.getTime() })))
   return [...Map.groupBy(uses, ({ number }) => number)]
     .map(([number, ofNumber]) => {
       const byMinute = Map.groupBy(ofNumber, ({ at }) => at)
       const sends = sendsOf(byMinute.get(last))
       const busiest = Math.max(...[...byMinute.values()].map(sendsOf))
+      const limit = sendsAMinute(ofNumber.toSorted((one, other) => other.at - one.at)[0]?.perSecond)
       return { number, channels: channelsOf(ofNumber), sends, busiest, limit }
     })
     .sort((one, other) => other.busiest - one.busiest)

@@ -13,7 +13,7 @@ import { SUMS, type UsageEntry, type UsageHour } from '../../store/usage-records
 
 const QUERY_MS = 10_000
 const MAX_ROWS = 5_000
-const BY = ['day', 'channel', 'assistant', 'model'] as const
+const BY = ['day', 'channel', 'assistant', 'model', 'pricing'] as const
 
 const time = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
   error: 'is no date and no time (ISO 8601)',
@@ -27,7 +27,7 @@ const usageQuery = z.object({
 })
 
 interface Row {
-  _id: { key: unknown; provider?: string }
+  _id: { key: unknown; provider?: string; category?: string; type?: string | null }
   messages: number
   modelMessages: number
   turns: number
@@ -37,7 +37,10 @@ interface Row {
   errors: number
 }
 
-/** GET /rest/usage: what the workspace's assistants have used of their models, by day (UTC), channel, assistant or model. */
+/**
+ * GET /rest/usage: what the workspace's assistants have used of their models, by day (UTC), channel, assistant or model;
+ * and what it sent, by what providers say that it costs.
+ */
 export function usageRoutes(options: {
   collections: Pick<Collections, 'usage' | 'usageHours' | 'usageState'>
   authorizer: Authorizer
@@ -78,8 +81,10 @@ async function read(
 ): Promise<Row[]> {
   const { visible, by, since, until } = asked
   const addedUpTo = (await usageState.findOne({ _id: 'usage' }))?.addedUpTo ?? new Date(0)
+  // What is priced is no use of a model.
+  const ofKind = { category: { $exists: by === 'pricing' } }
   const between = (from: Date | undefined, to: Date | undefined) => ({
-    $and: [visible, { at: { ...(from && { $gte: from }), ...(to && { $lt: to }) } }],
+    $and: [visible, ofKind, { at: { ...(from && { $gte: from }), ...(to && { $lt: to }) } }],
   })
   const hours = between(since && beginningOf(since), earlier(until, addedUpTo))
   const entries = between(later(since, addedUpTo), until)
@@ -109,13 +114,15 @@ const later = (one: Date | undefined, other: Date): Date => (one === undefined |
 
 function keyOf(by: (typeof BY)[number]): object {
   if (by === 'day') return { key: { $dateToString: { date: '$at', format: '%Y-%m-%d' } } }
+  if (by === 'pricing') return { key: '$model', category: '$category', type: '$type' }
   return by === 'model' ? { key: '$model', provider: '$provider' } : { key: `$${by}` }
 }
 
-function rowOf({ _id: { key, provider }, modelMessages, ...sums }: Row, by: (typeof BY)[number]): object {
+function rowOf({ _id, modelMessages, ...sums }: Row, by: (typeof BY)[number]): object {
+  const { key, provider, category, type = null } = _id
   const { messages, turns, inputTokens, outputTokens, modelMs, errors } = sums
   return {
-    [by]: key,
+    ...(by === 'pricing' ? { category, type, model: key } : { [by]: key }),
     ...(provider !== undefined && { provider }),
     messages: by === 'model' ? modelMessages : messages,
     ...{ turns, inputTokens, outputTokens, modelMs, errors },
@@ -129,16 +136,24 @@ const usageRow = z
     day: z.iso.date().optional().describe('A day in UTC'),
     channel: z.string().nullish().describe('Its external id; null for what assistants were tried with'),
     assistant: z.number().int().optional().describe('Its `_id`'),
-    model: z.string().optional(),
+    model: z.string().optional().describe('With `pricing` that of the prices, as the provider names it'),
+    category: z.string().optional().describe('What a message is to its provider: `utility`, `marketing`, …'),
+    type: z.string().nullish().describe('How it is priced: `regular`, `free_customer_service`, …'),
     provider: z.string().optional().describe('Of the model'),
-    messages: count.describe('That a model was asked for, each once'),
+    messages: count.describe(
+      'That a model was asked for, each once; with `pricing` those that are priced so',
+    ),
     turns: count.describe('Answers of a model'),
     inputTokens: count,
     outputTokens: count,
     modelMs: count.describe('How long models took'),
     errors: count.describe('Calls of a model that failed'),
   })
-  .meta({ id: 'Usage', description: 'What was used of models, by one of day, channel, assistant and model' })
+  .meta({
+    id: 'Usage',
+    description:
+      'What was used of models, by one of day, channel, assistant and model, or of providers, by their pricing',
+  })
 
 /** How this is described to callers. */
 export const usageOperation: DescribedOperation = {

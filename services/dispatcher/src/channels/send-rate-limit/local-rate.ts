@@ -6,6 +6,17 @@ const MAX_KEYS = 100_000
 export interface RateKeys {
   number: string
   person: string
+  /** How many a second the provider takes of the number. */
+  perSecond: number
+  /** How many it takes of the number for one person: one in each interval, after a burst; any where it is undefined. */
+  perPerson?: { intervalMs: number; burst: number } | undefined
+}
+
+/** The same as the time from one send to the next, and how early one may be, in milliseconds. */
+export interface RateIntervals {
+  numberInterval: number
+  personInterval: number
+  personTolerance: number
 }
 
 /** What was found for a send: a slot that is reserved for it, or whose limit it waits for until when at least. */
@@ -15,16 +26,17 @@ export type RateDecision = { kind: 'reserved' | 'number_busy' | 'person_busy'; a
  * The rate of one instance on its own (GCRA: the generic cell rate algorithm of ITU-T I.371): at most one send each
  * `numberInterval` milliseconds from a number, and one each `personInterval` to a person, up to `personTolerance` early.
  */
-export function createLocalRate(limits: {
-  numberInterval: number
-  personInterval: number
-  personTolerance: number
+export function createLocalRate({
+  intervalsOf,
+  reserve,
+}: {
+  intervalsOf(keys: RateKeys): RateIntervals
   reserve: number
 }): (keys: RateKeys, request: { now: number; late?: number | undefined }) => RateDecision {
-  const { numberInterval, personInterval, personTolerance, reserve } = limits
   const numbers = new LRUCache<string, number>({ max: MAX_KEYS })
   const persons = new LRUCache<string, number>({ max: MAX_KEYS })
   return (keys, { now, late }) => {
+    const { numberInterval, personInterval, personTolerance } = intervalsOf(keys)
     const pair = `${keys.number} ${keys.person}`
     const number = Math.max(numbers.get(keys.number) ?? 0, now)
     // It missed its slot by so much: another is given at once, and moves the person's rate by as much as it is later.

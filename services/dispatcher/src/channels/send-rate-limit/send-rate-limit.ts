@@ -1,6 +1,6 @@
 import type { Log } from '@parley/shared/log'
 import type { Redis } from 'ioredis'
-import { createLocalRate, type RateDecision, type RateKeys } from './local-rate.ts'
+import { createLocalRate, type RateDecision, type RateIntervals, type RateKeys } from './local-rate.ts'
 import { type FoundSlot, WaitingSends } from './waiting-sends.ts'
 
 /** How long a reading counts when no better one comes, in milliseconds. */
@@ -26,11 +26,8 @@ export interface SendRateLimit {
   slowDown(keys: RateKeys): Promise<void>
 }
 
-/** The number's limit is 80 a second; limited below it, so that no second sees more for the jitter of timers. */
-export const NUMBER_INTERVAL_MS = 1_000 / 73
-/** One send to a person each 6 s, after a burst of 45. */
-export const PERSON_INTERVAL_MS = 6_000
-export const PERSON_BURST = 45
+/** A number is limited below what it may send, so that no second sees more for the jitter of timers. */
+const USED_SHARE = 73 / 80
 /** How far ahead a slot is reserved; whoever would wait longer is queued. */
 const RESERVE_MS = 1_000
 /**
@@ -38,7 +35,6 @@ const RESERVE_MS = 1_000
  * It is charged once in a burst of 264 s, so it costs next to nothing.
  */
 const PERSON_MARGIN_MS = 1_500
-const PERSON_TOLERANCE_MS = PERSON_INTERVAL_MS * (PERSON_BURST - 1) - PERSON_MARGIN_MS
 const SLOW_MS = 3_000
 /** A slot missed by more was reserved by a clock that was set since. */
 const MAX_LATE_MS = 10_000
@@ -47,7 +43,15 @@ const MAX_AHEAD_MS = 60_000
 /** The share of one instance while the instances can't agree: there may be eight. */
 const ALONE = 8
 
-const LIMITS = [NUMBER_INTERVAL_MS, PERSON_INTERVAL_MS, PERSON_TOLERANCE_MS, RESERVE_MS]
+/** How long after a send of a number the next one is, in milliseconds. */
+export const numberInterval = ({ perSecond }: Pick<RateKeys, 'perSecond'>): number =>
+  1_000 / (perSecond * USED_SHARE)
+
+function intervalsOf(keys: RateKeys): RateIntervals {
+  const { intervalMs, burst } = keys.perPerson ?? { intervalMs: 0, burst: 1 }
+  const personTolerance = Math.max(0, intervalMs * (burst - 1) - PERSON_MARGIN_MS)
+  return { numberInterval: numberInterval(keys), personInterval: intervalMs, personTolerance }
+}
 
 /**
  * GCRA on two keys; a slot is taken only when the number alone decides, so that one person delays nobody else. A
@@ -116,11 +120,12 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
     try {
       const began = performance.now()
       const request = late === undefined ? 'first' : 'another'
+      const limits = intervalsOf(keys)
       const answer = await redis.eval(
         SLOT_SCRIPT,
         3,
         ...redisKeys(keys),
-        ...LIMITS,
+        ...[limits.numberInterval, limits.personInterval, limits.personTolerance, RESERVE_MS],
         request,
         roundTrip,
         late ?? 0,
@@ -135,18 +140,16 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
       return { kind, at: clock.toOurs(at) }
     } catch {
       reportUnavailable(true)
+      // A person's messages are one thread as a rule, and a thread is in one place: that rate needs no sharing out.
       alone ??= createLocalRate({
-        numberInterval: NUMBER_INTERVAL_MS * ALONE,
-        // A person's messages are one thread as a rule, and a thread is in one place: that rate needs no sharing out.
-        personInterval: PERSON_INTERVAL_MS,
-        personTolerance: PERSON_TOLERANCE_MS,
+        intervalsOf: (one) => ({ ...intervalsOf(one), numberInterval: numberInterval(one) * ALONE }),
         reserve: RESERVE_MS,
       })
       const decision = alone(keys, { now: performance.now(), late })
       return { ...decision, at: decision.at + wallClockAhead() }
     }
   }
-  const waiting = new WaitingSends({ ask: find, intervalMs: NUMBER_INTERVAL_MS })
+  const waiting = new WaitingSends({ ask: find, intervalOf: numberInterval })
   return {
     async slot(keys, ended) {
       const queued = (notBefore: number): SendSlot => ({
@@ -161,7 +164,7 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
     anotherSlot: async (keys, missedAt) => ({ kind: 'reserved', at: (await find(keys, missedAt)).at }),
     async count(keys) {
       await redis
-        .eval(COUNT_SCRIPT, 1, redisKeys(keys)[0], NUMBER_INTERVAL_MS, MAX_AHEAD_MS)
+        .eval(COUNT_SCRIPT, 1, redisKeys(keys)[0], numberInterval(keys), MAX_AHEAD_MS)
         .catch(() => reportUnavailable(true))
     },
     async slowDown(keys) {

@@ -33,13 +33,13 @@ interface NumberQueue {
  */
 export class WaitingSends {
   readonly #ask: (keys: RateKeys) => Promise<RateDecision>
-  readonly #intervalMs: number
+  readonly #intervalOf: (keys: RateKeys) => number
   readonly #numbers = new Map<string, NumberQueue>()
 
-  /** `ask` never rejects; a number has a slot each `intervalMs` milliseconds. */
-  constructor(options: { ask(keys: RateKeys): Promise<RateDecision>; intervalMs: number }) {
+  /** `ask` never rejects; `intervalOf` is how often a number has a slot, in milliseconds. */
+  constructor(options: { ask(keys: RateKeys): Promise<RateDecision>; intervalOf(keys: RateKeys): number }) {
     this.#ask = options.ask
-    this.#intervalMs = options.intervalMs
+    this.#intervalOf = options.intervalOf
   }
 
   /** Whether sends wait for this number. */
@@ -64,7 +64,9 @@ export class WaitingSends {
     for (let first: Waiting[] = []; ; ) {
       const pauseMs = Math.min(queue.notBefore - Date.now(), MAX_PAUSE_MS)
       if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
-      first = firstOf(this.#askAtOnce(tookMs), first, queue.waiting)
+      const next = first[0] ?? queue.waiting.first
+      const atOnce = next === undefined ? 0 : this.#askAtOnce(tookMs, this.#intervalOf(next.keys))
+      first = firstOf(atOnce, first, queue.waiting)
       if (first.length === 0) return void this.#numbers.delete(number)
       const began = performance.now()
       const decisions = await Promise.all(first.map(({ keys }) => this.#ask(keys)))
@@ -79,9 +81,9 @@ export class WaitingSends {
   }
 
   /** Twice as many as there are slots while an answer is waited for: a slow Redis must not lower the rate. */
-  #askAtOnce(tookMs: number): number {
+  #askAtOnce(tookMs: number, intervalMs: number): number {
     const { least, most } = ASK_AT_ONCE
-    return Math.min(Math.max(least, Math.ceil((2 * tookMs) / this.#intervalMs)), most)
+    return Math.min(Math.max(least, Math.ceil((2 * tookMs) / intervalMs)), most)
   }
 }
 

@@ -1,0 +1,36 @@
+import { jsonOrUndefined } from '../../parse-json.ts'
+import type { ProviderResponse } from '../http.ts'
+import type { Rates } from '../outbound.ts'
+import { own, textAt } from '../own.ts'
+import { get } from './api.ts'
+
+/** Messages a second of a number, in and out (Cloud API, throughput). */
+const THROUGHPUT = {
+  /** It is used in the WhatsApp Business app as well. */
+  coexistence: 20,
+  standard: 80,
+  high: 1_000,
+}
+const FIELDS = 'throughput,is_on_biz_app,platform_type,quality_rating,messaging_limit_tier'
+
+/** How many messages a number may send: in a second, and to one person. */
+export const rates: Rates = {
+  keyOf: ({ phoneNumberId }) => phoneNumberId,
+  perSecond: THROUGHPUT.standard,
+  person: { intervalMs: 6_000, burst: 45 },
+  lookup: {
+    request: (settings) =>
+      get(settings, `${encodeURIComponent(settings.phoneNumberId ?? '')}?fields=${FIELDS}`),
+    read: throughputIn,
+  },
+}
+
+function throughputIn({ status, body }: ProviderResponse): number | undefined {
+  if (status !== 200) return undefined
+  const found = jsonOrUndefined(body)
+  if (own(found, 'is_on_biz_app') === true && textAt(found, 'platform_type') !== 'ON_PREMISE')
+    return THROUGHPUT.coexistence
+  const level = textAt(found, 'throughput', 'level')?.toUpperCase()
+  if (level === 'HIGH') return THROUGHPUT.high
+  return level === 'STANDARD' ? THROUGHPUT.standard : undefined
+}
