@@ -26,7 +26,7 @@ function messageOf(raw: unknown, contacts: Contacts) {
   const group = textAt(raw, 'group_id')
   const input = inputOf(raw)
   const person = group === undefined ? personIn(raw, contact) : undefined
-  const user = defined({ name, phone: group === undefined ? reachedBy(raw, sender) : undefined })
+  const user = defined({ name, phone: group === undefined ? reachedBy(raw, contact, sender) : undefined })
   const message: PersonMessage = {
     user,
     thread: { extId: group ?? sender },
