@@ -36,10 +36,10 @@ export interface Place {
 /** Whom addresses belong to. */
 export interface People {
   /**
-   * Where the messages of whoever has an address go; undefined where nobody is known to, or the database is unavailable:
+   * Whoever has an address; undefined where nobody is known to, or the database is unavailable:
    * what is sent to an address under its own name is found again once it is known whose it is.
    */
-  find(workspace: number, address: Address): Promise<Place | undefined>
+  find(workspace: number, address: Address): Promise<PersonRecord | undefined>
   /**
    * Takes what a provider says of a person, so that all that it names is theirs from now on. `thread` is what the thread
    * of a new one is called. Rejects with `unavailable`.
@@ -143,8 +143,7 @@ export function createPeople(options: {
     async find(workspace, address) {
       const text = addressText(address)
       const known = recall(workspace, text, { isAnyFine: false })
-      const person = known === undefined ? await find(workspace, text) : known.person
-      return person && placeOf(person)
+      return known === undefined ? find(workspace, text) : known.person
     },
     claim: (named) => claimed(claimOf(named), { isAnyFine: false }),
     async note(named) {
