@@ -8,25 +8,50 @@ export interface Placed extends Place {
   message: PersonMessage
 }
 
+/** Persons whose claims are under way at a time. */
+const AT_ONCE = 16
+
 /**
- * Says of each update whose it is, one after the other, as what a person changes counts from then on; and where the
- * messages among them go. Rejects with `unavailable`: a message that might be somebody else's thread's waits.
+ * Says of each update whose it is, and where the messages among them go. What is said of one person is taken one after the
+ * other, as what they change counts from then on. Rejects with `unavailable`: a message that might go to somebody else's
+ * thread waits.
  */
 export async function placesOf(
   people: Pick<People, 'claim' | 'note'>,
   { workspace, updates }: { workspace: number; updates: readonly Update[] },
 ): Promise<Map<Update, Placed>> {
   const places = new Map<Update, Placed>()
+  const underWay = new Set<string>()
+  let placing: Promise<unknown>[] = []
+  const ended = async () => {
+    await Promise.all(placing)
+    placing = []
+    underWay.clear()
+  }
   for (const update of updates) {
     if (update.fate !== 'accepted') continue
-    const { kind, person } = update
-    const thread = kind === 'message' ? update.message.thread.extId : person?.addresses[0]?.value
-    if (kind === 'status') {
-      if (person !== undefined && thread) await people.note({ ...person, workspace, thread })
-    } else if (person === undefined || !thread) places.set(update, unplaced(update))
-    else places.set(update, inThread(update.message, await people.claim({ ...person, workspace, thread })))
+    const addresses = update.person?.addresses.map(addressText) ?? []
+    if (placing.length === AT_ONCE || addresses.some((one) => underWay.has(one))) await ended()
+    for (const one of addresses) underWay.add(one)
+    placing.push(placeOfUpdate(people, workspace, update).then((found) => found && places.set(update, found)))
   }
+  await ended()
   return places
+}
+
+async function placeOfUpdate(
+  people: Pick<People, 'claim' | 'note'>,
+  workspace: number,
+  update: Extract<Update, { fate: 'accepted' }>,
+): Promise<Placed | undefined> {
+  const { kind, person } = update
+  const thread = kind === 'message' ? update.message.thread.extId : person?.addresses[0]?.value
+  if (kind === 'message' && (person === undefined || !thread)) return unplaced(update)
+  if (person === undefined || !thread) return undefined
+  const named = { ...person, workspace, thread }
+  if (kind === 'message') return inThread(update.message, await people.claim(named))
+  await people.note(named)
+  return undefined
 }
 
 /** What names nobody stays in the thread that the provider names. */
