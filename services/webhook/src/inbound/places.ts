@@ -21,18 +21,18 @@ export async function placesOf(
   { workspace, updates }: { workspace: number; updates: readonly Update[] },
 ): Promise<Map<Update, Placed>> {
   const places = new Map<Update, Placed>()
-  const underWay = new Set<string>()
+  const inFlight = new Set<string>()
   let placing: Promise<unknown>[] = []
   const ended = async () => {
     await Promise.all(placing)
     placing = []
-    underWay.clear()
+    inFlight.clear()
   }
   for (const update of updates) {
     if (update.fate !== 'accepted') continue
     const addresses = update.person?.addresses.map(addressText) ?? []
-    if (placing.length === AT_ONCE || addresses.some((one) => underWay.has(one))) await ended()
-    for (const one of addresses) underWay.add(one)
+    if (placing.length === AT_ONCE || addresses.some((one) => inFlight.has(one))) await ended()
+    for (const one of addresses) inFlight.add(one)
     placing.push(placeOfUpdate(people, workspace, update).then((found) => found && places.set(update, found)))
   }
   await ended()
