@@ -1,5 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { renderErrorsPage } from '@parley/shared/errors'
+import { allProviders } from '@parley/shared/providers/registry'
 import { renderEnvironmentPage } from './environment-page.ts'
 import { renderPermissionsPage } from './permissions-page.ts'
 import { renderTimesPage } from './times-page.ts'
@@ -13,3 +14,10 @@ writeFileSync(errorsPage, renderErrorsPage())
 writeFileSync(environmentPage, renderEnvironmentPage())
 writeFileSync(permissionsPage, renderPermissionsPage(readFileSync(permissionsPage, 'utf8')))
 writeFileSync(timesPage, renderTimesPage())
+
+for (const { name } of allProviders()) {
+  const page = new URL(`../shared/src/providers/${name}/page.ts`, import.meta.url)
+  if (!existsSync(page)) continue
+  const { renderPage } = await import(page.href)
+  writeFileSync(new URL(`${name}.md`, import.meta.url), renderPage())
+}

@@ -52,6 +52,13 @@ export const CHANNEL_NUMBERS = {
     default: 10,
     description: 'How long a handler over HTTP may take to answer',
   },
+  echoTakeOverMinutes: {
+    min: 0,
+    max: 10_080,
+    default: 30,
+    description:
+      'How long a person has a thread after the business wrote in the app of the provider; with 0 until it is given back',
+  },
   messagesPerSecond: {
     min: 1,
     max: 1_000,

@@ -6,11 +6,29 @@ const MAX_FIELD_ERRORS = 100
 
 /** The field errors of a failed zod parse of `value` with JSON Pointer paths; 100 at most. */
 export function fieldErrorsOf(error: z.ZodError, value: unknown): FieldError[] {
-  return error.issues.slice(0, MAX_FIELD_ERRORS).map((issue) => ({
-    path: issue.path.map((segment) => `/${pointerSegment(String(segment))}`).join(''),
-    code: issue.code,
-    message: isMissing(issue, value) ? 'is required' : issue.message,
-  }))
+  return error.issues
+    .flatMap(placed)
+    .slice(0, MAX_FIELD_ERRORS)
+    .map((issue) => ({
+      path: issue.path.map((segment) => `/${pointerSegment(String(segment))}`).join(''),
+      code: issue.code,
+      message: isMissing(issue, value) ? 'is required' : issue.message,
+    }))
+}
+
+/** The issue inside of the form that was meant, where something may have several forms. */
+function placed(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  const { path } = issue
+  if (issue.code !== 'invalid_union') return [issue]
+  const meant = formMeant(issue.errors.map((issues) => issues.flatMap(placed)))
+  return meant?.map((inner) => ({ ...inner, path: [...path, ...inner.path] })) ?? [issue]
+}
+
+/** The one form of which nothing is wrong as a whole, or less of what is inside of it than of the others. */
+function formMeant(forms: z.core.$ZodIssue[][]): z.core.$ZodIssue[] | undefined {
+  const inside = forms.filter((issues) => issues.every(({ path }) => path.length > 0))
+  const [best, next] = inside.toSorted((one, other) => one.length - other.length)
+  return best?.length === next?.length ? undefined : best
 }
 
 const OF_A_VALUE = ['invalid_type', 'invalid_value', 'invalid_union', 'custom']
@@ -48,6 +66,6 @@ function invalid(error: z.ZodError | undefined, value: unknown): Problem {
   if (error === undefined) return new Problem('validation_failed', { errors: [] })
   return new Problem('validation_failed', {
     errors: fieldErrorsOf(error, value),
-    errorsTotal: error.issues.length,
+    errorsTotal: error.issues.flatMap(placed).length,
   })
 }

@@ -39,4 +39,18 @@ describe('a field error', () => {
     expect(messages['/name']).toContain('received null')
     expect(Object.keys(messages)).toHaveLength(6)
   })
+
+  test('of several forms is that of the one that was meant', () => {
+    const forms = z.union([
+      z.strictObject({ text: z.string() }),
+      z.strictObject({ template: z.string(), buttons: z.array(z.strictObject({ type: z.string() })) }),
+    ])
+    const pathsOf = (value: unknown) => {
+      const { error } = forms.safeParse(value)
+      return error && fieldErrorsOf(error, value).map(({ path }) => path)
+    }
+    expect(pathsOf({ template: 't', buttons: [{ type: 1 }] })).toEqual(['/buttons/0/type'])
+    expect(pathsOf({ template: 7, buttons: [{ type: 1 }] })).toEqual(['/template', '/buttons/0/type'])
+    expect(pathsOf(null)).toEqual([''])
+  })
 })

@@ -58,7 +58,7 @@ export async function openClinic(
       const body = JSON.stringify({ responses })
       await model('script', { method: 'PUT', headers: { 'content-type': 'application/json' }, body })
     },
-    write: (text) => writeAsPerson(number, { from: person.from, name: person.name, text }),
+    write: async (text) => void (await writeAsPerson(number, { from: person.from, name: person.name, text })),
     async ask(text) {
       const before = (await messages()).length
       await clinic.write(text)

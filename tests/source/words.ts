@@ -65,6 +65,7 @@ const EXCEPTED: readonly { names: string; reason: string; in?: RegExp }[] = [
     in: /^services\/dispatcher\//,
   },
   { names: 'bad_answer', reason: "a code of the dispatcher's attempts", in: /^deploy\/cli\// },
+  { names: 'answerReactions', reason: "a setting of a channel's `config`" },
   { names: 'keepSocketAlive', reason: "a method of Node's HTTP agent" },
   { names: 'MESSAGES_KEPT_DAYS COPIES GOVERNED', reason: 'names in the environment' },
   { names: 'threadsOutOfOrder', reason: 'out of order is the standard term' },

@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { unstorable } from '@parley/shared/json-body'
 import { WEBHOOK_FIELDS } from '@parley/shared/providers/whatsapp/fields'
+import { renderPage } from '@parley/shared/providers/whatsapp/page'
 import { whatsapp } from '@parley/shared/providers/whatsapp/whatsapp'
 import fc from 'fast-check'
 import { type IntakeWorld, START_MS, startIntakeWorld } from '../../services/webhook/test/intake-world.ts'
@@ -24,6 +26,11 @@ describe('what Meta sends', () => {
     const changed = corpus.flatMap(({ payload }) => JSON.stringify(payload).match(/"field":"\w+"/g) ?? [])
     const fields = new Set(changed.map((text) => text.slice('"field":"'.length, -1)))
     expect(Object.keys(WEBHOOK_FIELDS).filter((field) => !fields.has(field))).toEqual([])
+  })
+
+  test('is documented as the code has it', () => {
+    const page = readFileSync(new URL('../../docs/whatsapp.md', import.meta.url), 'utf8')
+    expect(page).toBe(renderPage())
   })
 
   test('of a field that is counted says why', () => {

@@ -11,6 +11,8 @@ export interface Thread {
   /** What the person is written to or known by, such as `phone:4930901820`. */
   addresses?: string[]
   handler: 'assistant' | 'person'
+  /** Until when a person has it, where that ends by itself. */
+  handlerUntil?: string
   lastMessage: string
   lastAt: string
   unread: number
@@ -25,7 +27,15 @@ export interface Said {
   /** The message that it belongs to. */
   message: string
   at: string
-  from: 'person' | 'assistant' | 'team' | 'api'
+  from: 'person' | 'assistant' | 'team' | 'api' | 'provider'
+  /** It was written in the app of the provider. */
+  through?: 'app'
+  /** Who wrote it, in the thread of a group. */
+  name?: string
+  /** What it replies or reacts to. */
+  quoted?: { from: 'person' | 'business'; text: string }
+  edited?: true
+  deleted?: true
   by?: { username?: string; name?: string }
   text?: string
   transcript?: string

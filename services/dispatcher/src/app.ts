@@ -40,6 +40,7 @@ import type { Config } from './config.ts'
 import { createOutbound, retentionOf } from './deliver/outbound.ts'
 import { startEvents } from './events/events.ts'
 import { createIntakeStore } from './intake/intake-store.ts'
+import { createNonSpeech } from './intake/non-speech.ts'
 import { openPartition } from './intake/open-partition.ts'
 import { startLayoutChanges } from './layout/change-layout.ts'
 import { declareQueues } from './layout/declare-queues.ts'
@@ -197,9 +198,10 @@ export async function buildApp(
     const store = createIntakeStore({ messages, recentlyStored, log })
     const committer = createCommitter(messages, instance)
     const threadLog = createThreadLog({ collections, instance, retentionMs, log })
-    const { run, agents } = outbound
+    const { run, agents, channels } = outbound
+    const nonSpeech = createNonSpeech({ collections, channels, threadLog, retentionMs })
     const work = {
-      ...{ instance, collections, store, committer, run, threadLog, traffic, log },
+      ...{ instance, collections, store, nonSpeech, committer, run, threadLog, traffic, log },
       modelCalls: agents.calls,
       deadLetters: publisher,
       declare,

@@ -34,6 +34,7 @@ export function deliveryOptions(
     callbackOf: () => callback,
     functions: { check: never, open: never },
     threads: noThreads,
+    readQuoted: async () => new Map(),
     endpoints: createEndpoints({ now: Date.now, opened: () => {} }),
     submit: never,
     sendRateLimit: { slot: never, anotherSlot: never, count: never, slowDown: never },

@@ -18,7 +18,7 @@ import { MESSAGE_TYPE } from '@parley/shared/message'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import type { ConsumeMessage } from 'amqplib'
 import { newRecord } from './new-record.ts'
-import { noThreadLog } from './no-threads.ts'
+import { noNonSpeech, noThreadLog } from './no-threads.ts'
 import { noTraffic } from './no-traffic.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
@@ -106,6 +106,7 @@ function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } =
     log,
     threads,
     firstSequenceNumber: term * 1_000,
+    nonSpeech: noNonSpeech,
     storeFirst: storeDeliveries({
       partition: 0,
       collections,

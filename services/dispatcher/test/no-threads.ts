@@ -1,4 +1,5 @@
 import type { KnownThreads } from '../src/deliver/message-run.ts'
+import type { NonSpeech } from '../src/intake/non-speech.ts'
 import type { ThreadLog } from '../src/thread-log/thread-log.ts'
 
 /** Threads that no person has, and whose window for free text is open. */
@@ -11,4 +12,10 @@ export const noThreadLog: Pick<ThreadLog, 'touch' | 'open' | 'isWhole' | 'releas
   isWhole: () => true,
   release: async () => {},
   abandon: () => {},
+}
+
+/** For tests in which all that comes in is speech. */
+export const noNonSpeech: NonSpeech = {
+  begin: async () => false,
+  settle: () => Promise.reject(new Error('all is speech')),
 }

@@ -27,6 +27,7 @@ function createStore() {
         .filter((record) => record.thread === thread && record.lane === lane)
         .slice(0, limit)
     },
+    change: (record: MessageRecord) => open.set(record._id, { ...record, body: 'changed' }),
     leave: (record: MessageRecord) => open.set(record._id, { ...record, lane: record._id }),
   }
 }
@@ -186,6 +187,35 @@ describe('threads', () => {
     expect(await runningIn([2], 1)).toBe(16)
     expect(await runningIn([2], 8)).toBe(2)
     expect(await runningIn([2], 64)).toBe(1)
+  })
+
+  test('what was changed in the store meanwhile is read again before it runs, behind what runs and before anything does', async () => {
+    const bodies: string[] = []
+    const gate = Promise.withResolvers<void>()
+    const { threads, store } = createWorld({
+      concurrency: 1,
+      blocked: ({ _id, body }) => {
+        bodies.push(`${_id} ${body}`)
+        return _id === 'm1' ? gate.promise : undefined
+      },
+    })
+    threads.complete()
+    const inserted = ['one', 'one', 'two'].map((thread) => store.insert(thread)) as [
+      MessageRecord,
+      MessageRecord,
+      MessageRecord,
+    ]
+    for (const record of inserted) threads.add(record)
+    const [first, behind, ready] = inserted
+    await eventually(() => bodies.length === 1)
+    for (const record of [behind, ready]) {
+      store.change(record)
+      threads.interrupt(record)
+    }
+    gate.resolve()
+    await eventually(() => store.size() === 0)
+    await threads.stop()
+    expect(bodies.toSorted()).toEqual([`m1 ${first.body}`, 'm2 changed', 'm3 changed'])
   })
 
   test('a waiting thread delays its own messages and no other thread', async () => {

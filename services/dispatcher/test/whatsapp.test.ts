@@ -154,23 +154,41 @@ describe('the one who is written to', () => {
     },
   )
 
-  test('is not the one who wrote in a group: what is written there is stored and not answered', async () => {
+  test('is the group where somebody wrote in one, also when the team replies', async () => {
     const line = await newLine()
-    const meta = { id: 'wamid.group', from: '5511900000000', group_id: 'Y2FwaV9ncm91cDoxMjM', type: 'text' }
-    const inGroup = { extId: line.number, answer: {}, input: 'hello all', meta }
+    const group = 'Y2FwaV9ncm91cDoxMjM'
+    const meta = { id: 'wamid.group', from: '5511900000000', group_id: group, type: 'text' }
+    const user = { name: 'Ana', addresses: [`group:${group}`] }
     await world.post(
       'w-group',
-      { ...inGroup, user: { name: 'Ana' }, thread: { extId: meta.group_id } },
+      { extId: line.number, user, thread: { extId: group }, answer: {}, input: 'hello all', meta },
       { source: 'meta' },
     )
-    // As versions before stored it.
+    expect((await world.message('w-group', 'sent', 'delivered')).thread).toBe(group)
+    const path = `/rest/threads/${group}`
+    await eventually(async () => (await world.get(path)).status === 200)
+    const { json } = await world.call('POST', `${path}/messages`, { text: 'hello from the team' })
+    await world.message((json as { _id: string })._id, 'sent', 'delivered')
+    expect((await line.sends()).map(({ to, text }) => [to, text])).toEqual([
+      [group, 'hello all'],
+      [group, 'hello from the team'],
+    ])
+    const { user: shown } = (await world.get(path)).json as { user: object }
+    expect(shown).toEqual({})
+  })
+
+  test('is nobody where an earlier version stored what was written in a group', async () => {
+    const line = await newLine()
+    const meta = { id: 'wamid.before', from: '5511900000000', group_id: 'Y2FwaV9ncm91cDoxMjM', type: 'text' }
     await world.post(
       'w-group-before',
-      { ...inGroup, user: { name: 'Ana', phone: meta.from }, thread: { extId: meta.from } },
+      {
+        ...{ extId: line.number, answer: {}, input: 'hello all', meta },
+        ...{ user: { name: 'Ana', phone: meta.from }, thread: { extId: meta.from } },
+      },
       { source: 'meta' },
     )
-    for (const id of ['w-group', 'w-group-before'])
-      expect((await world.message(id, 'done')).reason).toBe('group_message')
+    expect((await world.message('w-group-before', 'done')).reason).toBe('group_message')
     expect(await line.sends()).toEqual([])
   })
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { untilReady } from '@parley/local/testing/service-under-test'
+import { eventually, untilReady } from '@parley/local/testing/service-under-test'
 import { type IntakeWorld, START_MS, startIntakeWorld } from './intake-world.ts'
 import { metaChannel, metaMessage, payloadOf, postPayload } from './meta-payload.ts'
 import type { Taken } from './take-queues.ts'
@@ -47,8 +47,23 @@ describe('a batch', () => {
     )
   })
 
-  test('of more than 1,000 updates or 3 MB is refused', async () => {
-    const messages = Array.from({ length: 1_001 }, (_, index) => metaMessage(`w${index}`, {}))
+  test('of what was written before the number was connected has thousands, and goes on where it was left', async () => {
+    await world.drain()
+    const messages = Array.from({ length: 3_000 }, (_, index) =>
+      metaMessage(`wamid.past.${index}`, { type: 'text', text: { body: 'x' } }),
+    )
+    const value = { metadata: {}, history: [{ threads: [{ id: '5511999998888', messages }] }] }
+    const payload = { entry: [{ id: '1', changes: [{ field: 'history', value }] }] }
+    const counts = await eventually(async () => {
+      const { status, json } = await postPayload(hook, payload)
+      return status === 200 ? json : undefined
+    })
+    expect(Number(counts.accepted) + Number(counts.repeated)).toBe(3_000)
+    expect(await world.drain()).toHaveLength(3_000)
+  })
+
+  test('of more than 10,000 updates or 3 MB is refused', async () => {
+    const messages = Array.from({ length: 10_001 }, (_, index) => metaMessage(`w${index}`, {}))
     expect((await postPayload(hook, payloadOf({ messages }))).status).toBe(413)
     expect((await postPayload(hook, payloadOf({ padding: 'x'.repeat(3 * 1024 * 1024) }))).status).toBe(413)
   })

@@ -169,7 +169,7 @@ describe('a message', () => {
     expect(shown).toBeDefined()
   })
 
-  test('of a group is in the thread of the group, and names nobody to write to', async () => {
+  test('of a group is in the thread of the group, which is written to', async () => {
     await world.drain()
     const raw = {
       ...metaMessage('wamid.group', { type: 'text', text: { body: 'hi' } }),
@@ -179,12 +179,37 @@ describe('a message', () => {
     expect((await world.drain()).map(bodyOf)).toEqual([
       {
         extId: 'line-7',
-        user: { name: 'Zoë' },
+        user: { name: 'Zoë', addresses: ['group:Y2FwaV9n'] },
         thread: { extId: 'Y2FwaV9n' },
         answer: {},
         input: 'hi',
         meta: raw,
       },
+    ])
+  })
+
+  test('of the app of the business, of before and of its contacts is in the thread of its person', async () => {
+    await world.drain()
+    const metadata = { phone_number_id: '77', display_phone_number: '15550001111' }
+    const echo = {
+      ...metaMessage('wamid.echo', { type: 'text', text: { body: 'Hi' } }),
+      from: '1',
+      to: '4917',
+    }
+    const before = metaMessage('wamid.before', { type: 'text', text: { body: 'Hello' } })
+    const contact = { type: 'contact', action: 'add', contact: { phone_number: '4917', full_name: 'Zoë' } }
+    const changes = [
+      { field: 'smb_message_echoes', value: { metadata, message_echoes: [echo, { ...echo, to: '' }] } },
+      { field: 'history', value: { metadata, history: [{ threads: [{ id: '4917', messages: [before] }] }] } },
+      { field: 'smb_app_state_sync', value: { metadata, state_sync: [contact] } },
+    ]
+    const { json } = await postPayload(hook, { entry: [{ id: '1', changes }] })
+    expect(json).toMatchObject({ accepted: 3, skipped: 1 })
+    const found = (await world.drain()).map(bodyOf) as Record<string, unknown>[]
+    expect(found.map(({ thread, input }) => [thread, input])).toEqual([
+      [{ extId: '4917' }, 'Hi'],
+      [{ extId: '4917' }, 'Hello'],
+      [{ extId: '4917' }, undefined],
     ])
   })
 

@@ -88,9 +88,35 @@ export interface ReceivedContent {
   media?: ReceivedMedia
   /** What a model reads of it beside what the person wrote, without limit of length; empty where there is nothing. */
   text: string
-  /** It was written to a group, where an answer would go to its writer alone. */
+  /** What it is; speech where nothing is said. */
+  nature?: Nature
+  /** The provider's id of it. */
+  providerId?: string
+  /** The provider's id of the message that it replies or reacts to. */
+  repliesTo?: string
+  /** It was written in a group, whose thread has several people. */
   isOfGroup?: true
+  /** It was written by the business, in the provider's own app. */
+  isOwn?: true
+  /** When it was written, by the provider's clock. */
+  writtenAt?: Date
+  /** It was written before the channel was connected. */
+  isPast?: true
 }
+
+/** What a message is. Only speech asks a handler, opens the service window and counts as unread. */
+export type Nature =
+  | { kind: 'speech' }
+  /** An emoji at an earlier message; none takes it back. It is speech where its channel says so. */
+  | { kind: 'reaction' }
+  /** An earlier message, by the provider's id, has another text. */
+  | { kind: 'edit'; of: string; text: string }
+  /** An earlier message is taken back. */
+  | { kind: 'deletion'; of: string }
+  /** What the business calls somebody; undefined where it does so no more. */
+  | { kind: 'contact'; name: string | undefined }
+  /** What nobody said, as people read it. */
+  | { kind: 'notice'; shown: string }
 
 /** Media that the provider has the bytes of, or what has no bytes and is in the message itself. */
 export type ReceivedMedia =

@@ -109,8 +109,16 @@ describe('what is said beside a text', () => {
     [
       'a text and an image above',
       { buttons: [{ title: 'a' }], image: { link: LINK }, header: 'x' },
-      ['header'],
+      ['image'],
     ],
+    [
+      'an image and a video above',
+      { buttons: [{ title: 'a' }], image: { link: LINK }, video: { link: LINK } },
+      ['video'],
+    ],
+    ['an image and a video', { image: { link: LINK }, video: { link: LINK } }, ['video']],
+    ['a name of an image', { image: { link: LINK, filename: 'a' } }, ['image/filename']],
+    ['a title of blanks', { buttons: [{ title: ' ' }] }, ['buttons/0/title']],
     ['a caption of audio', { audio: { link: LINK } }, ['message']],
     ['a text beside a place', { location: { latitude: 1, longitude: 2 } }, ['message']],
   ])('is refused with %s, and the place named', (_name, more, paths) => {

@@ -17,6 +17,7 @@ describe('what was written as Markdown', () => {
     ['a link that says its address', '[https://e.com](https://e.com)', 'https://e.com'],
     ['a link with a title', '[a](https://e.com "the b")', 'a, the b (https://e.com)'],
     ['a link with parentheses', '[a](https://e.com/x_(y))', 'a (https://e.com/x_(y))'],
+    ['a link behind a word', 'see[2](https://e.com)', 'see 2 (https://e.com)'],
     ['a bold link', '**[Pay](https://e.com/p)**', '*Pay (https://e.com/p)*'],
     ['an image', '![The fern](https://e.com/f.png)', 'The fern (https://e.com/f.png)'],
     ['an address in angle brackets', '<https://e.com/a__b__c>', 'https://e.com/a__b__c'],

@@ -59,6 +59,11 @@ describe('a template', () => {
       [header({ type: 'video', video: { link: LINK } })],
     ],
     [
+      'a document that stands beside its type',
+      { header: { type: 'DOCUMENT', link: LINK, filename: 'a.pdf' } },
+      [header({ type: 'document', document: { link: LINK, filename: 'a.pdf' } })],
+    ],
+    [
       'an image by its id',
       { header: { type: 'image', image: { id: '7' } } },
       [header({ type: 'image', image: { id: '7' } })],

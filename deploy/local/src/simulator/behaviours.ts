@@ -28,7 +28,7 @@ const which = {
 
 /**
  * How to misbehave, all of it together: sends fail, responses come late or never though the send was accepted, statuses
- * come twice, reversed, or say that it failed. Shares are chosen by `seed` and the count of sends, so a run can be repeated.
+ * come twice, reversed, late, without what the send carried, or say that it failed. Shares are chosen by `seed` and the count of sends, so a run can be repeated.
  */
 export const behaviour = z.strictObject({
   seed: z
@@ -57,6 +57,10 @@ export const behaviour = z.strictObject({
   reads: z.boolean().optional(),
   repeats: z.boolean().optional(),
   reorders: z.boolean().optional(),
+  /** Statuses do not say what the send carried. */
+  unnamed: z.boolean().optional(),
+  /** Statuses come so much later. */
+  statusDelayMs: milliseconds.optional(),
   /** Only registered templates are taken. */
   strictTemplates: z.boolean().default(false),
   /** Only templates are taken later than 24 hours after the person's last message. */
@@ -140,6 +144,8 @@ function turnOf({ behaviour: configured, count: turn }: Entry, send: { to: strin
       reads: configured.reads,
       repeats: configured.repeats,
       reorders: configured.reorders,
+      unnamed: configured.unnamed,
+      delayMs: configured.statusDelayMs,
       failedWith: failed?.code,
     },
     strictTemplates: configured.strictTemplates,

@@ -6,6 +6,8 @@ const REQUEST_MS = 10_000
 
 const troubles = z.looseObject({ refused: z.record(z.string(), z.int()), dropped: z.int() })
 
+const written = z.looseObject({ id: z.string() })
+
 /** What the simulator refused (by code) and accepted without a response. */
 export type Troubles = z.output<typeof troubles>
 
@@ -61,12 +63,21 @@ export async function registerWebhook(number: SimulatedNumber, url: string): Pro
   await post(new URL('/simulator/webhook', simulatorUrl), { phoneNumberId, url, appSecret })
 }
 
-/** Has a person write to a number. */
+/** Has a person write to a number, a text or a message of Meta's; resolves with its id. */
 export async function writeAsPerson(
   { simulatorUrl, phoneNumberId }: Place,
-  message: { from: string; name: string; text: string },
-): Promise<void> {
-  await post(new URL('/simulator/inbound', simulatorUrl), { phoneNumberId, ...message })
+  message: { from: string; name: string; groupId?: string } & ({ text: string } | { message: object }),
+): Promise<string> {
+  return written.parse(await post(new URL('/simulator/inbound', simulatorUrl), { phoneNumberId, ...message }))
+    .id
+}
+
+/** Has the business write to somebody in its own app; resolves with the id of it. */
+export async function writeInApp(
+  { simulatorUrl, phoneNumberId }: Place,
+  message: { to: string } & ({ text: string } | { message: object }),
+): Promise<string> {
+  return written.parse(await post(new URL('/simulator/echo', simulatorUrl), { phoneNumberId, ...message })).id
 }
 
 /** The refused and dropped sends of a number. */
@@ -85,7 +96,7 @@ export function sendsUrl(
   return new URL(`/simulator/sends?${query}`, simulatorUrl)
 }
 
-async function post(url: URL, body: object): Promise<void> {
+async function post(url: URL, body: object): Promise<unknown> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -93,5 +104,5 @@ async function post(url: URL, body: object): Promise<void> {
     signal: AbortSignal.timeout(REQUEST_MS),
   })
   if (!response.ok) throw new SetupError(`The simulator refused its configuration: ${await response.text()}`)
-  await response.body?.cancel()
+  return response.json()
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { defined } from '@parley/shared/defined'
 import express, { type ErrorRequestHandler, type RequestHandler, Router } from 'express'
 import { z } from 'zod'
 import { type Behaviours, behaviour } from './behaviours.ts'
@@ -26,10 +27,16 @@ const inboundBody = z.strictObject({
   text: z.string().min(1).max(4_096).default('Hello'),
   /** In place of a text: a message of Meta's without `id`, `from` and `timestamp`, such as `{type: 'location', …}`. */
   message: z.looseObject({ type: z.string().min(1).max(64) }).optional(),
+  /** The group that it is written in. */
+  groupId: z.string().min(1).max(128).optional(),
   /** The bytes that come with it. */
   media: z.strictObject({ base64: z.base64(), mimeType: z.string().min(1).max(256) }).optional(),
   /** When it was written, for the 24 hours; now when not given. */
   at: z.iso.datetime({ offset: true }).optional(),
+})
+const echoBody = z.strictObject({
+  ...{ phoneNumberId, to: inboundBody.shape.from, text: inboundBody.shape.text },
+  message: inboundBody.shape.message,
 })
 const listQuery = z.strictObject({
   after: z.coerce.number().int().min(0).default(0),
@@ -40,7 +47,7 @@ const summaryQuery = z.strictObject({ phoneNumberId: phoneNumberId.optional() })
 
 interface Parts {
   behaviours: Pick<Behaviours, 'set'>
-  statuses: Pick<StatusPoster, 'register' | 'deliver'>
+  statuses: Pick<StatusPoster, 'register' | 'deliver' | 'echo'>
   templates: Pick<Templates, 'add' | 'list'>
   windows: Pick<CustomerWindows, 'wrote'>
   media: Pick<MediaStore, 'add'>
@@ -67,6 +74,11 @@ export function controlRoutes({ behaviours, statuses, templates, windows, media 
     else res.status(400).json({ error: { message: 'There are too many templates' } })
   })
   router.post('/inbound', inbound({ statuses, windows, media }))
+  router.post('/echo', (req, res) => {
+    const { text, message: content = textOf(text), ...written } = echoBody.parse(req.body)
+    const id = newId()
+    res.json({ id, posted: statuses.echo({ id, content, ...written }) })
+  })
   router.use(invalidQuestions)
   return router
 }
@@ -78,14 +90,17 @@ function inbound({
   media,
 }: Pick<Parts, 'statuses' | 'windows' | 'media'>): RequestHandler {
   return (req, res) => {
-    const { at, text, ...written } = inboundBody.parse(req.body)
+    const { at, text, groupId, ...written } = inboundBody.parse(req.body)
     const { phoneNumberId, from, name } = written
-    windows.wrote(phoneNumberId, from, at === undefined ? Date.now() : Date.parse(at))
-    const id = `wamid.${randomBytes(24).toString('base64url')}`
-    const content = contentOf(media, written) ?? { type: 'text', text: { body: text } }
+    windows.wrote(phoneNumberId, groupId ?? from, at === undefined ? Date.now() : Date.parse(at))
+    const id = newId()
+    const content = { ...defined({ group_id: groupId }), ...(contentOf(media, written) ?? textOf(text)) }
     res.json({ id, posted: statuses.deliver({ id, phoneNumberId, from, name, content }) })
   }
 }
+
+const newId = (): string => `wamid.${randomBytes(24).toString('base64url')}`
+const textOf = (body: string): object => ({ type: 'text', text: { body } })
 
 /** With the id of its media in its place, as Meta has it. */
 function contentOf(

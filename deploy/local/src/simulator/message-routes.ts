@@ -74,7 +74,7 @@ function sendMessage(parts: Parts): Step {
     if (turn.failure) throw metaErrorOf(turn.failure)
     const send = await sends.add({ phoneNumberId, ...content })
     // What was accepted counts as sent, even if the response is dropped.
-    statuses.follow(send, turn.statuses)
+    void statuses.follow(send, turn.statuses)
     if (turn.stallMs > 0) await pause(turn.stallMs)
     if (turn.dropsResponse) {
       troubles.dropped(phoneNumberId)

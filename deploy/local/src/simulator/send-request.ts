@@ -9,6 +9,7 @@ const MISSING_PARAMETER = 131008
 const INVALID_PARAMETER = 131009
 const MAX_TEXT = 4_096
 const MAX_OPAQUE = 512
+const PHONE = /^\+?[\d ().-]{5,30}$/
 
 const template = z.looseObject({
   name: z.string().min(1).max(512),
@@ -19,11 +20,8 @@ const text = z.looseObject({ body: z.string().min(1).max(MAX_TEXT) })
 
 const envelope = {
   messaging_product: z.literal('whatsapp'),
-  recipient_type: z.literal('individual').optional(),
-  to: z
-    .string()
-    .regex(/^\+?[\d ().-]{5,30}$/, 'is not a phone number')
-    .optional(),
+  recipient_type: z.enum(['individual', 'group']).optional(),
+  to: z.string().min(1).max(512).optional(),
   /** The business-scoped id of a person whose number is not known. */
   recipient: z
     .string()
@@ -83,7 +81,7 @@ export function readSend(body: unknown): SendRequest {
       details,
     })
   }
-  const to = data.to === undefined ? input : input.replaceAll(/\D/g, '')
+  const to = data.to === undefined ? input : readTo(data.to, data.recipient_type)
   const recipient = { to, opaque: data.biz_opaque_callback_data ?? null }
   switch (data.type) {
     case 'text':
@@ -112,6 +110,16 @@ function templateIn({ name, language, components: all }: TemplateSend['template'
     variables: inBody.map((one) => one.text ?? ''),
     ...(isMore && { components: all }),
   }
+}
+
+/** The id of a group as it is, the digits of a number. */
+function readTo(to: string, type: 'individual' | 'group' | undefined): string {
+  if (type === 'group') return to
+  if (PHONE.test(to)) return to.replaceAll(/\D/g, '')
+  throw new MetaError({
+    ...{ status: 400, code: INVALID_PARAMETER, message: 'Parameter value is not valid' },
+    details: 'to: is not a phone number',
+  })
 }
 
 function refusal(issue: z.core.$ZodIssue | undefined): MetaError {

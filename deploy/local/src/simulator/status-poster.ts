@@ -23,6 +23,10 @@ export interface StatusBehaviour {
   repeats?: boolean | undefined
   /** The last status comes first. */
   reorders?: boolean | undefined
+  /** They do not say what the send carried. */
+  unnamed?: boolean | undefined
+  /** They come so much later, in milliseconds. */
+  delayMs?: number | undefined
   /** It does not get there, for the reason of this code. */
   failedWith?: number | undefined
 }
@@ -37,19 +41,24 @@ interface InboundMessage {
   content: object
 }
 
+/** What the business writes to somebody in its own app. */
+type EchoedMessage = Pick<InboundMessage, 'id' | 'phoneNumberId' | 'content'> & { to: string }
+
 export interface StatusPoster {
   /** Replaces the phone number's webhook; without one its statuses are not posted. */
   register(webhook: Webhook): void
-  /** Posts what becomes of a send. */
-  follow(send: LoggedSend, behaviour: StatusBehaviour): void
+  /** Posts what becomes of a send; resolves once that waits to be posted. */
+  follow(send: LoggedSend, behaviour: StatusBehaviour): Promise<void>
   /** Posts what a person wrote; returns whether the number has a webhook that takes it. */
   deliver(message: InboundMessage): boolean
+  /** As {@link deliver}, what the business wrote in its own app. */
+  echo(message: EchoedMessage): boolean
   /** Drops what is still to be posted. */
   close(): void
 }
 
 interface Update {
-  kind: 'statuses' | 'messages'
+  kind: 'statuses' | 'messages' | 'message_echoes'
   item: object
   contact?: object
 }
@@ -91,13 +100,22 @@ export function createStatusPoster(): StatusPoster {
       const [oldest] = lines.keys()
       if (lines.size > MAX_NUMBERS && oldest !== undefined) lines.delete(oldest)
     },
-    follow: (send, behaviour) => void add(send.phoneNumberId, statusesOf(send, behaviour)),
+    async follow(send, behaviour) {
+      const { delayMs = 0 } = behaviour
+      if (delayMs > 0) await pause(delayMs, undefined, { signal: closing.signal, ref: false }).catch(() => {})
+      if (!closing.signal.aborted) add(send.phoneNumberId, statusesOf(send, behaviour))
+    },
     deliver: (message) => add(message.phoneNumberId, [inboundOf(message)]),
+    echo: ({ id, phoneNumberId, to, content }) => {
+      const item = { id, from: phoneNumberId, to, timestamp: seconds(), ...content }
+      return add(phoneNumberId, [{ kind: 'message_echoes', item }])
+    },
     close: () => closing.abort(),
   }
 }
 
-function statusesOf(send: LoggedSend, { reads, repeats, reorders, failedWith }: StatusBehaviour): Update[] {
+function statusesOf(send: LoggedSend, behaviour: StatusBehaviour): Update[] {
+  const { reads, repeats, reorders, unnamed, failedWith } = behaviour
   const gotThere = ['sent', 'delivered', ...(reads ? ['read'] : [])]
   const states = failedWith === undefined ? gotThere : ['sent', 'failed']
   const ordered = reorders ? states.toReversed() : states
@@ -110,11 +128,18 @@ function statusesOf(send: LoggedSend, { reads, repeats, reorders, failedWith }: 
         status,
         timestamp: seconds(),
         ...(/^\d/.test(send.to) ? { recipient_id: send.to } : { recipient_user_id: send.to }),
-        ...(send.opaque === null ? {} : { biz_opaque_callback_data: send.opaque }),
+        ...(send.opaque === null || unnamed ? {} : { biz_opaque_callback_data: send.opaque }),
+        ...(status === 'sent' || status === 'delivered' ? { pricing: pricingOf(send) } : {}),
         ...(status === 'failed' ? { errors: [{ code: failedWith, title: 'Failed as configured' }] } : {}),
       },
     }))
 }
+
+/** Templates cost, and what is written in reply to people does not. */
+const pricingOf = ({ type }: LoggedSend) =>
+  type === 'template'
+    ? { billable: true, pricing_model: 'PMP', category: 'utility', type: 'regular' }
+    : { billable: false, pricing_model: 'PMP', category: 'service', type: 'free_customer_service' }
 
 function inboundOf({ id, from, name, content }: InboundMessage): Update {
   return {
@@ -126,12 +151,23 @@ function inboundOf({ id, from, name, content }: InboundMessage): Update {
 
 const seconds = (): string => String(Math.floor(Date.now() / 1_000))
 
-/** The content of a change, as Meta groups it. */
-function changeOf(phoneNumberId: string, updates: Update[]): object {
+/** The changes, as Meta groups them. */
+function changesOf(phoneNumberId: string, updates: Update[]): object[] {
+  const [echoes, others] = [true, false].map((isEcho) =>
+    updates.filter(({ kind }) => (kind === 'message_echoes') === isEcho),
+  ) as [Update[], Update[]]
+  return [
+    { field: 'messages', value: changeValue(phoneNumberId, others) },
+    { field: 'smb_message_echoes', value: changeValue(phoneNumberId, echoes) },
+  ].filter((_change, at) => [others, echoes][at]?.length)
+}
+
+function changeValue(phoneNumberId: string, updates: Update[]): object {
   const of = (kindOfItem: Update['kind']) =>
     updates.flatMap(({ kind, item }) => (kind === kindOfItem ? [item] : []))
   const contacts = updates.flatMap(({ contact }) => (contact === undefined ? [] : [contact]))
-  const lists = Object.entries({ contacts, messages: of('messages'), statuses: of('statuses') })
+  const kinds = ['messages', 'statuses', 'message_echoes'] as const
+  const lists = [['contacts', contacts] as const, ...kinds.map((kind) => [kind, of(kind)] as const)]
   return {
     messaging_product: 'whatsapp',
     metadata: { display_phone_number: phoneNumberId, phone_number_id: phoneNumberId },
@@ -140,10 +176,9 @@ function changeOf(phoneNumberId: string, updates: Update[]): object {
 }
 
 async function post({ phoneNumberId, url, appSecret }: Webhook, updates: Update[]): Promise<boolean> {
-  const change = { field: 'messages', value: changeOf(phoneNumberId, updates) }
   const body = JSON.stringify({
     object: 'whatsapp_business_account',
-    entry: [{ id: '0', changes: [change] }],
+    entry: [{ id: '0', changes: changesOf(phoneNumberId, updates) }],
   })
   const signature = createHmac('sha256', appSecret).update(body).digest('hex')
   try {

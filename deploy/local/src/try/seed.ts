@@ -4,7 +4,13 @@ import { putScript } from '../demo/assistant/run-assistant-demo.ts'
 import type { GatewayClient } from '../demo/gateway-client.ts'
 import { postThreads } from '../demo/post-threads.ts'
 import { SetupError } from '../setup-error.ts'
-import { registerWebhook, type SimulatedNumber, simulatedNumber, writeAsPerson } from '../simulator/client.ts'
+import {
+  registerWebhook,
+  type SimulatedNumber,
+  simulatedNumber,
+  writeAsPerson,
+  writeInApp,
+} from '../simulator/client.ts'
 import { waitUntil } from '../wait-until.ts'
 import { ORDER_LINE, SUPPORT_LINE, shopDocuments, WORKFLOW } from './shop.ts'
 
@@ -14,8 +20,21 @@ const submit = (what: object) => ({ calls: [{ name: 'submit', arguments: what }]
 
 const complain = { calls: [{ name: 'createTask', arguments: { workflowName: WORKFLOW } }] }
 
+/** The one that somebody of the shop goes on with in the shop's own app. */
+const IN_APP: Conversation = {
+  person: 'Nadia Haddad',
+  phone: '33600000107',
+  exchanges: [
+    {
+      said: 'Can you keep one for me until Friday?',
+      responses: [{ text: 'I’ll ask, Nadia. One moment, please.' }],
+    },
+  ],
+}
+
 /** The conversations of the shop. The last person waits for one of the team. */
 const CONVERSATIONS: readonly Conversation[] = [
+  IN_APP,
   {
     person: 'João Lima',
     phone: '5511988887701',
@@ -153,22 +172,26 @@ export async function seedShop(options: SeedOptions): Promise<void> {
     // The people last, so that they are the latest.
     await sendUpdates(options)
     await untilSent(gateway)
-    await Promise.all(CONVERSATIONS.map((one) => converse({ gateway, number: support, ...one })))
+    const latest = await Promise.all(
+      CONVERSATIONS.map((one) => converse({ gateway, number: support, ...one })),
+    )
+    await goOnInApp(support, latest[CONVERSATIONS.indexOf(IN_APP)] ?? '')
   } finally {
     await putScript(modelSimulatorUrl, { responses: [] })
   }
 }
 
-/** Writes what a person says, each time after the answer to what was said before. */
+/** Writes what a person says, each time after the answer to what was said before; resolves with the last one's id. */
 async function converse({
   gateway,
   number,
   person: name,
   phone: from,
   exchanges,
-}: Conversation & Pick<SeedOptions, 'gateway'> & { number: SimulatedNumber }): Promise<void> {
+}: Conversation & Pick<SeedOptions, 'gateway'> & { number: SimulatedNumber }): Promise<string> {
+  let id = ''
   for (const [at, { said }] of exchanges.entries()) {
-    await writeAsPerson(number, { from, name, text: said })
+    id = await writeAsPerson(number, { from, name, text: said })
     const hasResponse = async () => {
       const { data } = messages.parse(
         await gateway.get(`/rest/messages?channel=${SUPPORT_LINE}&phone=%2B${from}`),
@@ -178,6 +201,19 @@ async function converse({
     if (!(await waitUntil(hasResponse, { timeoutMs: RESPONSE_MS, intervalMs: CHECK_MS })))
       throw new SetupError(`The assistant did not answer ${name} within ${RESPONSE_MS / 1_000} s.`)
   }
+  return id
+}
+
+/** Somebody of the shop goes on with a customer in its app: there is an edit, an echo, and a reply to it. */
+async function goOnInApp(number: SimulatedNumber, latest: string): Promise<void> {
+  const { person: name, phone: from } = IN_APP
+  const edited = { type: 'text', text: { body: 'Can you keep one for me until Saturday?' } }
+  const edit = { original_message_id: latest, message: { context: { id: latest }, ...edited } }
+  await writeAsPerson(number, { from, name, message: { type: 'edit', edit } })
+  const text = 'Hello Nadia, Ana from the shop here: it is put aside for you until Saturday.'
+  const id = await writeInApp(number, { to: from, text })
+  const thanks = { type: 'text', text: { body: 'Wonderful, thank you!' }, context: { id } }
+  await writeAsPerson(number, { from, name, message: thanks })
 }
 
 async function sendUpdates({ gateway, updates, run }: SeedOptions): Promise<void> {

@@ -125,3 +125,14 @@ test('nothing is posted for a number without a webhook', async () => {
   const ids = posts.flatMap(({ statuses }) => statuses.map((status) => status.id))
   expect([new Set(ids), silent?.id]).toEqual([new Set([id]), expect.stringContaining('wamid')])
 })
+
+test('statuses can come late and without what the send carried; they say what it costs', async () => {
+  const started = performance.now()
+  await send('7', { unnamed: true, statusDelayMs: 200 })
+  await eventually(() => behaviour().length === 2)
+  expect(performance.now() - started).toBeGreaterThan(190)
+  for (const status of posts.flatMap(({ statuses }) => statuses)) {
+    expect(status).not.toHaveProperty('biz_opaque_callback_data')
+    expect(status).toMatchObject({ pricing: { pricing_model: 'PMP', category: 'service', billable: false } })
+  }
+})

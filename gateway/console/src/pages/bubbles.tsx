@@ -12,7 +12,7 @@ import { previewOf, type Said } from '../threads.ts'
 export const Bubbles = ({ items }: { items: Said[] }) => (
   <ol class="bubbles">
     {items.map((said, at) => (
-      <li key={said._id} class={said.from === 'person' ? 'said theirs' : `said ours ${said.from}`}>
+      <li key={said._id} class={`said ${sideOf(said)}`}>
         {dayOf(said) !== dayOf(items[at - 1]) && <p class="day">{dayOf(said)}</p>}
         <Bubble said={said} />
       </li>
@@ -23,22 +23,32 @@ export const Bubbles = ({ items }: { items: Said[] }) => (
 const DAY = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' })
 const dayOf = (said: Said | undefined): string => (said === undefined ? '' : DAY.format(new Date(said.at)))
 
+/** What nobody said stands between both sides. */
+const sideOf = ({ from }: Said): string => {
+  if (from === 'provider') return 'notice'
+  return from === 'person' ? 'theirs' : `ours ${from}`
+}
+
 const WRONG = ['failed', 'dead', 'permanent']
 /** What says nothing to somebody who reads a conversation. */
 const REASONS: Record<string, string> = {
   handler_is_person: '',
   handed_off: 'handed over to the team',
-  group_message: 'written in a group, which is not answered',
+  app_message: '',
+  reaction: '',
+  history: '',
+  notice: '',
 }
 
 function Bubble({ said }: { said: Said }) {
-  const { from, at, by, state, message, reason } = said
+  const { from, at, state, message, reason, edited } = said
   const isWrong = WRONG.includes(state)
-  const author = from === 'team' ? (by?.name ?? by?.username ?? 'Team') : AUTHORS[from]
+  const author = authorOf(said)
+  const isOurs = from !== 'person' && from !== 'provider' && said.through === undefined
   const why = reason === undefined ? undefined : (REASONS[reason] ?? reason)
   return (
     <>
-      <div class={from === 'person' ? 'bubble theirs' : `bubble ours ${from}`}>
+      <div class={`bubble ${sideOf(said)}`}>
         <SaidContent said={said} />
       </div>
       <p class={isWrong ? 'under wrong' : 'under'}>
@@ -50,12 +60,19 @@ function Bubble({ said }: { said: Said }) {
         ) : (
           <Time at={at} />
         )}
-        {from !== 'person' && <span>{STATES[state] ?? state}</span>}
-        {from === 'person' && isWrong && <span>{state}</span>}
+        {edited && <span>edited</span>}
+        {isOurs && <span>{STATES[state] ?? state}</span>}
+        {!isOurs && isWrong && <span>{state}</span>}
         {why && <span>{why}</span>}
       </p>
     </>
   )
+}
+
+function authorOf({ from, by, name, through }: Said): string | undefined {
+  if (through === 'app') return 'From the app'
+  if (from === 'team') return by?.name ?? by?.username ?? 'Team'
+  return from === 'person' ? name : AUTHORS[from]
 }
 
 const AUTHORS: Partial<Record<Said['from'], string>> = { assistant: 'Assistant', api: 'API' }
@@ -68,10 +85,12 @@ const STATES: Record<string, string> = {
 }
 
 function SaidContent({ said }: { said: Said }) {
-  const { text, transcript, media, template, language, variables, message } = said
+  const { text, transcript, media, template, language, variables, message, quoted } = said
   const preview = previewOf(said)
+  if (said.deleted) return <span class="quiet">Deleted</span>
   return (
     <>
+      {quoted && <blockquote class="quiet">{quoted.text}</blockquote>}
       {text && <Formatted text={text} />}
       {media && (media.includes('audio') ? <Audio id={message} /> : <span class="quiet">[{media}]</span>)}
       {transcript && <p class="quiet">“{transcript}”</p>}

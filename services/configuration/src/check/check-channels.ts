@@ -60,12 +60,11 @@ function lackFindings({ _id, callback, handlerUrl, config }: ResourceDocument): 
 }
 
 /** What its provider says will not go on as it is configured. */
-function endingFindings({ _id, callback, config }: ResourceDocument, now: Date): Finding[] {
-  const provider = providerNamed(callback)
-  const settings = Object.entries((config ?? {}) as JsonObject).filter(
-    ([, value]) => typeof value === 'string',
-  )
-  const warnings = provider?.warnings?.(Object.fromEntries(settings) as Settings, now) ?? []
+function endingFindings({ _id, hook, callback, config }: ResourceDocument, now: Date): Finding[] {
+  const providers = new Set([callback, hook].flatMap((name) => providerNamed(name) ?? []))
+  const texts = Object.entries((config ?? {}) as JsonObject).filter(([, value]) => typeof value === 'string')
+  const settings: Settings = Object.fromEntries(texts as [string, string][])
+  const warnings = [...providers].flatMap((provider) => provider.warnings?.(settings, now) ?? [])
   return warnings.map(({ key, message }) =>
     finding('channels', _id, 'ending_soon', `/config/${key}`, message),
   )

@@ -59,6 +59,11 @@ const knownSettings = z.looseObject({
     .describe(
       "Whether a handler over HTTP gets the assistant, its job and the thread's task with each message",
     ),
+  echoTakeOverMinutes: numberSetting('echoTakeOverMinutes'),
+  answerReactions: z
+    .boolean()
+    .nullish()
+    .describe('Whether a reaction is answered like a message; false unless said otherwise'),
   typing: z
     .boolean()
     .nullish()

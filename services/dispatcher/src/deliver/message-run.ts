@@ -22,6 +22,7 @@ import type { Outcome } from '../message/outcome.ts'
 import { handled, ranAgainAt } from '../message/progress.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Traffic } from '../store/traffic.ts'
+import type { ReadQuoted } from '../thread-log/quoted-messages.ts'
 import type { Times } from '../times.ts'
 import type { StatusArrival } from './claim.ts'
 import type { Planned } from './prepare.ts'
@@ -44,6 +45,7 @@ export interface DeliverOptions extends DeliveryRoutes {
   agents?: Agents
   endpoints: Pick<Endpoints, 'enter'>
   threads: KnownThreads
+  readQuoted: ReadQuoted
   submit: Submit
   /** Reads a message that somebody else has written. */
   read(id: string): Promise<MessageRecord | null>

@@ -28,9 +28,14 @@ export interface AgentMessage {
 type Ended = Extract<ModelCallState, { kind: 'ended' }>
 export type NewTurn = Extract<ModelResult, { kind: 'answered' }>['turn']
 
-/** Each run of a message and each of its turns has a call of its own. */
-export function callKeyOf({ _id, order, turns = [] }: MessageRecord): string {
-  return `${_id}/${order}/${turns.length}`
+/** Each run of a message, each of its turns and each text that its writer gives it before has a call of its own. */
+export function callKeyOf({ _id, order, turns = [], changed }: Called): string {
+  const text = turns.length > 0 || changed === undefined ? '' : `/${changed.at.getTime()}`
+  return `${_id}/${order}/${turns.length}${text}`
+}
+
+type Called = Pick<MessageRecord, '_id' | 'order' | 'turns'> & {
+  changed?: MessageRecord['changed'] | undefined
 }
 
 /** Stores what the call of this key brought, or waits for it; undefined where none was started. */

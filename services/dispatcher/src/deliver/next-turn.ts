@@ -12,9 +12,10 @@ import { estimatePrompt } from '../agents/usage/estimate-tokens.ts'
 import { type MeteredCall, useForTurn } from '../agents/usage/usage.ts'
 import { findAudio } from '../channels/media/find-media.ts'
 import type { MessageRecord } from '../message/message-record.ts'
-import { hasTurns, heard } from '../message/progress.ts'
+import { hasTurns, heard, TAKEN_BACK } from '../message/progress.ts'
 import { isFromProvider } from '../message/received-content.ts'
 import { turnStored } from '../message/turn-progress.ts'
+import { quotedBy } from '../thread-log/quoted-messages.ts'
 import type { MessageRun } from './message-run.ts'
 import {
   type AgentMessage,
@@ -29,6 +30,7 @@ import {
 } from './model-call.ts'
 import { type StepResult, settleEndMerged, settleTakenOver } from './settle-attempt.ts'
 import type { RunResult } from './thread-run.ts'
+import { Superseded } from './written-message.ts'
 
 const audioKeyOf = (record: MessageRecord): string => `${callKeyOf(record)}/audio`
 
@@ -40,6 +42,9 @@ export async function nextTurn(run: MessageRun, found: AgentMessage): Promise<St
   const { record, options } = run
   const { channel } = found
   const key = callKeyOf(record)
+  // What it was asked with before its writer changed it is not answered.
+  const before = callKeyOf({ ...record, changed: undefined })
+  if (before !== key) found.agents.calls.forget(before)
   const result = await resultOfCall(run, found, { key, store: (turn) => storeTurn(run, found, turn) })
   if (result !== undefined) return result
   if (!isHearing(run, found) && (await run.isWithPerson())) return settleTakenOver(run)
@@ -53,13 +58,20 @@ async function gather(run: MessageRun, found: AgentMessage): Promise<StepResult 
   const { agents, channel } = found
   const { record, options } = run
   const { gatherMs } = turnSettingsOf(channel.config)
-  if (gatherMs === 0 || hasTurns(record) || record.lane !== undefined) return undefined
+  if (hasTurns(record)) return undefined
+  if (gatherMs === 0 || record.lane !== undefined) return unlessTakenBack(run)
   const gathering = await run.calling(() => agents.gather(record, { gatherMs, now: options.now() }))
-  if (gathering.kind === 'work') return undefined
+  if (gathering.kind === 'work') return gathering.isAlone ? unlessTakenBack(run) : undefined
   if (gathering.kind === 'wait') return { kind: 'wait', record, until: gathering.until, for: 'gathering' }
   // The one that is answered reads what was said in the others, where that can be heard at once.
   const heard = forgetFailedHearing(run, found) ? undefined : await hear(run, found)
   return heard ?? settleEndMerged(run, { state: 'done', gatheredInto: gathering.into }, (current) => current)
+}
+
+/** Nobody is asked about what its writer took back before. */
+function unlessTakenBack(run: MessageRun): Promise<StepResult> | undefined {
+  if (run.record.changed?.isDeleted !== true) return undefined
+  return settleEndMerged(run, TAKEN_BACK, (current) => current)
 }
 
 /** Starts the call of the model whose try it is. Agent and task are read fresh. */
@@ -135,11 +147,12 @@ async function requestOf({ record, options }: MessageRun, found: AgentMessage, a
   const { _id: messageId, workspace, thread } = record
   const toolbox = await agents.openToolbox({ agent, channel, messageId, thread, message })
   const earlier = await agents.readHistory(record, turnSettingsOf(channel.config))
+  const quoted = await quotedBy(agents.readQuoted, record, message)
   const { system, data } = agents.promptOf({ agent, channel, message, now: new Date(options.now()) })
   const conversation = [
     ...earlier,
     dataItem(data),
-    ...personItems({ ...record, message }),
+    ...personItems({ ...record, message, quoted }),
     ...turnItems(record),
   ]
   return { request: { workspace, system, conversation, tools: toolbox.descriptions }, toolbox }
@@ -168,7 +181,12 @@ async function storeTurn(
   if (isFirst && keys !== undefined) await options.sendRateLimit.count(keys)
   const at = options.now()
   const write = (text: string) => markedUp(text, channel)
-  await run.message.commitMerged((current) => turnStored(current, { turn, at, maxText, write }))
+  const key = callKeyOf(record)
+  await run.message.commitMerged((current) => {
+    // Its writer has changed it since it was asked: it is asked anew.
+    if (callKeyOf(current) !== key) throw new Superseded()
+    return turnStored(current, { turn, at, maxText, write })
+  })
   return { kind: 'next' }
 }
 

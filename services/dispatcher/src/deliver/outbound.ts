@@ -155,6 +155,7 @@ export function createOutbound(options: {
     statuses,
     log,
     agents,
+    readQuoted: agents.readQuoted,
     read: (_id) => collections.messages.findOne({ _id }),
     handle: createHandle({
       http: calls('handler'),

@@ -1,5 +1,7 @@
+import { defined } from '@parley/shared/defined'
 import type { WebhookMessage } from '@parley/shared/message'
 import { parseExact } from '@parley/shared/parse-json'
+import { ownAddresses } from '@parley/shared/providers/address'
 import type { Wrong } from '@parley/shared/providers/outbound'
 import { type Agents, agentTypeOf } from '../agents/turns/agents.ts'
 import type { Callback } from '../channels/callback.ts'
@@ -7,12 +9,14 @@ import type { Channel, Channels } from '../channels/channels.ts'
 import { type Admission, callEndOf, type Endpoints } from '../channels/endpoints/endpoints.ts'
 import type { Functions } from '../channels/functions/functions.ts'
 import type { Busy, Handle, Handled } from '../channels/handle.ts'
+import { currentMessage } from '../message/current-message.ts'
 import type { MessageRecord, Send } from '../message/message-record.ts'
 import { hasAnswer, planSends } from '../message/plan.ts'
 import type { MessageEnd } from '../message/progress.ts'
-import { GROUP_MESSAGE, HANDLER_IS_PERSON, ranAgainAt } from '../message/progress.ts'
+import { GROUP_MESSAGE, HANDLER_IS_PERSON, ranAgainAt, TAKEN_BACK } from '../message/progress.ts'
 import { receivedContent } from '../message/received-content.ts'
 import { wrongText } from '../message/said.ts'
+import { quotedBy, type ReadQuoted } from '../thread-log/quoted-messages.ts'
 import type { Times } from '../times.ts'
 import { type Calling, waitFor } from './thread-run.ts'
 import { type LeasedMessages, Superseded } from './written-message.ts'
@@ -64,6 +68,7 @@ interface RunToPrepare {
     functions: Pick<Functions, 'check'>
     callbackOf(provider: Channel['callback']): Pick<Callback, 'maxText'>
     endpoints: Pick<Endpoints, 'enter'>
+    readQuoted: ReadQuoted
     times: Pick<Times, 'lookUpFor' | 'lookUpAgain'>
     now: () => number
   }
@@ -81,9 +86,10 @@ export async function prepare(run: RunToPrepare): Promise<Prepared> {
   const needs = { notBefore: ranAgainAt(record) }
   const channel = await channels.find(record.workspace, record.channel, needs)
   if (channel === undefined) return withoutChannel(run)
-  const message = parseExact(record.body) as WebhookMessage
+  const message = currentMessage(parseExact(record.body) as WebhookMessage, record.changed)
   // An answer would go to the one who wrote it, privately.
-  if (receivedContent(message, record.source)?.isOfGroup) return { kind: 'end', end: GROUP_MESSAGE }
+  const isOfGroup = receivedContent(message, record.source)?.isOfGroup === true
+  if (isOfGroup && ownAddresses(message.user).length === 0) return { kind: 'end', end: GROUP_MESSAGE }
   if (record.turns !== undefined && agents !== undefined) return { kind: 'agent', agents, channel, message }
   if (record.takenOver !== undefined && !isForAgent(run, channel))
     return { kind: 'end', end: HANDLER_IS_PERSON }
@@ -96,6 +102,7 @@ export async function prepare(run: RunToPrepare): Promise<Prepared> {
   if (hasAnswer(message.answer)) return planned({ channel, message }, run, needs)
   if (agents !== undefined && agentTypeOf(channel) !== undefined)
     return { kind: 'agent', agents, channel, message }
+  if (record.changed?.isDeleted) return { kind: 'end', end: TAKEN_BACK }
   if (await run.isWithPerson()) return { kind: 'end', end: HANDLER_IS_PERSON }
   const started = performance.now()
   if (!leased.isLeased()) throw new Superseded()
@@ -162,17 +169,18 @@ function checked(
 
 /** Built-in agents are called whatever happens; an endpoint, when it may be. */
 async function handledBy(
-  { record, calling, leased, options: { handle, endpoints } }: RunToPrepare,
+  { record, calling, leased, options: { handle, endpoints, readQuoted } }: RunToPrepare,
   { channel, message }: Pick<Planned, 'channel' | 'message'>,
 ): Promise<Handled | Busy | Extract<Admission, { kind: 'wait' }>> {
   const signal = leased.handedOver
-  const handled = () => calling(() => handle({ channel, record, message, signal }))
+  const handled = (message: WebhookMessage) => calling(() => handle({ channel, record, message, signal }))
   const { workspace, handlerUrl: url } = channel
-  if (!/^https?:/.test(url)) return handled()
+  if (!/^https?:/.test(url)) return handled(message)
+  const quoted = await quotedBy(readQuoted, record, message)
   const admission = await waitFor(calling, endpoints.enter({ workspace, url }))
   if (admission.kind === 'wait') return admission
   try {
-    const result = await handled()
+    const result = await handled({ ...message, ...defined({ quoted }) })
     if (result.kind !== 'busy' && !signal.aborted) admission.leave(callEndOf(result))
     return result
   } finally {

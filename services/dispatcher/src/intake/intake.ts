@@ -4,6 +4,7 @@ import type { ConsumeMessage } from 'amqplib'
 import { type MessageRecord, threadKey } from '../message/message-record.ts'
 import type { Threads } from '../schedule/threads.ts'
 import type { IntakeStore, StoreResult } from './intake-store.ts'
+import type { NonSpeech, Unspoken } from './non-speech.ts'
 import { readDelivery } from './read-delivery.ts'
 import type { Arrived, StoreDeliveries } from './store-deliveries.ts'
 import type { WriteBehind } from './write-behind.ts'
@@ -43,6 +44,7 @@ interface IntakeOptions {
   store: Pick<IntakeStore, 'known'>
   /** Stores what must not run before it is stored. Rejects when it could not: the same may be given again. */
   storeFirst: StoreDeliveries
+  nonSpeech: NonSpeech
   writeBehind: Pick<WriteBehind, 'resultOf' | 'begin' | 'store' | 'storeThread'>
   threads: Pick<Threads, 'add' | 'wake' | 'interrupt' | 'on'>
   log: Log
@@ -53,7 +55,7 @@ interface IntakeOptions {
  * (see {@link WriteBehind}). It is safe at the broker until then, which delivers it again should this process die.
  * Each id is looked up from its arrival on, so that a message does not wait for the lookups of those before it and then
  * for its own. What may be in the store already is stored before it runs: what the broker delivers again, ids that the store
- * knows, and every other delivery of such an id in the batch.
+ * knows, and every other delivery of such an id in the batch. What is no speech does not run (see {@link NonSpeech}).
  */
 export function createIntake(options: IntakeOptions): Intake {
   return new PartitionIntake(options)
@@ -123,26 +125,32 @@ class PartitionIntake implements Intake {
           for (const { safe } of batch) safe.reject(abandoned())
           return
         }
-        const { partition, log } = this.#options
-        const reason = error instanceof Error ? error.message : 'unknown'
-        log.warn({ partition, reason }, 'deliveries not stored yet: MongoDB is unavailable')
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+        await this.#failed(error)
         // Those behind it too: each by itself would wait again for a failure of long ago.
         for (const one of [...batch, ...this.#arrived]) if (one.isLookupFailed) this.#lookUp(one)
       }
     }
   }
 
+  async #failed(error: unknown): Promise<void> {
+    const { partition, log } = this.#options
+    const reason = error instanceof Error ? error.message : 'unknown'
+    log.warn({ partition, reason }, 'deliveries not stored yet: MongoDB is unavailable')
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+  }
+
   async #work(batch: Undivided[]): Promise<void> {
     const { storeFirst, threads, writeBehind } = this.#options
     await Promise.all(batch.map(({ lookup }) => lookup))
     if (!this.#active()) throw abandoned()
+    const unspoken = await this.#beginUnspoken(batch)
     // A message that may be stored does not run unstored, for the store would take one for the other.
     const mayBeStored = idsThatMayBeStored(batch)
     const first: Arrived[] = []
     const fresh: ArrivedMessage[] = []
     for (const arrived of batch) {
       if (!isMessage(arrived)) first.push(arrived)
+      else if (unspoken.has(arrived)) continue
       else if (this.#joinsRunning(arrived)) continue
       else if (mayBeStored.has(idOf(arrived))) first.push(arrived)
       else fresh.push(arrived)
@@ -164,7 +172,48 @@ class PartitionIntake implements Intake {
         )
     }
     for (const arrived of fresh) this.#run(arrived)
+    for (const [arrived, one] of unspoken) void this.#settleUnspoken(arrived, one)
     this.#forget(batch)
+  }
+
+  /** What of a batch is no speech, once it has begun. */
+  async #beginUnspoken(batch: Undivided[]): Promise<Map<Arrived, Unspoken>> {
+    const { partition, nonSpeech } = this.#options
+    const unspoken = new Map<Arrived, Unspoken>()
+    for (const arrived of batch) {
+      if (!isMessage(arrived) || arrived.reading.unspoken === undefined) continue
+      const { message, unspoken: content } = arrived.reading
+      const one = { record: { ...message, partition }, content }
+      if (await nonSpeech.begin(one, this.#partitionThreads)) unspoken.set(arrived, one)
+      else message.inbound = true
+    }
+    return unspoken
+  }
+
+  /** It is safe once it has taken effect and is stored, which nothing else waits for. */
+  async #settleUnspoken(arrived: Arrived, unspoken: Unspoken): Promise<void> {
+    const { nonSpeech, storeFirst } = this.#options
+    const { safe } = arrived
+    for (;;) {
+      try {
+        const message = await nonSpeech.settle(unspoken, this.#partitionThreads)
+        if (!this.#active()) throw abandoned()
+        await storeFirst([{ ...arrived, reading: { kind: 'message', message } }])
+        return safe.resolve(undefined)
+      } catch (error) {
+        if (!this.#active()) return safe.reject(abandoned())
+        await this.#failed(error)
+      }
+    }
+  }
+
+  get #partitionThreads() {
+    const { writeBehind, threads } = this.#options
+    return {
+      isActive: () => this.#active(),
+      storeThread: writeBehind.storeThread.bind(writeBehind),
+      interrupt: threads.interrupt.bind(threads),
+    }
   }
 
   /**

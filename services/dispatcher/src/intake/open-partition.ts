@@ -18,6 +18,7 @@ import type { Traffic } from '../store/traffic.ts'
 import type { ThreadLog } from '../thread-log/thread-log.ts'
 import { createIntake, type Intake } from './intake.ts'
 import type { IntakeStore } from './intake-store.ts'
+import type { NonSpeech } from './non-speech.ts'
 import { storeDeliveries } from './store-deliveries.ts'
 import { createWriteBehind } from './write-behind.ts'
 
@@ -39,6 +40,7 @@ export function openPartition(options: {
   instance: string
   collections: Pick<Collections, 'messages' | 'rejected' | 'audited'>
   store: IntakeStore
+  nonSpeech: NonSpeech
   committer: Committer
   run: DeliverMessage
   modelCalls: Pick<ModelCalls, 'drain'>
@@ -53,8 +55,19 @@ export function openPartition(options: {
   traffic: Pick<Traffic, 'accepted'>
   log: Log
 }): Partition {
-  const { lease, instance, collections, store, committer, run, deadLetters, threadLog, traffic, log } =
-    options
+  const {
+    lease,
+    instance,
+    collections,
+    store,
+    nonSpeech,
+    committer,
+    run,
+    deadLetters,
+    threadLog,
+    traffic,
+    log,
+  } = options
   const { modelCalls, declare, drainMs = DRAIN_MS } = options
   const { messages } = collections
   const { partition, term, repeatsUntil, isValid: isLeased } = lease
@@ -85,6 +98,7 @@ export function openPartition(options: {
     firstSequenceNumber: term * SEQUENCE_NUMBERS_PER_TERM,
     store,
     storeFirst: storeDeliveries({ partition, collections, isLeased, threadLog, traffic }),
+    nonSpeech,
     writeBehind,
     threads,
     log,

@@ -1,5 +1,6 @@
 import { acceptedMessage, MESSAGE_TYPE } from '@parley/shared/message'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
+import type { ReceivedContent } from '@parley/shared/providers/inbound'
 import type { ConsumeMessage } from 'amqplib'
 import { z } from 'zod'
 import { addressesOf } from '../message/addresses.ts'
@@ -7,6 +8,7 @@ import type { MessageRecord } from '../message/message-record.ts'
 import { namesOf } from '../message/person-names.ts'
 import { hasAnswer } from '../message/plan.ts'
 import { REPLAY_TYPE } from '../message/progress.ts'
+import { receivedContent, unspokenReason } from '../message/received-content.ts'
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 
@@ -30,7 +32,12 @@ const knownMessage = z.compile(acceptedMessage)
 
 /** A delivery as it will be stored, or why it can't be. */
 export type DeliveryReading =
-  | { kind: 'message'; message: Omit<MessageRecord, 'partition' | 'order'> }
+  | {
+      kind: 'message'
+      message: Omit<MessageRecord, 'partition' | 'order'>
+      /** What it is, where that is no speech. */
+      unspoken?: ReceivedContent | undefined
+    }
   | ({ kind: 'replay' } & z.output<typeof replaySchema>)
   | { kind: 'rejected'; reason: string }
 
@@ -52,9 +59,12 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
   const addresses = addressesOf(message.user)
   const names = namesOf(message.user)
   const at = new Date()
+  const received = receivedContent(message, source)
+  const isUnspoken = received !== undefined && unspokenReason(received) !== undefined
   // All have the same fields, also those that come later: objects of one shape are cheaper to make and to read.
   return {
     kind: 'message',
+    unspoken: isUnspoken ? received : undefined,
     message: {
       _id: messageId,
       workspace,
@@ -67,7 +77,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
       channel,
       channelId,
       source,
-      inbound: hasAnswer(message.answer) ? undefined : true,
+      inbound: hasAnswer(message.answer) || isUnspoken ? undefined : true,
       requestId,
       traceparent,
       state: 'received',

@@ -119,6 +119,14 @@ export interface Attempt {
   ms: number
 }
 
+/** What the writer of a message made of it afterwards: another text, or nothing. */
+export interface Changed {
+  /** When, by the provider's clock. */
+  at: Date
+  text?: string
+  isDeleted?: true
+}
+
 /** The source of what a person of the team replies: it comes from here, and from nobody who posts messages. */
 export const REPLY_SOURCE = 'reply'
 
@@ -169,6 +177,8 @@ export interface MessageRecord {
   fault?: Fault | undefined
   /** The message as JSON text: exactly what came in, whatever its keys. */
   body: string
+  /** How it reads since its writer changed it. */
+  changed?: Changed
   /** What is said in its audio, once it was transcribed. */
   transcript?: string
   /** The answer as JSON text, where a handler made it. */

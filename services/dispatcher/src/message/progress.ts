@@ -32,8 +32,11 @@ export const HANDLER_IS_PERSON = {
   reason: 'handler_is_person',
 } as const satisfies MessageEnd & Ending
 
-/** It was written in a group, which is not answered. */
+/** It was written in a group, which an earlier version of the webhook did not say how to write to. */
 export const GROUP_MESSAGE = { state: 'done', reason: 'group_message' } as const satisfies MessageEnd & Ending
+
+/** Its writer took it back before anybody was asked. */
+export const TAKEN_BACK = { state: 'done', reason: 'deleted' } as const satisfies MessageEnd & Ending
 
 interface When {
   at: number

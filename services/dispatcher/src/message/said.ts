@@ -32,7 +32,7 @@ const rows = z
   .max(MAX_CHOICES)
 
 /** What a call of `callback` says beside a text: the one form of ours, which each provider composes its own of. */
-export const SAID = {
+const SAID = {
   header: short.optional().describe('Above the message'),
   footer: short.optional().describe('Below the message'),
   buttons: z.array(choice).min(1).max(MAX_CHOICES).optional().describe('What the person may choose from'),
@@ -88,6 +88,8 @@ export function isSaid({
  * in parts of `maxText`.
  */
 export function contentsOf(args: JsonObject, { callback }: Speaking, maxText?: number): SaidContents {
+  const plain = plainTemplate(args)
+  if (plain !== undefined) return { kind: 'contents', contents: [plain] }
   // What is stored has doubles; an argument that is null is none.
   const given = withoutNulls(JSON.parse(JSON.stringify(args)))
   const objects = providerNamed(callback)?.outbound.objects
@@ -126,17 +128,29 @@ interface Composing {
   objects: Pick<ObjectRules, 'compose'> | undefined
 }
 
-/** A template alone, or with texts for its body by position, is the same to every provider. */
+const PLAIN = ['template', 'language', 'variables']
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string')
+
+/** A template alone, or with texts for its body by position: the same to every provider, and what most messages are. */
+function plainTemplate(args: JsonObject): PersonalContent | undefined {
+  const { template, language, variables } = args
+  if (typeof template !== 'string' || template === '' || typeof language !== 'string') return undefined
+  for (const key in args) if (!PLAIN.includes(key)) return undefined
+  const texts = variables ?? []
+  return isTexts(texts) ? { kind: 'template', template, language, variables: texts } : undefined
+}
+
 function templateContents(args: JsonObject, { callback, objects }: Composing): SaidContents {
   const { template, language, variables = [], ...more } = args
   if (typeof template !== 'string' || template === '') return refused(['template'], 'expected a name')
   if (typeof language !== 'string') return refused(['language'], 'expected the code of a language')
-  const texts = z.array(z.string()).safeParse(variables).data
-  const isPlain = texts !== undefined && Object.keys(more).length === 0
-  const content = { kind: 'template' as const, template, language, variables: texts ?? [] }
-  if (isPlain) return { kind: 'contents', contents: [content] }
+  const plain = plainTemplate(args)
+  if (plain !== undefined) return { kind: 'contents', contents: [plain] }
   if (objects !== undefined) return composed(args, { callback, objects })
-  const others = texts === undefined ? { variables, ...more } : more
+  const texts = isTexts(variables) ? variables : []
+  const others = isTexts(variables) ? more : { variables, ...more }
+  const content = { kind: 'template' as const, template, language, variables: texts }
   return { kind: 'contents', contents: [{ ...content, more: JSON.stringify(others) }] }
 }
 

@@ -23,8 +23,12 @@ export interface ThreadRecord {
   channel: string
   extId: string
   user: ThreadUser
+  /** What the business calls the person, in the provider's own app. */
+  contactName?: string
   /** The authority on who has the thread: nothing else says it. */
   handler: ThreadHandler
+  /** Until when a person has it, where that ends by itself: then its assistant has it again. */
+  handlerUntil?: Date
   /** By the write that last gave it to a person. */
   handedOff?: HandedOff
   /** When its document was made; after it was erased, when that was. */
@@ -58,6 +62,14 @@ export interface ThreadUser {
   name?: string
   phone?: string
   email?: string
+}
+
+/** Who has a thread at the moment (milliseconds since the epoch). */
+export function handlerOf(
+  { handler, handlerUntil }: Pick<ThreadRecord, 'handler' | 'handlerUntil'>,
+  now: number,
+): ThreadHandler {
+  return handlerUntil !== undefined && handlerUntil.getTime() <= now ? 'assistant' : handler
 }
 
 /** A thread of a channel; the same `extId` on another channel is another thread. */

@@ -125,9 +125,8 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
     }
     known.more = true
     if (known.state === 'running') known.interrupted = true
-    if (known.state !== 'waiting') return
-    this.#threads.retain(known, [])
-    this.#makeReady(known)
+    else this.#threads.retain(known, [])
+    if (known.state === 'waiting') this.#makeReady(known)
   }
 
   complete(workspace?: number): void {
@@ -209,6 +208,7 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
     } else if (result.kind === 'closed' || result.kind === 'left') {
       if (result.kind === 'left') this.wake(ownRef(thread, result.lane), result.at, result.for)
       this.#threads.shift(thread)
+      if (interrupted) this.#threads.retain(thread, [])
       if (thread.queue.length > 0 || thread.more) this.#makeReady(thread)
       else this.#threads.end(thread)
     } else if (result.kind === 'wait') {

@@ -2,7 +2,9 @@ import { defined } from '@parley/shared/defined'
 import type { WebhookMessage } from '@parley/shared/message'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
 import { addressesIn } from '../message/addresses.ts'
-import type { MessageRecord, Send } from '../message/message-record.ts'
+import { currentMessage } from '../message/current-message.ts'
+import type { Changed, MessageRecord, Send } from '../message/message-record.ts'
+import { receivedContent } from '../message/received-content.ts'
 import { isSettled } from '../message/send-state.ts'
 import { isPersonal, mediaOf, type PersonalSend, sentAt, textOfContent } from '../message/spoken-text.ts'
 import { searchWords, type ThreadRecord, type ThreadUser, UNREAD_REASONS } from '../message/thread-record.ts'
@@ -20,6 +22,7 @@ export interface Excerpt {
   /** When something last happened in it that a list of threads shows. */
   at: Date
   body: string
+  changed: Changed | undefined
   source: string
   /** What was sent to the person last; undefined where nothing was. */
   sent: string | undefined
@@ -28,14 +31,14 @@ export interface Excerpt {
 }
 
 export function excerptOf(record: MessageRecord): Excerpt {
-  const { sends, body, source, transcript, receivedAt } = record
+  const { sends, body, changed, source, transcript, receivedAt } = record
   const addresses = addressesIn(record)
   const settled = sends.findLast(isSentToPerson)
   const send = settled ?? (record.inbound === true ? undefined : sends.findLast(isPersonal))
   const sent = send && shown(textOfContent(send.content))
   const settledAt = settled && sentAt(record, settled)
   const at = settledAt !== undefined && settledAt > receivedAt ? settledAt : receivedAt
-  return { at, body, source, sent, transcript, addresses }
+  return { at, body, changed, source, sent, transcript, addresses }
 }
 
 const isSentToPerson = (send: Send): send is PersonalSend => isPersonal(send) && isSettled(send)
@@ -72,7 +75,10 @@ function personIn(
   excerpt: Excerpt,
   message: Partial<WebhookMessage>,
 ): Pick<Activity, 'user' | 'addresses' | 'words'> {
-  const { name, phone, email } = message.user ?? {}
+  const { phone, email } = message.user ?? {}
+  // Of a group's writers none is the group.
+  const isOfGroup = receivedContent(message as WebhookMessage, excerpt.source)?.isOfGroup
+  const name = isOfGroup ? undefined : message.user?.name
   const words = searchWords(name ?? '')
   return {
     user: defined({ name: cut(name), phone: cut(phone), email: cut(email) }),
@@ -80,10 +86,13 @@ function personIn(
   }
 }
 
-function said({ transcript, source }: Excerpt, message: Partial<WebhookMessage>): string {
-  const { input, answer } = message
-  const media = mediaOf(message as WebhookMessage, source)
-  return input || transcript || (media === undefined ? (answer?.message ?? '') : `[${media}]`)
+function said({ transcript, source, changed }: Excerpt, given: Partial<WebhookMessage>): string {
+  if (changed?.isDeleted) return '[deleted]'
+  const message = currentMessage(given as WebhookMessage, changed)
+  const { nature } = receivedContent(message, source) ?? {}
+  if (nature?.kind === 'notice') return `[${nature.shown}]`
+  const media = mediaOf(message, source)
+  return message.input || transcript || (media === undefined ? (message.answer?.message ?? '') : `[${media}]`)
 }
 
 function shown(text: string): string {

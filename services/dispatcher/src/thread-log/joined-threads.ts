@@ -1,8 +1,15 @@
 import { defined } from '@parley/shared/defined'
 import { isDuplicate } from '@parley/shared/insert-new'
 import { Problem } from '@parley/shared/problem'
-import { type ThreadName, type ThreadRecord, threadId, threadIdRange } from '../message/thread-record.ts'
+import {
+  handlerOf,
+  type ThreadName,
+  type ThreadRecord,
+  threadId,
+  threadIdRange,
+} from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
+import { giveToPerson } from './take-over.ts'
 import { writeThread } from './write-threads.ts'
 
 const QUERY_MS = 5_000
@@ -52,7 +59,7 @@ async function join(
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const own = await threads.findOne({ _id }, { maxTimeMS: QUERY_MS })
     if (own?.joinedInto === into.extId) return
-    await takeOver(threads, { own, name, into, retentionMs })
+    await takeOver(collections, { own, name, into, retentionMs })
     await writeThread(collections, into, retentionMs)
     if (await mark(threads, own, { _id, channel, extId: name, joinedInto: into.extId })) return
   }
@@ -61,13 +68,14 @@ async function join(
 
 /** What the other thread is to know of the one that joins. */
 async function takeOver(
-  threads: Collections['threads'],
+  collections: Needed,
   options: { own: ThreadRecord | null; name: string; into: ThreadName; retentionMs: number },
 ): Promise<void> {
+  const { threads } = collections
   const { own, name, into, retentionMs } = options
   const { workspace, channel, extId } = into
   const _id = threadId(into)
-  const { lastInboundAt, handler, handedOff, joined = [] } = own ?? ({} as Partial<ThreadRecord>)
+  const { lastInboundAt, contactName, handedOff, handlerUntil, joined = [] } = own ?? {}
   const update = {
     $set: { workspace, channel, extId },
     $addToSet: { joined: { $each: [name, ...joined] } },
@@ -78,8 +86,12 @@ async function takeOver(
     },
   }
   await threads.updateOne({ _id }, update, { upsert: true })
-  if (handler === 'person')
-    await threads.updateOne({ _id, handler: 'assistant' }, { $set: { handler, ...defined({ handedOff }) } })
+  if (contactName !== undefined)
+    await threads.updateOne({ _id, contactName: { $exists: false } }, { $set: { contactName } })
+  if (own === null || handlerOf(own, Date.now()) === 'assistant') return
+  const given = { by: handedOff?.by ?? 'person', ...defined({ reason: handedOff?.reason }) }
+  const place = { ...into, partitions: [], retentionMs }
+  await giveToPerson(collections, place, { given, ...defined({ until: handlerUntil }) })
 }
 
 /** In the place of a thread that has joined: in no list, and so that its name leads on. False where that was written meanwhile. */

@@ -1,5 +1,6 @@
 import type { mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
+import { SILENT } from '../message/received-content.ts'
 import { ofThread, type ThreadName, threadId } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Lease } from '../store/lease-store.ts'
@@ -51,7 +52,7 @@ export async function latestOf(
 > {
   const recent = await messages
     .find(
-      { workspace, thread: ofThread(thread), channel },
+      { workspace, thread: ofThread(thread), channel, reason: { $nin: SILENT } },
       { maxTimeMS: QUERY_MS, projection: { turns: 0, answer: 0 } },
     )
     .sort({ receivedAt: -1, _id: -1 })

@@ -4,6 +4,7 @@ import { mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
 import {
   type HandedOff,
+  handlerOf,
   ofThread,
   type ThreadName,
   type ThreadRecord,
@@ -40,19 +41,19 @@ export function createIsWithPerson({ threads }: Pick<Collections, 'threads'>): I
     threads
       .find(
         { _id: { $in: ids }, $or: [{ handler: 'person' }, { joinedInto: { $exists: true } }] },
-        { projection: { joinedInto: 1 }, maxTimeMS: QUERY_MS },
+        { projection: { handler: 1, handlerUntil: 1, joinedInto: 1 }, maxTimeMS: QUERY_MS },
       )
       .toArray()
   const isWithPerson = group<ThreadName, boolean>({
     work: async (names) => {
-      const ids = names.map(threadId)
-      const found = new Map((await read(ids)).map(({ _id, joinedInto }) => [_id, joinedInto]))
-      const current = names.map((name, at) =>
-        threadId({ ...name, extId: found.get(ids[at] ?? '') ?? name.extId }),
-      )
-      const others = current.filter((id, at) => id !== ids[at])
-      for (const { _id } of others.length === 0 ? [] : await read(others)) found.set(_id, undefined)
-      return current.map((id) => found.has(id))
+      const found = await read(names.map(threadId))
+      const marks = new Map(found.map(({ _id, joinedInto }) => [_id, joinedInto]))
+      const current = names.map((name) => ({ ...name, extId: marks.get(threadId(name)) ?? name.extId }))
+      const others = current.filter((name, at) => name.extId !== names[at]?.extId)
+      const now = Date.now()
+      const all = [...found, ...(others.length === 0 ? [] : await read(others.map(threadId)))]
+      const persons = new Set(all.flatMap((one) => (handlerOf(one, now) === 'person' ? one._id : [])))
+      return current.map((name) => persons.has(threadId(name)))
     },
     charactersOf: ({ extId }) => extId.length,
     gatherMs: GATHER_MS,
@@ -65,14 +66,15 @@ export function createIsWithPerson({ threads }: Pick<Collections, 'threads'>): I
  * Gives a thread to a person. First its document says so, then each stored message that an agent or a handler was to
  * answer is marked. Whoever works such a message reads the document once the message is stored: so it sees the one, or
  * its next claim fails because of the other. Returns what was marked, and may be done again. `given` is in the same write,
- * so that the event of it follows from the thread, unless a person has the thread already.
+ * so that the event of it follows from the thread, unless a person has the thread already. With `until` the person has it
+ * until then, or for as long as they have it already where that is longer.
  */
 export async function giveToPerson(
   collections: Needed,
   name: OpenThread,
-  { except, given }: { except?: string; given?: Omit<HandedOff, 'at'> } = {},
+  { except, given, until }: { except?: string; given?: Omit<HandedOff, 'at'>; until?: Date } = {},
 ): Promise<Pick<MessageRecord, '_id' | 'workspace' | 'thread'>[]> {
-  await setPerson(collections.threads, name, given)
+  await setPerson(collections.threads, name, { given, until })
   const open = { ...openOf(name), ...(except === undefined ? {} : { _id: { $ne: except } }) }
   await collections.messages.updateMany(
     { ...open, takenOver: { $exists: false } },
@@ -125,11 +127,11 @@ function openOf({
   return { partition: { $in: partitions }, workspace, thread: of, open: true, channel, inbound: true }
 }
 
-/** Who has it already is not given it again. */
+/** Who has it already is not given it again, only for longer. */
 async function setPerson(
   threads: Collections['threads'],
   name: OpenThread,
-  given: Omit<HandedOff, 'at'> | undefined,
+  { given, until }: { given: Omit<HandedOff, 'at'> | undefined; until: Date | undefined },
 ): Promise<void> {
   const { filter, update } = writeOf(name)
   const handedOff = given && {
@@ -137,17 +139,20 @@ async function setPerson(
     ...(given.reason === undefined ? {} : { reason: given.reason.slice(0, MAX_REASON).toWellFormed() }),
   }
   const isPersons = { handler: 'person' } as const
+  const ends = until === undefined ? {} : { handlerUntil: until }
   await onceMore(async () => {
     if (handedOff !== undefined) {
       const taken = await threads.updateOne(
-        { ...filter, handler: 'assistant' },
-        update({ ...isPersons, handedOff }),
+        { ...filter, $or: [{ handler: 'assistant' }, { handlerUntil: { $lte: new Date() } }] },
+        update({ ...isPersons, handedOff, ...ends }),
       )
       if (taken.matchedCount > 0) return
     }
+    if (until !== undefined)
+      await threads.updateOne({ ...filter, handlerUntil: { $lt: until } }, { $set: ends })
     await threads.updateOne(
       { ...filter, ...(handedOff === undefined ? {} : isPersons) },
-      update(isPersons, handedOff === undefined ? {} : { handedOff }),
+      update(isPersons, handedOff === undefined ? {} : { handedOff, ...ends }),
       { upsert: true },
     )
   })
@@ -157,13 +162,15 @@ async function setPerson(
 function writeOf({ workspace, channel, extId, retentionMs }: OpenThread) {
   const now = new Date()
   const isNew = { user: {}, openedAt: now, lastMessage: '', lastAt: new Date(0), unread: 0 }
-  const update = (
-    change: Pick<ThreadRecord, 'handler' | 'handedOff'>,
-    ofNew: Pick<ThreadRecord, 'handedOff'> = {},
-  ): mongo.UpdateFilter<ThreadRecord> => ({
+  type Change = Pick<ThreadRecord, 'handler' | 'handedOff' | 'handlerUntil'>
+  const update = (change: Change, ofNew: Partial<Change> = {}): mongo.UpdateFilter<ThreadRecord> => ({
     $set: { workspace, channel, extId, ...change },
     $max: { expiresAt: new Date(now.getTime() + retentionMs) },
     $setOnInsert: { ...isNew, ...ofNew },
+    // One that is given without an end has none.
+    ...(change.handlerUntil === undefined && ofNew.handlerUntil === undefined
+      ? { $unset: { handlerUntil: '' } }
+      : {}),
   })
   return { filter: { _id: threadId({ workspace, channel, extId }) }, update }
 }

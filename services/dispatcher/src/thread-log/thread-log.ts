@@ -2,6 +2,7 @@ import { every } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
 import { LRUCache } from 'lru-cache'
 import type { MessageRecord } from '../message/message-record.ts'
+import { isSilent } from '../message/received-content.ts'
 import { type ThreadName, threadId } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Lease } from '../store/lease-store.ts'
@@ -87,7 +88,7 @@ class WrittenBehind implements ThreadLog {
   }
 
   touch(record: MessageRecord): void {
-    if (!isShown(record)) return
+    if (!isShown(record) || isSilent(record)) return
     const { workspace, channel, thread: extId } = record
     const key = threadId({ workspace, channel, extId })
     const known = this.#touched.get(key)

@@ -2,6 +2,7 @@ import { eventually } from '@parley/local/testing/service-under-test'
 import { defined } from '@parley/shared/defined'
 import { createLog } from '@parley/shared/log'
 import { MESSAGE_TYPE } from '@parley/shared/message'
+import { derivedMessageId } from '@parley/shared/messaging/message-publication'
 import type { ConsumeMessage } from 'amqplib'
 import { Registry } from 'prom-client'
 import type { Agent } from '../../src/agents/agent.ts'
@@ -15,6 +16,7 @@ import type { Callback, Delivery } from '../../src/channels/callback.ts'
 import { createDeliverMessage } from '../../src/deliver/deliver-message.ts'
 import type { DeliverOptions } from '../../src/deliver/message-run.ts'
 import { createIntakeStore } from '../../src/intake/intake-store.ts'
+import { createNonSpeech } from '../../src/intake/non-speech.ts'
 import { openPartition } from '../../src/intake/open-partition.ts'
 import { applyReplays } from '../../src/intake/store-deliveries.ts'
 import type { MessageRecord } from '../../src/message/message-record.ts'
@@ -36,6 +38,7 @@ const log = createLog({ service: 'test', level: 'silent' })
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 const DRAIN_MS = 100
+const ORIGINAL_MS = 1_000
 const TOKENS_PER_DAY = 1_000_000_000
 
 /** What a test has of its own. */
@@ -121,14 +124,26 @@ export class AgentSystem {
   }
 
   /** A person says something, or a caller of the API has it answered already. */
-  publish(id: string, { thread = 't', channel = 'c', ...message }: Record<string, unknown> = {}): void {
-    const headers = { workspace: this.#workspace, channel, thread, source: 'api' }
+  publish(
+    id: string,
+    { thread = 't', channel = 'c', source = 'api', ...message }: Record<string, unknown> = {},
+  ): void {
+    const headers = { workspace: this.#workspace, channel, thread, source }
     const body = { extId: channel, user: { phone: '1' }, thread: {}, answer: {}, input: id, ...message }
     this.#queue.publish({
       messageId: id,
       content: Buffer.from(JSON.stringify(body)),
       properties: { messageId: id, type: MESSAGE_TYPE, headers } as unknown as ConsumeMessage['properties'],
     })
+  }
+
+  /** Something comes from a provider, under the provider's id; resolves with the message's. */
+  receive(meta: { id: string } & Record<string, unknown>, message: Record<string, unknown> = {}): string {
+    const { id } = meta
+    const origin = { source: 'meta', workspace: this.#workspace, channel: 'c', id }
+    const messageId = derivedMessageId(origin)
+    this.publish(messageId, { source: 'meta', input: undefined, meta, ...message })
+    return messageId
   }
 
   /** Has whoever works the partition look at a message again. */
@@ -220,13 +235,19 @@ export class AgentSystem {
       isLeased: true,
       isValid: (): boolean => lease.isLeased,
     }
+    const collections = { ...this.#collections, messages }
+    const threadLog = this.#behaviour.threadLog ?? noThreadLog
     const partition = openPartition({
       partitions: () => 1,
       lease,
       instance: 'i',
       log,
-      collections: { ...this.#collections, messages },
-      threadLog: this.#behaviour.threadLog ?? noThreadLog,
+      collections,
+      threadLog,
+      nonSpeech: createNonSpeech({
+        ...{ collections, channels: this.#channels, threadLog },
+        ...{ retentionMs: 60_000, originalMs: ORIGINAL_MS },
+      }),
       traffic: noTraffic,
       store: createIntakeStore({ messages, recentlyStored: new RecentlyStored(), log }),
       deadLetters: { publish: () => Promise.reject(new Error('nothing here becomes a dead letter')) },
@@ -239,10 +260,21 @@ export class AgentSystem {
     partition.attach(this.#queue.connect())
   }
 
+  get #channels() {
+    const { config = {}, callback = 'rpc' } = this.#behaviour
+    const channel = {
+      _id: 1,
+      hook: 'rpc',
+      callback,
+      handlerUrl: 'native:agents/chat',
+      config,
+    } as const
+    return { find: async (workspace: number) => ({ ...channel, workspace }) }
+  }
+
   /** Each instance has calls of its own; a dead one does nothing more. */
   #runner(messages: Collections['messages'], line: StoreLine) {
-    const { config = {}, model, parts, options, maxText, reports = false } = this.#behaviour
-    const { callback: sendsBy = 'rpc' } = this.#behaviour
+    const { model, parts, options, maxText, reports = false } = this.#behaviour
     const alive = async <T>(work: () => T | Promise<T>): Promise<T> => {
       if (line.isDead) return new Promise(() => {})
       const result = await work()
@@ -285,18 +317,11 @@ export class AgentSystem {
     })
     const deliver: Callback['deliver'] = (delivery) => alive(() => this.#deliver(delivery))
     const callback: Callback = { reports, deliver, ...defined({ maxText }) }
-    const channel = {
-      _id: 1,
-      hook: 'rpc',
-      callback: sendsBy,
-      handlerUrl: 'native:agents/chat',
-      config,
-    } as const
     const run = createDeliverMessage(
       deliveryOptions(callback, {
         agents,
         read: (_id) => messages.findOne({ _id }),
-        channels: { find: async (workspace) => ({ ...channel, workspace }) },
+        channels: this.#channels,
         ...options,
       }),
     )

@@ -3,6 +3,7 @@ import type { ConversationItem, ModelRequest } from '../../src/agents/model-clie
 import { itemsOf, turnItems } from '../../src/agents/turns/conversation-items.ts'
 import { createReadHistory } from '../../src/agents/turns/history.ts'
 import type { MessageRecord, Send, SendContent, SendState } from '../../src/message/message-record.ts'
+import { createReadQuoted } from '../../src/thread-log/quoted-messages.ts'
 import { newRecord } from '../new-record.ts'
 import { agentLine } from './agent-line.ts'
 import { lastSaid, modelTurn, toolCall } from './agent-system.ts'
@@ -91,7 +92,10 @@ describe('the history', () => {
       receivedAt: new Date(Date.UTC(2026, 0, 1) + order * 1_000),
     })
   const read = (workspace: number, order: number, limits = LIMITS) =>
-    createReadHistory(line.collections)(current(workspace, order), limits).then(textsOf)
+    createReadHistory(line.collections, createReadQuoted(line.collections))(
+      current(workspace, order),
+      limits,
+    ).then(textsOf)
 
   test('ends where the next message would exceed the tokens, or the limit', async () => {
     await insert(
@@ -145,7 +149,7 @@ describe('the history', () => {
       9_007,
       Array.from({ length: 120 }, (_, n) => ({ thread: `t${n % 40}` })),
     )
-    const readHistory = createReadHistory(line.collections)
+    const readHistory = createReadHistory(line.collections, createReadQuoted(line.collections))
     const read = await Promise.all(
       Array.from({ length: 40 }, (_, n) => readHistory({ ...current(9_007, 200), thread: `t${n}` }, LIMITS)),
     )

@@ -14,11 +14,11 @@ describe('the first of several messages', () => {
 
   test.each([
     ['waits for the next', 50, at(), { kind: 'wait', until: 100 }],
-    ['is answered alone when none came', 100, at(), { kind: 'work' }],
+    ['is answered alone when none came', 100, at(), { kind: 'work', isAlone: true }],
     ['waits anew with each', 120, at(90), { kind: 'wait', until: 190 }],
     ['is gathered into the last that came in time', 300, at(90, 180), { kind: 'gathered', into: 'm2' }],
     ['leaves out what came too late', 300, at(90, 250), { kind: 'gathered', into: 'm1' }],
-    ['is answered at once when the next came too late', 101, at(101), { kind: 'work' }],
+    ['is answered at once when the next came too late', 101, at(101), { kind: 'work', isAlone: true }],
     ['waits three times as long at most', 250, at(90, 180, 270), { kind: 'wait', until: 300 }],
     ['takes what came until then', 300, at(90, 180, 270, 350), { kind: 'gathered', into: 'm3' }],
     [

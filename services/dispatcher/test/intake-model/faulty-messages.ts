@@ -63,6 +63,8 @@ export function faultyMessages(
     // What only counts is not disturbed.
     countDocuments: (...args: Parameters<typeof messages.countDocuments>) => messages.countDocuments(...args),
     findOne: (...args: Parameters<typeof messages.findOne>) => over(() => messages.findOne(...args)),
+    findOneAndUpdate: (filter: object, update: object, options: object) =>
+      over(() => messages.findOneAndUpdate(filter, update, options)),
     bulkWrite: (...args: Parameters<typeof messages.bulkWrite>) => over(() => messages.bulkWrite(...args)),
     updateMany: (...args: Parameters<typeof messages.updateMany>) => over(() => messages.updateMany(...args)),
     updateOne: (...args: Parameters<typeof messages.updateOne>) => over(() => messages.updateOne(...args)),

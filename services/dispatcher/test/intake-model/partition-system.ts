@@ -21,7 +21,7 @@ import { createCommitter, statusWriter } from '../../src/store/commit.ts'
 import type { Lease } from '../../src/store/lease-store.ts'
 import { RecentlyStored } from '../../src/store/recently-stored.ts'
 import { deliveryOptions } from '../delivery-options.ts'
-import { noThreadLog } from '../no-threads.ts'
+import { noNonSpeech, noThreadLog } from '../no-threads.ts'
 import { noTraffic } from '../no-traffic.ts'
 import { faultyMessages, newStoreLine, type StoreFailure, type StoreLine } from './faulty-messages.ts'
 import { MemoryQueue } from './memory-queue.ts'
@@ -247,6 +247,7 @@ export class PartitionSystem {
       log,
       collections: { messages, rejected: this.#rejected, audited: this.#audited },
       threadLog: noThreadLog,
+      nonSpeech: noNonSpeech,
       traffic: noTraffic,
       store: createIntakeStore({ messages, recentlyStored: new RecentlyStored(), log }),
       deadLetters: { publish: () => Promise.reject(new Error('nothing here becomes a dead letter')) },

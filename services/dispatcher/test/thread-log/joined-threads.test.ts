@@ -7,6 +7,7 @@ import type { MessageRecord } from '../../src/message/message-record.ts'
 import { type ThreadName, type ThreadRecord, threadId } from '../../src/message/thread-record.ts'
 import type { Collections } from '../../src/store/collections.ts'
 import { joinThreads, namesOfThread } from '../../src/thread-log/joined-threads.ts'
+import { createReadQuoted } from '../../src/thread-log/quoted-messages.ts'
 import { createIsWithPerson } from '../../src/thread-log/take-over.ts'
 import { createThreadLog } from '../../src/thread-log/thread-log.ts'
 import { writeThread } from '../../src/thread-log/write-threads.ts'
@@ -57,7 +58,9 @@ function killable(statement: number, when: 'before' | 'after'): Pick<Collections
 const stored = (name: ThreadName): Promise<ThreadRecord | null> =>
   database.collections.threads.findOne({ _id: threadId(name) })
 const textsOf = async (thread: ThreadRecord) => {
-  const { data } = await readConversation(database.collections.messages, thread, { limit: 50 } as never)
+  const { messages } = database.collections
+  const reading = { messages, readQuoted: createReadQuoted({ messages }) }
+  const { data } = await readConversation(reading, thread, { limit: 50 } as never)
   return data.map((entry) => (entry as { text?: string }).text)
 }
 

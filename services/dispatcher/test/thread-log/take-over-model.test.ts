@@ -19,7 +19,7 @@ const SETTLE_MS = 60_000
 const line = agentLine()
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Two people and an agent on one thread. The plain model: what was published, and who has the thread. */
+/** Two people and an agent on one thread, and the app of the business. The plain model: what was published, and who has the thread. */
 class Conversation {
   readonly violations: string[] = []
   readonly system: AgentSystem
@@ -32,6 +32,10 @@ class Conversation {
   readonly #left = new Map<string, string>()
   /** Since a take-over was responded to, until the thread is given back. */
   #isTaken = false
+  /** How often it was given back. */
+  #returns = 0
+  readonly #echoes: string[] = []
+  readonly #echoing: Promise<void>[] = []
   #asked = 0
 
   constructor(number: number) {
@@ -67,8 +71,24 @@ class Conversation {
     this.#isTaken = true
   }
 
+  /** The business writes in its own app. From when that is stored, until the thread is given back, a person has it. */
+  echo(): void {
+    this.#echoing.push(this.#echo())
+  }
+
+  async #echo(): Promise<void> {
+    const number = this.#echoes.length
+    const meta = { id: `e${number}`, type: 'text', webhook_field: 'smb_message_echoes' }
+    const id = this.system.receive(meta, { input: 'hello' })
+    this.#echoes.push(id)
+    const returns = this.#returns
+    await this.system.until(id)
+    if (this.#returns === returns) this.#isTaken = true
+  }
+
   async giveBack(): Promise<void> {
     this.#isTaken = false
+    this.#returns++
     await giveToAssistant(line.collections, this.#place)
   }
 
@@ -81,6 +101,7 @@ class Conversation {
   async settle(): Promise<void> {
     Object.assign(this, { modelMs: 0, failing: 0 })
     await waitUntil(async () => (await this.#unended()) === 0, { timeoutMs: SETTLE_MS })
+    await Promise.all(this.#echoing)
     for (const id of this.#questions) await this.#checkSent(id)
     const replies = [...this.#left.values()].filter((text) => text.startsWith('r'))
     if (replies.join() !== this.#replies.join())
@@ -100,7 +121,7 @@ class Conversation {
   }
 
   async #unended(): Promise<number> {
-    const all = [...this.#questions, ...this.#replies]
+    const all = [...this.#questions, ...this.#replies, ...this.#echoes]
     const records = await Promise.all(all.map((id) => this.system.stored(id)))
     return records.filter((record) => record === null || record.open === true).length
   }
@@ -177,10 +198,12 @@ const slowStore = fc
       new Command(`the store takes ${slowMs} ms`, ({ system }) => Object.assign(system.line, { slowMs })),
   )
 const ask = always('the person asks', (own) => own.ask())
+const echo = always('the business writes in its app', (own) => own.echo())
 const takeOver = always('somebody takes over', (own) => own.takeOver())
 const commands = fc.commands(
   [
     ...[ask, ask, ask, wait, wait, takeOver, takeOver, slowModel, failSends, slowStore],
+    ...[echo, echo],
     always('both take over', (own) => Promise.all([own.takeOver(), own.takeOver()])),
     always('one takes over while the other gives back', (own) => own.disagree()),
     always('it is given back', (own) => own.giveBack()),
@@ -204,7 +227,7 @@ async function violationsAfter(own: Iterable<fc.AsyncCommand<object, Conversatio
   return conversation.violations
 }
 
-test('whoever takes over and gives back, no message is answered twice, nothing of the agent leaves once a take-over was responded to, and each reply is sent once, in order', async () => {
+test('whoever takes over and gives back, no message is answered twice, nothing of the agent leaves once a take-over was responded to or a message of the business is stored, and each reply is sent once, in order', async () => {
   const sideBySide = fc.tuple(...Array.from({ length: SIDE_BY_SIDE }, () => commands))
   const property = fc.asyncProperty(sideBySide, async (lists) => {
     const outcomes = await Promise.all(lists.map(violationsAfter))

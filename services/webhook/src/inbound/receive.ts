@@ -34,9 +34,9 @@ import { type Placed, placesOf } from './places.ts'
 import { isProven } from './proof.ts'
 
 const MAX_BYTES = 3 * 1024 * 1024
-const MAX_UPDATES = 1_000
-// A batch of that many, each with all that a provider may say.
-const MAX_MEMBERS = 40_000
+const MAX_UPDATES = 10_000
+// As many as 3 MB can have: what was written before a number was connected comes in thousands. The proof comes first.
+const MAX_MEMBERS = 200_000
 // Together with what Redis may take afterwards, the answer is there within 5 s of the body.
 const ACCEPT_MS = 3_700
 const MAX_NAMED = 20

@@ -3,6 +3,7 @@ import type { ProviderResponse } from '../http.ts'
 import type { AccountCheck, Outbound } from '../outbound.ts'
 import { isJsonObject, own, textAt } from '../own.ts'
 import { get } from './api.ts'
+import { RATE_FIELDS, throughputIn } from './rates.ts'
 
 type Finding = ReturnType<AccountCheck['read']>
 
@@ -11,7 +12,7 @@ export const account: NonNullable<Outbound['account']> = (settings, { template, 
   const { phoneNumberId = '', businessAccountId } = settings
   const number: AccountCheck = {
     name: 'number',
-    request: get(settings, `${phoneNumberId}?fields=display_phone_number,verified_name,quality_rating`),
+    request: get(settings, `${phoneNumberId}?fields=display_phone_number,verified_name,${RATE_FIELDS}`),
     read: (response) => refusalIn(response) ?? numberOf(response, phoneNumberId),
   }
   if (template === undefined) return [number]
@@ -39,13 +40,18 @@ function refusalIn({ status, body }: ProviderResponse): Finding | undefined {
   return bad(`The provider refuses with ${code}: ${textAt(error, 'message') ?? 'no reason given'}`)
 }
 
-function numberOf({ body }: ProviderResponse, phoneNumberId: string): Finding {
-  const found = jsonOrUndefined(body)
+function numberOf(response: ProviderResponse, phoneNumberId: string): Finding {
+  const found = jsonOrUndefined(response.body)
+  const perSecond = throughputIn(response)
   const shown = textAt(found, 'display_phone_number') ?? phoneNumberId
   const quality = textAt(found, 'quality_rating')
   return {
     result: quality === 'RED' ? 'bad' : 'ok',
-    text: `${shown} ${textAt(found, 'verified_name') ?? ''}${quality ? `, quality ${quality}` : ''}`,
+    text: [
+      `${shown} ${textAt(found, 'verified_name') ?? ''}`,
+      ...(quality === undefined ? [] : [`quality ${quality}`]),
+      ...(perSecond === undefined ? [] : [`${perSecond} messages a second`]),
+    ].join(', '),
   }
 }
 

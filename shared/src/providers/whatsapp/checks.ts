@@ -11,7 +11,7 @@ export const text =
   (most: number, least = 1): Check =>
   (value, path) => {
     if (typeof value !== 'string') return wrong(path, 'expected a text')
-    if (value.length < least) return wrong(path, 'is empty')
+    if (value.trim().length < least) return wrong(path, 'is empty')
     return value.length > most ? wrong(path, `has more than ${most} characters`) : []
   }
 

@@ -18,7 +18,7 @@ interface ErrorCode {
 }
 
 /** Meta's error codes (Cloud API error reference). Others are not tried again, and the channel's fault. */
-const CODES: Readonly<Record<number, ErrorCode>> = {
+export const CODES: Readonly<Record<number, ErrorCode>> = {
   0: { meaning: 'the app could not be authenticated', advice: 'Store a new config.accessToken.' },
   1: { meaning: 'an unknown error of the API', retry: 'soon' },
   2: { meaning: 'the API is down or overloaded', retry: 'soon' },

@@ -1,5 +1,10 @@
-import { MEDIA_TYPES, type ReceivedContent, type ReceivedMedia } from '../inbound.ts'
+import { defined } from '../../defined.ts'
+import { MEDIA_TYPES, type Nature, type ReceivedContent, type ReceivedMedia } from '../inbound.ts'
 import { own, textAt } from '../own.ts'
+import { contextText } from './context-text.ts'
+import { typeOf } from './message-types.ts'
+import { isOfField, natureOf } from './natures.ts'
+import { timeOf } from './time.ts'
 
 /** What is in the message itself. */
 const CONTENTS = ['location', 'contacts', 'interactive', 'button', 'reaction', 'order'] as const
@@ -10,15 +15,44 @@ const MAX_LISTED = 20
 
 /** What a message has as Meta sent it. */
 export function contentOf(raw: unknown): ReceivedContent {
-  const type = own(raw, 'type')
-  const media = mediaOf(raw)
-  const isOfGroup = textAt(raw, 'group_id') !== undefined
+  const type = typeOf(raw)
+  const nature = natureOf(raw)
+  const isSaid = nature.kind === 'speech' || nature.kind === 'reaction'
+  const media = isSaid ? mediaOf(raw) : undefined
+  const isPast = isOfField(raw, 'history')
+  const isOwn = isOfField(raw, 'smb_message_echoes') || (isPast && textAt(raw, 'to') !== undefined)
+  const writtenAt = timeOf(own(raw, 'timestamp'))
   return {
-    ...(typeof type === 'string' && type !== 'text' && { type }),
-    ...(media !== undefined && { media }),
-    ...(isOfGroup && { isOfGroup }),
-    text: media === undefined ? '' : textOfMedia(media),
+    ...(type !== undefined && type !== 'text' && { type }),
+    ...defined({ media, providerId: textAt(raw, 'id'), repliesTo: isSaid ? repliesTo(raw) : undefined }),
+    ...(textAt(raw, 'group_id') !== undefined && { isOfGroup: true }),
+    ...(isOwn && { isOwn }),
+    ...(isPast && { isPast }),
+    ...(writtenAt !== undefined && { writtenAt: new Date(writtenAt) }),
+    nature,
+    text: textOf(raw, { nature, media, who: isOwn ? 'business' : 'person' }),
   }
+}
+
+function repliesTo(raw: unknown): string | undefined {
+  return textAt(raw, 'context', 'id') ?? textAt(raw, 'reaction', 'message_id')
+}
+
+function textOf(
+  raw: unknown,
+  { nature, media, who }: { nature: Nature; media: ReceivedMedia | undefined; who: string },
+): string {
+  if (nature.kind === 'notice') return textOfNotice(raw, nature.shown)
+  return [media === undefined ? '' : textOfMedia(media, who), ...contextText(raw)]
+    .filter((text) => text !== '')
+    .join('\n')
+}
+
+/** A text of Meta's may have the person's own words in it, so a model reads what it is about. */
+function textOfNotice(raw: unknown, shown: string): string {
+  if (typeOf(raw) !== 'system') return `[Notice: ${shown}.]`
+  const type = textAt(raw, 'system', 'type') ?? 'unknown'
+  return `[Notice: something about the person has changed (${type}).]`
 }
 
 /** Files are fetched from Meta by their id; other content stands in the message itself. */
@@ -34,25 +68,25 @@ function mediaOf(raw: unknown): ReceivedMedia | undefined {
   return type === undefined ? undefined : { kind: 'content', type, content: own(raw, type) }
 }
 
-function textOfMedia(media: ReceivedMedia): string {
-  if (media.kind === 'content') return textOf(media.type as ContentType, media.content)
+function textOfMedia(media: ReceivedMedia, who: string): string {
+  if (media.kind === 'content') return textOfContent(media, who)
   switch (media.type) {
     case 'video':
-      return '[The person sent a video, which you can not see.]'
+      return `[The ${who} sent a video, which you can not see.]`
     case 'document':
-      return `[The person sent a document, which you can not read: ${media.fileName ?? 'without a name'}.]`
+      return `[The ${who} sent a document, which you can not read: ${media.fileName ?? 'without a name'}.]`
     default:
       // Audio is transcribed, and images are seen, where there is a model for that.
       return ''
   }
 }
 
-function textOf(type: ContentType, content: unknown): string {
-  switch (type) {
+function textOfContent({ type, content }: { type: string; content: unknown }, who: string): string {
+  switch (type as ContentType) {
     case 'location':
-      return `[The person sent a location: ${locationOf(content)}]`
+      return `[The ${who} sent a location: ${locationOf(content)}]`
     case 'contacts':
-      return `[The person sent contacts: ${listOf(content).map(contactOf).join('; ')}]`
+      return `[The ${who} sent contacts: ${listOf(content).map(contactOf).join('; ')}]`
     case 'interactive':
       return interactiveOf(content)
     case 'button':
@@ -60,8 +94,8 @@ function textOf(type: ContentType, content: unknown): string {
     case 'reaction': {
       const emoji = textAt(content, 'emoji')
       return emoji === undefined
-        ? '[The person took a reaction back.]'
-        : `[The person reacted with ${emoji}.]`
+        ? `[The ${who} took a reaction back.]`
+        : `[The ${who} reacted with ${emoji}.]`
     }
     case 'order':
       return `[The person sent an order: ${JSON.stringify(content)}]`

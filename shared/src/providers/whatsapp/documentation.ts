@@ -36,7 +36,7 @@ export const documentation: InboundDocumentation = {
       example: `sha256=${'0'.repeat(64)}`,
     },
     payload: {
-      description: 'What Meta sends: messages and statuses, up to 1,000',
+      description: 'What Meta sends: messages and statuses, up to 10,000',
       properties: {
         object: { type: 'string' },
         entry: { type: 'array', items: objectWith({ changes: CHANGES }) },

@@ -1,6 +1,7 @@
 import type { Reading, Update } from '../inbound.ts'
 import { own } from '../own.ts'
 import { type Change, itemsIn, keysIn, noticeIn } from './change.ts'
+import { contactsOfApp, echoesIn, historyIn } from './coexistence.ts'
 import { contactsIn } from './contacts.ts'
 import { messageUpdate } from './messages.ts'
 import { personIn } from './persons.ts'
@@ -24,9 +25,21 @@ export const WEBHOOK_FIELDS: Readonly<Record<string, WebhookField>> = {
     about: 'what people write, and the statuses of what was sent; errors of the number are notices',
     updatesIn: messagesIn,
   },
-  smb_message_echoes: noticed('what the business wrote in its own app'),
-  history: noticed('what was said before the number was connected'),
-  smb_app_state_sync: noticed("the contacts of the business's own app"),
+  smb_message_echoes: {
+    fate: 'taken',
+    about: 'what the business writes in its own app, edits and deletions too',
+    updatesIn: echoesIn,
+  },
+  history: {
+    fate: 'taken',
+    about: 'what was said before the number was connected; that the business shares nothing is a notice',
+    updatesIn: historyIn,
+  },
+  smb_app_state_sync: {
+    fate: 'taken',
+    about: "the contacts of the business's own app, which name people",
+    updatesIn: contactsOfApp,
+  },
   message_echoes: {
     fate: 'counted',
     about: 'what was sent through the API',

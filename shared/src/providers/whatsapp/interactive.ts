@@ -46,7 +46,7 @@ const listed = shape({
   'rows?': rows,
   'sections?': list(shape({ 'title?': text(LIMITS.sectionTitle), rows }), MAX_SECTIONS, 1),
 })
-const media = shape({ link, 'filename?': text(256) })
+const media = (type: Media): Check => shape({ link, ...(type === 'document' && { 'filename?': text(256) }) })
 const place = shape({ latitude: number, longitude: number, 'name?': text(1_024), 'address?': text(1_024) })
 
 /** The message that says something in our form; or what of it WhatsApp does not take. */
@@ -90,7 +90,7 @@ const FORMS: readonly Form[] = [
       message: text(LIMITS.bodyWithButtons),
       'header?': text(LIMITS.header),
       'footer?': text(LIMITS.footer),
-      ...Object.fromEntries(CAPTIONED.map((type) => [`${type}?`, media])),
+      ...Object.fromEntries(CAPTIONED.map((type) => [`${type}?`, media(type)])),
       buttons: isLinks(given) ? list(linkButton, 1, 1) : list(shape(choice), MAX_BUTTONS, 1),
     }),
     object(given) {
@@ -104,7 +104,7 @@ const FORMS: readonly Form[] = [
     fits: (given) => mediaIn(given) !== undefined,
     check(given) {
       const type = mediaIn(given) ?? 'image'
-      return { [type]: media, ...(CAPTIONED.includes(type) && { 'message?': text(MAX_CAPTION) }) }
+      return { [type]: media(type), ...(CAPTIONED.includes(type) && { 'message?': text(MAX_CAPTION) }) }
     },
     object(given) {
       const type = mediaIn(given) ?? 'image'
@@ -154,8 +154,10 @@ function listAction(given: unknown): JsonObject {
 
 /** What can't be told from another when it is chosen, and lists that are none or too long. */
 function repeatedIn({ buttons, list: given, header, ...rest }: JsonObject): Wrong[] {
-  if (header !== undefined && mediaIn(rest) !== undefined)
-    return [{ path: ['header'], message: 'is there beside media, which are a header' }]
+  const files = MEDIA.filter((type) => rest[type] !== undefined)
+  const headers = [...(header === undefined ? [] : ['header']), ...files]
+  if (buttons !== undefined && headers.length > 1)
+    return [{ path: headers.slice(1, 2), message: `is there beside ${headers[0]}, above the message` }]
   if (Array.isArray(buttons)) return repeated(buttons, ['buttons'])
   if (!isJsonObject(given)) return []
   const { rows: alone, sections } = given

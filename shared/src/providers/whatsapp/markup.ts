@@ -207,7 +207,8 @@ function readLink(line: string, at: number): Read {
   if (target === undefined || isSubscript(line, at, target)) return none
   const said = convertInline(line.slice(at + 1, close)).trim()
   const text = [said === target ? '' : said, title].filter((words) => words).join(', ')
-  return { end: end + 1, written: text === '' ? target : `${text} (${target})` }
+  const before = OPERAND.test(line[at - 1] ?? '') ? ' ' : ''
+  return { end: end + 1, written: before + (text === '' ? target : `${text} (${target})`) }
 }
 
 /** Where the parenthesis closes that was opened before. */

@@ -1,7 +1,10 @@
 import { defined } from '../../defined.ts'
+import type { NamedPerson } from '../address.ts'
 import type { PersonMessage, UpdateFate } from '../inbound.ts'
-import { own, textAt } from '../own.ts'
+import { textAt } from '../own.ts'
+import { groupAddress } from './addresses.ts'
 import { type Contacts, idsOf } from './contacts.ts'
+import { inputOf, natureOf } from './natures.ts'
 import { personIn, reachedBy } from './persons.ts'
 
 /** A message of a change, by the contacts that are named with it. */
@@ -15,7 +18,7 @@ export function messageUpdate(raw: unknown, contacts: Contacts): UpdateFate {
 /**
  * A message of Meta's as the system's own: what the person wrote or chose as `input`, and all of it under `meta`.
  * Undefined when it has no id, or names nobody whom it is from. Types that are not known survive like any other.
- * A group's message belongs to the thread of the group, whose `user` has no address: nothing can be sent there to the one who wrote it.
+ * A group's message is in the thread of the group, which is written to; its `user` has the name of who wrote it.
  */
 function messageOf(raw: unknown, contacts: Contacts) {
   const id = textAt(raw, 'id')
@@ -24,38 +27,37 @@ function messageOf(raw: unknown, contacts: Contacts) {
   if (id === undefined || sender === undefined) return undefined
   const name = textAt(contact, 'profile', 'name')
   const group = textAt(raw, 'group_id')
-  const input = inputOf(raw)
-  const person = group === undefined ? personIn(raw, contact) : undefined
-  const user = defined({ name, phone: group === undefined ? reachedBy(raw, contact, sender) : undefined })
+  if (group !== undefined) {
+    const user = { ...defined({ name }), addresses: [groupAddress(group)] }
+    return said({ id, thread: group, user, person: undefined, raw })
+  }
+  const person = personIn(raw, contact)
+  const user = defined({ name, phone: reachedBy(raw, contact, sender) })
+  return said({ id, thread: sender, user, person, raw })
+}
+
+/** A message whose `user` is whom its thread is with, whoever wrote it. */
+export function said({
+  id,
+  thread,
+  user,
+  person,
+  raw,
+}: {
+  id: string
+  thread: string
+  user: PersonMessage['user']
+  person: NamedPerson | undefined
+  raw: unknown
+}) {
+  const { kind } = natureOf(raw)
+  const input = kind === 'speech' || kind === 'reaction' ? inputOf(raw) : undefined
   const message: PersonMessage = {
     user,
-    thread: { extId: group ?? sender },
+    thread: { extId: thread },
     answer: {},
     ...defined({ input }),
     meta: raw,
   }
   return { id, person, message }
-}
-
-const INPUTS: Record<string, string[][]> = {
-  text: [['text', 'body']],
-  button: [['button', 'text']],
-  interactive: [
-    ['interactive', 'button_reply', 'title'],
-    ['interactive', 'list_reply', 'title'],
-    ['interactive', 'nfm_reply', 'body'],
-  ],
-  reaction: [['reaction', 'emoji']],
-  order: [['order', 'text']],
-  system: [['system', 'body']],
-}
-
-function inputOf(raw: unknown): string | undefined {
-  const type = textAt(raw, 'type') ?? ''
-  const paths = Object.hasOwn(INPUTS, type) ? (INPUTS[type] ?? []) : [[type, 'caption']]
-  for (const path of paths) {
-    const text = own(raw, ...path)
-    if (typeof text === 'string') return text
-  }
-  return undefined
 }

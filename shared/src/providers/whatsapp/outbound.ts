@@ -3,6 +3,7 @@ import type { Outbound, ProviderContent, ProviderSend } from '../outbound.ts'
 import { textAt } from '../own.ts'
 import type { Settings } from '../setting.ts'
 import { account } from './account.ts'
+import { GROUP } from './addresses.ts'
 import { addressOf } from './api.ts'
 import { advice, outcomeOfCode } from './codes.ts'
 import { toMarkup } from './markup.ts'
@@ -40,7 +41,9 @@ export const outbound: Outbound = {
     everyMs: 20_000,
     request({ settings, message }) {
       const id = textAt(message, 'meta', 'id')
-      if (id === undefined || id.length > MAX_ID_CHARACTERS) return undefined
+      // In groups nothing is marked as read.
+      const isOfGroup = textAt(message, 'meta', 'group_id') !== undefined
+      if (id === undefined || id.length > MAX_ID_CHARACTERS || isOfGroup) return undefined
       return post(settings, {
         messaging_product: 'whatsapp',
         status: 'read',
@@ -66,17 +69,24 @@ function sendUrl(settings: Settings): string {
   return addressOf(settings, `${encodeURIComponent(settings.phoneNumberId ?? '')}/messages`)
 }
 
-/** A person by number, or by id alone; undefined takes the place of what a message object might name. */
 function bodyOf({ content, address, id }: ProviderSend): object {
-  const recipient =
-    address?.kind === 'phone'
-      ? { recipient_type: 'individual', to: address.value, recipient: undefined }
-      : { recipient_type: undefined, to: undefined, recipient: address?.value }
   return {
     ...contentOf(content),
     messaging_product: 'whatsapp',
-    ...recipient,
+    ...recipientOf(address),
     biz_opaque_callback_data: id,
+  }
+}
+
+/** A group, a person by number, or by id alone; undefined takes the place of what a message object might name. */
+function recipientOf(address: ProviderSend['address']): object {
+  switch (address?.kind) {
+    case GROUP:
+      return { recipient_type: 'group', to: address.value, recipient: undefined }
+    case 'phone':
+      return { recipient_type: 'individual', to: address.value, recipient: undefined }
+    default:
+      return { recipient_type: undefined, to: undefined, recipient: address?.value }
   }
 }
 

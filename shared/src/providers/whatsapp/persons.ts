@@ -32,6 +32,16 @@ export function reachedBy(raw: unknown, contact: unknown, sender: string): strin
   return addresses.find({ phone: sender })?.kind === PHONE && address?.kind !== PHONE ? undefined : sender
 }
 
+/** Whom the business wrote to in its own app, by all that Meta says of them. */
+export const recipientIn = (raw: unknown): NamedPerson | undefined =>
+  personOf(addressesIn(raw, { numbers: ['to'], ids: ['to_user_id', 'to_parent_user_id'] }))
+
+/** Who is named by one address alone. */
+export function personNamed(phone: string): { user: { phone: string }; person: NamedPerson | undefined } {
+  const address = addresses.find({ phone })
+  return { user: { phone }, person: address && { addresses: [address] } }
+}
+
 /** The phone number that a person has from now on, where that is what a message says. */
 function newNumberIn(raw: unknown): string | undefined {
   if (!isChange(raw)) return undefined
@@ -70,9 +80,12 @@ function previousIn(raw: unknown): Address[] {
 }
 
 /** What names a person in a message, status or contact. What is not said to be a number is none, whatever it looks like. */
-function addressesIn(value: unknown): Address[] {
-  const numbers = NUMBERS.flatMap((key) => addresses.find({ phone: textAt(value, key) }) ?? [])
-  return [...numbers, ...IDS.flatMap((key) => idAt(value, key) ?? [])]
+function addressesIn(
+  value: unknown,
+  { numbers, ids }: { numbers: readonly string[]; ids: readonly string[] } = { numbers: NUMBERS, ids: IDS },
+): Address[] {
+  const found = numbers.flatMap((key) => addresses.find({ phone: textAt(value, key) }) ?? [])
+  return [...found, ...ids.flatMap((key) => idAt(value, key) ?? [])]
 }
 
 function idAt(value: unknown, ...keys: string[]): Address | undefined {

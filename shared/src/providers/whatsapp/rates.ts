@@ -11,7 +11,8 @@ const THROUGHPUT = {
   standard: 80,
   high: 1_000,
 }
-const FIELDS = 'throughput,is_on_biz_app,platform_type,quality_rating,messaging_limit_tier'
+/** What the API is asked for of a number's rate, and its standing. */
+export const RATE_FIELDS = 'throughput,is_on_biz_app,platform_type,quality_rating,messaging_limit_tier'
 
 /** How many messages a number may send: in a second, and to one person. */
 export const rates: Rates = {
@@ -20,12 +21,13 @@ export const rates: Rates = {
   person: { intervalMs: 6_000, burst: 45 },
   lookup: {
     request: (settings) =>
-      get(settings, `${encodeURIComponent(settings.phoneNumberId ?? '')}?fields=${FIELDS}`),
+      get(settings, `${encodeURIComponent(settings.phoneNumberId ?? '')}?fields=${RATE_FIELDS}`),
     read: throughputIn,
   },
 }
 
-function throughputIn({ status, body }: ProviderResponse): number | undefined {
+/** How many messages a second a number may send, by what the API says of it. */
+export function throughputIn({ status, body }: ProviderResponse): number | undefined {
   if (status !== 200) return undefined
   const found = jsonOrUndefined(body)
   if (own(found, 'is_on_biz_app') === true && textAt(found, 'platform_type') !== 'ON_PREMISE')

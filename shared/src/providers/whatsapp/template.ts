@@ -197,15 +197,18 @@ function nameOf({ type, index: position }: JsonObject): string {
 }
 
 const readHeader: ReadPart = (value, path) => {
-  const [kind, content] = isJsonObject(value)
-    ? (Object.entries(value).find(([key]) => key !== 'type' && key !== 'parameter_name') ?? [])
-    : ['text', value]
-  const inner = typeof content === 'string' && kind !== 'text' ? { link: content } : content
-  const made = isJsonObject(value)
-    ? { type: kind, ...value, ...(kind !== undefined && { [kind]: inner }) }
-    : { type: 'text', text: value }
-  const errors = header(made, path)
-  return { components: [{ type: 'header', parameters: [made] }], errors }
+  const made = isJsonObject(value) ? headerOf(value) : { type: 'text', text: value }
+  return { components: [{ type: 'header', parameters: [made] }], errors: header(made, path) }
+}
+
+/** The parameter as Meta has it; its type may be left out, and what is under its name may stand beside its type, or be a link alone. */
+function headerOf({ type, parameter_name, ...rest }: JsonObject): JsonObject {
+  const kind = String(type ?? Object.keys(rest)[0] ?? '').toLowerCase()
+  const named = { type: kind, ...defined({ parameter_name }) }
+  if (!Object.hasOwn(rest, kind)) return { ...named, [kind]: rest }
+  const content = rest[kind]
+  const isLink = typeof content === 'string' && kind !== 'text'
+  return { ...named, ...rest, ...(isLink && { [kind]: { link: content } }) }
 }
 
 /** By position a list, by name an object; each a text, or a parameter as Meta has it. */

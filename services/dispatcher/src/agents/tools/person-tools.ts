@@ -1,43 +1,54 @@
 import { defined } from '@parley/shared/defined'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { markedUp, type Speaking } from '@parley/shared/providers/marked-up'
-import type { Wrong } from '@parley/shared/providers/outbound'
-import type { Provider } from '@parley/shared/providers/provider'
+import type { ObjectRules, Wrong } from '@parley/shared/providers/outbound'
 import { providerNamed } from '@parley/shared/providers/registry'
 import { z } from 'zod'
-import { contentsOf, SAID, withoutNulls, wrongText } from '../../message/said.ts'
+import { contentsOf, withoutNulls, wrongText } from '../../message/said.ts'
 import { withoutThoughts } from '../model/thoughts.ts'
 import type { OpenedTool } from '../toolbox.ts'
 import type { Tool } from './tool.ts'
 
 const MAX_MESSAGE = 16 * 1024
-const MAX_NAME = 512
-const MAX_VARIABLES = 50
 
-const text = z.string().max(MAX_MESSAGE)
-const texts = z.array(text).max(MAX_VARIABLES)
-const callbackArgs = (maxText: number) =>
-  z.strictObject({
-    message: z.string().max(maxText).nullish().describe('The text to say'),
-    template: z
-      .string()
-      .max(MAX_NAME)
-      .nullish()
-      .describe('Instead of a text: the name of an approved template'),
-    language: z.string().max(MAX_NAME).nullish().describe("The template's language, for example en"),
-    variables: z
-      .union([texts, z.record(z.string(), text)])
-      .nullish()
-      .describe("What the template's placeholders stand for: a list in order, or an object by name"),
-  })
-/** What a provider takes beside, in our form. */
-const objectArgs = (limits: string) => ({
-  ...SAID,
-  buttons: SAID.buttons.describe(`What the person may choose from. ${limits}`),
-  components: z
-    .array(z.looseObject({ type: z.string() }))
+/** What a model is shown of the arguments of `callback`: each call of a model pays for it. More is taken. */
+const texts = {
+  message: z.string().optional().describe('The text to say'),
+  template: z.string().optional().describe('Instead of a text: the name of an approved template'),
+  language: z.string().optional().describe("The template's language, for example en"),
+  variables: z
+    .union([z.array(z.string()), z.record(z.string(), z.string())])
     .optional()
-    .describe('What else a template takes, as the provider has it: header, body, buttons, carousel'),
+    .describe("What the template's placeholders stand for: in order, or by name"),
+}
+const choice = { id: z.string().optional(), title: z.string() }
+/** What a provider takes that composes objects of its own. */
+const objectsOf = (limits: string) => ({
+  buttons: z
+    .array(z.object({ ...choice, url: z.string().optional() }))
+    .optional()
+    .describe(`With a message: what the person may choose from. ${limits}`),
+  list: z
+    .object({
+      button: z.string().describe('What opens it'),
+      rows: z.array(z.object({ ...choice, description: z.string().optional() })),
+    })
+    .optional()
+    .describe('A menu in the place of buttons'),
+  image: z.object({ link: z.string() }).optional().describe('The message is its caption'),
+  document: z.object({ link: z.string(), filename: z.string().optional() }).optional(),
+  location: z
+    .object({
+      latitude: z.number(),
+      longitude: z.number(),
+      name: z.string().optional(),
+      address: z.string().optional(),
+    })
+    .optional(),
+  components: z
+    .array(z.object({ type: z.string() }))
+    .optional()
+    .describe('What else the template takes, as the provider has it'),
 })
 const handOffArgs = z.object({ reason: z.string().max(MAX_MESSAGE).describe('Why a person is to take over') })
 const HAND_OFF = schemaOf(handOffArgs)
@@ -56,34 +67,25 @@ export const personTools = (channel: Speaking): readonly Tool[] => [
   },
 ]
 
-interface CallbackTool {
-  args: z.ZodObject
-  inputSchema: JsonObject
-  maxText: number
-}
+const OF_TEXTS = schemaOf(z.strictObject(texts))
+/** Made once for each provider: they are large. */
+const schemas = new WeakMap<ObjectRules, JsonObject>()
 
-const OF_NONE = callbackOf({})
-/** Made once for each provider: schemas are large. */
-const ofProviders = new WeakMap<Provider, CallbackTool>()
-
-function callbackOf({ maxText = MAX_MESSAGE, objects }: Partial<Provider['outbound']>): CallbackTool {
-  const texts = callbackArgs(maxText)
-  const args = objects === undefined ? texts : texts.extend(objectArgs(objects.limits))
-  return { args, inputSchema: schemaOf(args), maxText }
+function inputSchemaOf(objects: ObjectRules | undefined): JsonObject {
+  if (objects === undefined) return OF_TEXTS
+  const schema = schemas.get(objects) ?? schemaOf(z.strictObject({ ...texts, ...objectsOf(objects.limits) }))
+  schemas.set(objects, schema)
+  return schema
 }
 
 function callbackTool(channel: Speaking): Tool {
-  const provider = providerNamed(channel.callback)
-  const known =
-    provider === undefined ? OF_NONE : (ofProviders.get(provider) ?? callbackOf(provider.outbound))
-  if (provider !== undefined) ofProviders.set(provider, known)
-  const { args, inputSchema, maxText } = known
+  const { maxText = MAX_MESSAGE, objects } = providerNamed(channel.callback)?.outbound ?? {}
   return {
     name: 'callback',
     description:
       'Says something to the person right now, before the work is done: either message, or template with language and variables.',
-    inputSchema,
-    open: (given) => opened(args, withoutNulls(given), (found) => say(found, { channel, maxText })),
+    inputSchema: inputSchemaOf(objects),
+    open: (args) => say(withoutNulls(args), { channel, maxText }),
   }
 }
 
@@ -91,19 +93,19 @@ function say(
   { message, variables, ...args }: JsonObject,
   { channel, maxText }: { channel: Speaking; maxText: number },
 ): OpenedTool {
-  const text = typeof message === 'string' ? withoutThoughts(message) : ''
+  const text = typeof message === 'string' ? withoutThoughts(message) : message
   if ((args.template === undefined) !== (args.language === undefined)) return EITHER
-  if (text !== '' && args.template !== undefined) return EITHER
-  const written = text === '' ? undefined : markedUp(text, channel)
+  if (text && args.template !== undefined) return EITHER
+  const written = typeof text === 'string' && text !== '' ? markedUp(text, channel) : text || undefined
+  if (typeof written === 'string' && written.length > maxText)
+    return invalid([{ path: ['message'], message: `has more than ${maxText} characters` }])
   const said = contentsOf(
     { ...args, ...defined({ message: written, variables: spoken(variables) }) },
     channel,
   )
   if (said.kind === 'refused') return invalid(said.errors)
   const [content] = said.contents
-  if (content?.kind !== 'text' || content.text.length <= maxText)
-    return content === undefined ? EITHER : { kind: 'say', content }
-  return invalid([{ path: ['message'], message: `has more than ${maxText} characters` }])
+  return content === undefined ? EITHER : { kind: 'say', content }
 }
 
 const EITHER: OpenedTool = {
@@ -118,12 +120,12 @@ const invalid = (errors: readonly Wrong[]): OpenedTool => ({
 
 /** Texts, by position or by name, without what a model thought. */
 function spoken(variables: unknown): unknown {
-  if (Array.isArray(variables)) return variables.map(withoutThoughts)
+  if (typeof variables === 'string') return withoutThoughts(variables)
+  if (Array.isArray(variables)) return variables.map(spoken)
   const named = jsonObject.safeParse(variables).data
-  if (named === undefined) return undefined
-  return Object.fromEntries(
-    Object.entries(named).map(([key, value]) => [key, withoutThoughts(String(value))]),
-  )
+  return named === undefined
+    ? variables
+    : Object.fromEntries(Object.entries(named).map(([key, value]) => [key, spoken(value)]))
 }
 
 /** The JSON Schema of a tool's arguments. */

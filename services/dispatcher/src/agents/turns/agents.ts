@@ -7,6 +7,7 @@ import type { HandOffCallback } from '../../channels/hand-off.ts'
 import type { ShowTyping } from '../../channels/typing.ts'
 import type { MessageRecord } from '../../message/message-record.ts'
 import type { Collections } from '../../store/collections.ts'
+import { createReadQuoted, type ReadQuoted } from '../../thread-log/quoted-messages.ts'
 import type { Agent } from '../agent.ts'
 import type { Deltas } from '../deltas.ts'
 import type { LoadAgent } from '../load-agent.ts'
@@ -52,6 +53,7 @@ export interface AgentParts {
 export interface Agents extends AgentParts {
   calls: ModelCalls
   readHistory: ReadHistory
+  readQuoted: ReadQuoted
   gather: Gather
 }
 
@@ -63,10 +65,12 @@ export function createAgents(options: AgentParts & { collections: Pick<Collectio
   const { collections, ...parts } = options
   const reads = pLimit(READS_AT_ONCE)
   const gather = createGather(collections)
+  const readQuoted = createReadQuoted(collections)
   return {
     ...parts,
     calls: createModelCalls(parts.mediaSlots),
-    readHistory: createReadHistory(collections),
+    readHistory: createReadHistory(collections, readQuoted),
+    readQuoted,
     gather: (record, limits) => reads(gather, record, limits),
   }
 }

@@ -1,11 +1,14 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
+import type { ReceivedContent } from '@parley/shared/providers/inbound'
+import { currentMessage } from '../../message/current-message.ts'
 import type { MessageRecord, Send } from '../../message/message-record.ts'
 import { receivedContent } from '../../message/received-content.ts'
 import { isSettled } from '../../message/send-state.ts'
 import { isPersonal, textOfContent } from '../../message/spoken-text.ts'
 import type { Turn } from '../../message/turn.ts'
 import { settledTurns } from '../../message/turn-progress.ts'
+import type { Quoted } from '../../thread-log/quoted-messages.ts'
 import type { ConversationItem } from '../model-client.ts'
 
 /** What one message, or one value of a person, thread or task, brings into a prompt at most. */
@@ -24,10 +27,12 @@ export interface Spoken {
 }
 
 /** A message of the conversation, as far as it is needed to tell it. */
-type SpokenMessage = Pick<MessageRecord, 'transcript' | 'source' | 'takenOver'> &
+type SpokenMessage = Pick<MessageRecord, 'transcript' | 'source' | 'takenOver' | 'changed'> &
   Spoken & {
     /** Undefined where it is too large to be read. */
     message: WebhookMessage | undefined
+    /** What it replies to. */
+    quoted?: Quoted | undefined
   }
 
 /** What was said in one message, in order: by the person, then to the person, with the tools that were called. */
@@ -35,24 +40,49 @@ export function itemsOf(spoken: SpokenMessage): ConversationItem[] {
   return [...personItems(spoken), ...turnItems(spoken), ...otherSends(spoken)]
 }
 
-/** What the person wrote or said; nothing where the message came from a caller of the API and carries its answer. */
-export function personItems({
-  message,
-  transcript,
-  source,
-}: Pick<SpokenMessage, 'message' | 'transcript' | 'source'>): ConversationItem[] {
-  if (message === undefined) return [{ role: 'person', text: '[A message too long to be repeated.]' }]
-  const { input } = message
-  const content = receivedContent(message, source)
+/**
+ * What the person wrote or said, or the business in an app of its own; nothing where the message came from a caller of the
+ * API and carries its answer, or only changes another one.
+ */
+export function personItems(
+  spoken: Pick<SpokenMessage, 'message' | 'transcript' | 'source' | 'changed' | 'quoted'>,
+): ConversationItem[] {
+  const { message: given, changed, source } = spoken
+  if (given === undefined) return [{ role: 'person', text: '[A message too long to be repeated.]' }]
+  const content = receivedContent(given, source)
+  const kind = content?.nature?.kind
+  if (kind === 'edit' || kind === 'deletion' || kind === 'contact') return []
+  const message = currentMessage(given, changed)
+  const isHere = changed?.isDeleted !== true
+  const text = isHere ? textOfMessage(message, spoken, content) : '[It was deleted by whoever wrote it.]'
+  if (content?.isOwn) return [{ role: 'assistant', text, calls: [] }]
   const media = content?.media
-  const hasAudio = Boolean(message.audio) || Boolean(message.audioRef) || media?.type === 'audio'
-  const said = transcript ?? (!input && hasAudio ? AUDIO : '')
-  const parts = [input ?? '', said, shown(content?.text ?? '')].filter((part) => part !== '')
-  const text = cutText(parts.join('\n'))
-  if (media?.kind === 'media' && ['image', 'sticker'].includes(media.type))
-    return [{ role: 'person', text, image: { source, mediaId: media.mediaId } }]
-  return text === '' ? [] : [{ role: 'person', text }]
+  const writer = content?.isOfGroup ? `${cutText(message.user.name || 'Somebody')}: ` : ''
+  if (isHere && media?.kind === 'media' && ['image', 'sticker'].includes(media.type))
+    return [{ role: 'person', text: writer + text, image: { source, mediaId: media.mediaId } }]
+  return text === '' ? [] : [{ role: 'person', text: writer + text }]
 }
+
+function textOfMessage(
+  message: WebhookMessage,
+  { transcript, quoted }: Pick<SpokenMessage, 'transcript' | 'quoted'>,
+  content: ReceivedContent | undefined,
+): string {
+  const { input } = message
+  const hasAudio = Boolean(message.audio) || Boolean(message.audioRef) || content?.media?.type === 'audio'
+  const said = transcript ?? (!input && hasAudio ? AUDIO : '')
+  const parts = [
+    input ?? '',
+    said,
+    shown(content?.text ?? ''),
+    quoted === undefined ? '' : textOfQuote(quoted),
+  ]
+  return cutText(parts.filter((part) => part !== '').join('\n'))
+}
+
+/** As JSON text, so that what was written before is no instruction now. */
+const textOfQuote = ({ from, text }: Quoted): string =>
+  `[In reply to this message of ${from === 'business' ? 'yours' : 'theirs'}: ${JSON.stringify(text)}]`
 
 /** What a provider says of media, up to a length. */
 const shown = (text: string): string =>

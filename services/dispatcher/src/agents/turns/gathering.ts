@@ -15,7 +15,7 @@ const QUERY_MS = 5_000
 /** What a message does that may be one of several. */
 type Gathering =
   /** It is the last of them, or alone: it gets the answer. */
-  | { kind: 'work' }
+  | { kind: 'work'; isAlone: boolean }
   /** More may come (milliseconds since the epoch). */
   | { kind: 'wait'; until: number }
   | { kind: 'gathered'; into: string }
@@ -35,7 +35,7 @@ export type Gather = (record: MessageRecord, options: { gatherMs: number; now: n
 export function createGather({ messages }: Pick<Collections, 'messages'>): Gather {
   return async (record, { gatherMs, now }) => {
     const into = await messageThatGathers(messages, record)
-    if (into === record._id) return { kind: 'work' }
+    if (into === record._id) return { kind: 'work', isAlone: false }
     const followers = await followersOf(messages, record)
     // The one that was to answer is not there any more where it was erased meanwhile.
     if (followers.some(({ _id }) => _id === into)) return { kind: 'gathered', into: String(into) }
@@ -45,6 +45,8 @@ export function createGather({ messages }: Pick<Collections, 'messages'>): Gathe
     )
   }
 }
+
+const ALONE: Gathering = { kind: 'work', isAlone: true }
 
 /** What the first of several does: wait until none has come for `gatherMs`, and then be answered with the last. */
 export function gatheringOf(
@@ -56,13 +58,13 @@ export function gatheringOf(
   for (const follower of followers) {
     const isInTime = follower.receivedAt <= Math.min(last.receivedAt + gatherMs, latest)
     if (!follower.needsAgent || !isInTime) {
-      return last._id === first._id ? { kind: 'work' } : { kind: 'gathered', into: last._id }
+      return last._id === first._id ? ALONE : { kind: 'gathered', into: last._id }
     }
     last = follower
   }
   const until = Math.min(last.receivedAt + gatherMs, latest)
   if (now < until && followers.length < MAX_GATHERED) return { kind: 'wait', until }
-  return last._id === first._id ? { kind: 'work' } : { kind: 'gathered', into: last._id }
+  return last._id === first._id ? ALONE : { kind: 'gathered', into: last._id }
 }
 
 /** The message that the one before this was gathered into: it decided for all of them. */
@@ -75,12 +77,17 @@ async function messageThatGathers(
       { workspace, thread, receivedAt: { $lte: receivedAt }, order: { $lt: order } },
       { maxTimeMS: QUERY_MS },
     )
-    .project<Pick<MessageRecord, 'gatheredInto' | 'order'>>({ gatheredInto: 1, order: 1 })
+    .project<Pick<MessageRecord, 'gatheredInto' | 'order' | 'inbound'>>({
+      gatheredInto: 1,
+      order: 1,
+      inbound: 1,
+    })
     .sort({ receivedAt: -1, _id: -1 })
     .limit(SAME_MOMENT)
     .toArray()
   // The index says nothing of the sequence of what came in the same millisecond.
-  return before.sort((a, b) => b.order - a.order)[0]?.gatheredInto
+  const spoken = before.filter(({ inbound }) => inbound === true)
+  return spoken.sort((a, b) => b.order - a.order)[0]?.gatheredInto
 }
 
 async function followersOf(

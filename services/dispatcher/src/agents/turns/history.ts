@@ -1,9 +1,11 @@
 import type { WebhookMessage } from '@parley/shared/message'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { MessageRecord } from '../../message/message-record.ts'
+import { isSilent, receivedContent } from '../../message/received-content.ts'
 import { ofThread } from '../../message/thread-record.ts'
 import type { Collections } from '../../store/collections.ts'
 import { createReadList, type ReadList } from '../../store/read-list.ts'
+import type { ReadQuoted } from '../../thread-log/quoted-messages.ts'
 import type { ConversationItem } from '../model-client.ts'
 import { itemsOf, type Spoken, tokensOf } from './conversation-items.ts'
 import { MAX_GATHERED } from './gathering.ts'
@@ -36,41 +38,77 @@ type Earlier = Pick<
   | 'source'
   | 'takenOver'
   | 'gatheredInto'
+  | 'changed'
+  | 'reason'
 > &
   Spoken & {
     body: string | null
   }
+
+interface ReadMessage {
+  earlier: Earlier
+  message: WebhookMessage | undefined
+  items: ConversationItem[]
+}
 
 /**
  * The last messages of the thread on its channel, as many as fit: whole ones, at most `historyLimit`, until the next
  * one would exceed `historyTokens`. What is gathered into the message is answered with it, and is there in any case. It
  * walks the index by thread and time backwards, so that it costs the same among any number of messages.
  */
-export function createReadHistory({ messages }: Pick<Collections, 'messages'>): ReadHistory {
+export function createReadHistory(
+  { messages }: Pick<Collections, 'messages'>,
+  readQuoted: ReadQuoted,
+): ReadHistory {
   const readPage = createReadList<Earlier>(messages, { listsAtOnce: PAGES_AT_ONCE, queryMs: QUERY_MS })
   return async (record, { historyTokens, historyLimit }) => {
-    const spoken: { earlier: Earlier; items: ConversationItem[] }[] = []
+    const spoken: ReadMessage[] = []
     let [tokens, count] = [0, 0]
     let isFull = historyLimit === 0 || historyTokens === 0
     const limit = Math.max(historyLimit, MAX_GATHERED) * LOOKED_AT
     for await (const earlier of earlierMessages(readPage, record, limit)) {
       const ago = record.receivedAt.getTime() - earlier.receivedAt.getTime()
       if (isFull && ago > LONGEST_GATHERING_MS) break
-      if (!isBefore(earlier, record)) continue
+      if (!isBefore(earlier, record) || isSilent(earlier)) continue
       const isGathered = earlier.gatheredInto === record._id
       if (isFull && !isGathered) continue
       const { body } = earlier
       const message = body === null ? undefined : (jsonOrUndefined(body) as WebhookMessage | undefined)
       const items = itemsOf({ ...earlier, message })
+      if (items.length === 0) continue
       if (!isGathered) {
         tokens += tokensOf(items)
         isFull = tokens > historyTokens || ++count === historyLimit
         if (tokens > historyTokens) continue
       }
-      spoken.push({ earlier, items })
+      spoken.push({ earlier, message, items })
     }
-    return spoken.sort((a, b) => bySequence(a.earlier, b.earlier)).flatMap(({ items }) => items)
+    const inSequence = spoken.sort((a, b) => bySequence(a.earlier, b.earlier))
+    return (await withQuotes(readQuoted, record, inSequence)).flatMap(({ items }) => items)
   }
+}
+
+/** What they quote may be older than what fits. */
+async function withQuotes(
+  readQuoted: ReadQuoted,
+  record: MessageRecord,
+  spoken: ReadMessage[],
+): Promise<ReadMessage[]> {
+  const replies = new Map(
+    spoken.flatMap(({ earlier, message }) => {
+      const id = message && receivedContent(message, earlier.source)?.repliesTo
+      return id === undefined ? [] : [[earlier, id] as const]
+    }),
+  )
+  const [first] = replies.keys()
+  if (first === undefined) return spoken
+  const quotes = await readQuoted({ ...record, source: first.source }, [...replies.values()])
+  return spoken.map((one) => {
+    const quoted = quotes.get(replies.get(one.earlier) ?? '')
+    return quoted === undefined
+      ? one
+      : { ...one, items: itemsOf({ ...one.earlier, message: one.message, quoted }) }
+  })
 }
 
 /** The latest first, at most `limit`, page by page. */
@@ -109,6 +147,8 @@ const SPOKEN = {
   source: 1,
   takenOver: 1,
   gatheredInto: 1,
+  changed: 1,
+  reason: 1,
   body: { $cond: [{ $lte: [{ $strLenBytes: '$body' }, MAX_BODY_BYTES] }, '$body', null] },
 }
 

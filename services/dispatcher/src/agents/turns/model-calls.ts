@@ -61,7 +61,7 @@ export interface ModelCalls {
   room(call: Pick<ModelCall, 'workspace' | 'ended'>): Promise<void> | undefined
   /** Begins no more calls of the partition whose signal this is; resolves when the results of all others were fetched. */
   drain(ended: AbortSignal): Promise<void>
-  /** The result is stored, and not needed any more. */
+  /** The result is stored, or not needed any more: a call in flight is aborted. */
   forget(key: string): void
   /** In flight, or not fetched yet. */
   size(): number
@@ -114,7 +114,7 @@ class InMemoryCalls implements ModelCalls {
     if (room !== undefined) return { kind: 'busy', room }
     const { workspace } = call
     const slots = call.media && this.#mediaSlots[call.media]
-    const releaseMedia = slots?.take(workspace, () => this.#preempt(call.key))
+    const releaseMedia = slots?.take(workspace, () => this.forget(call.key))
     if (slots !== undefined && releaseMedia === undefined)
       return { kind: 'busy', room: slots.room(workspace) }
     const release = this.#slots.take(workspace)
@@ -159,6 +159,7 @@ class InMemoryCalls implements ModelCalls {
     partition.keys.delete(key)
     if (partition.keys.size === 0) partition.drained?.resolve()
     entry.release?.()
+    entry.controller.abort()
   }
 
   async #follow(
@@ -176,12 +177,6 @@ class InMemoryCalls implements ModelCalls {
     setTimeout(() => {
       if (this.#calls.get(key) === entry) this.forget(key)
     }, UNFETCHED_MS).unref()
-  }
-
-  /** Its message asks again, when there is room for it. */
-  #preempt(key: string): void {
-    this.#calls.get(key)?.controller.abort()
-    this.forget(key)
   }
 
   #mayBegin(workspace: number): boolean {
@@ -213,7 +208,7 @@ class InMemoryCalls implements ModelCalls {
   #abortAll(partition: OfPartition): void {
     // A run that goes on for a moment must not begin another.
     partition.drained ??= Promise.withResolvers()
-    for (const key of partition.keys) this.#preempt(key)
+    for (const key of partition.keys) this.forget(key)
   }
 }
 

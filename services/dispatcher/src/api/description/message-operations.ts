@@ -171,6 +171,10 @@ export const detail = z
       .string()
       .optional()
       .describe("What is said in the message's audio, where an agent heard it"),
+    changed: z
+      .object({ at: z.iso.datetime(), text: z.string().optional(), isDeleted: z.literal(true).optional() })
+      .optional()
+      .describe('How its writer has changed it since; `message` stays as it came in'),
     turns: z.array(turn).optional().describe('Where an agent with a model works the message'),
   })
   .meta({ id: 'Message', description: 'A message with all that happened to it' })

@@ -57,6 +57,11 @@ const thread = z
       .optional()
       .describe('Names of threads that turned out to be the same person’s: they go on here, and lead here'),
     handler: z.enum(['assistant', 'person']).describe('Who has it'),
+    handlerUntil: time
+      .optional()
+      .describe(
+        'Until when a person has it, where that ends by itself, as after what the business wrote in its app',
+      ),
     lastMessage: z.string().describe('The beginning of what was said last, by whomever'),
     lastAt: time,
     unread: z.number().int().describe('What a person is to read; 1,000 at most are counted'),
@@ -87,11 +92,21 @@ const entry = z
     _id: z.string().describe('Of the message, or of what was sent in it'),
     message: z.string().describe('The message that it is part of'),
     at: time,
-    from: z.enum(['person', 'assistant', 'team', 'api']).describe('`team` is a person who replied'),
+    from: z
+      .enum(['person', 'assistant', 'team', 'api', 'provider'])
+      .describe('`team` is a person who replied, `provider` tells what nobody said'),
+    through: z.literal('app').optional().describe('It was written in the app of the provider'),
+    name: z.string().optional().describe('Who wrote it, in the thread of a group'),
     by: z.looseObject({ _id: safeInteger, name: z.string() }).optional().describe('Who replied'),
     text: z.string().optional(),
     transcript: z.string().optional().describe('What is said in its audio'),
     media: z.string().optional().describe('What it is beside or in the place of text'),
+    quoted: z
+      .object({ messageId: z.string(), from: z.enum(['person', 'business']), text: z.string() })
+      .optional()
+      .describe('What it replies or reacts to; 500 characters at most'),
+    edited: z.literal(true).optional().describe('Its writer has given it another text'),
+    deleted: z.literal(true).optional().describe('Its writer has taken it back'),
     template: z.string().optional(),
     language: z.string().optional(),
     variables: z.array(z.string()).optional(),

@@ -33,7 +33,7 @@ export function detailOf(record: MessageRecord, before?: string): object {
     ...defined({ waiting: waitingOf(record, { isWorkedInTurns: record.turns !== undefined, before }) }),
     requestId: record.requestId ?? null,
     message: parseExact(record.body),
-    ...defined({ transcript: record.transcript }),
+    ...defined({ transcript: record.transcript, changed: record.changed }),
     ...(record.answer === undefined ? {} : { answer: parseExact(record.answer) }),
     timeline: record.timeline,
     sends: record.sends.filter(({ content }) => content.kind !== 'submit').map(sendOf),

@@ -2,14 +2,18 @@ import { defined } from '@parley/shared/defined'
 import { cursorOf, encodeCursor, pageLimit, parameterError } from '@parley/shared/list-query'
 import type { WebhookMessage } from '@parley/shared/message'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
+import type { ReceivedContent } from '@parley/shared/providers/inbound'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
+import { currentMessage } from '../../message/current-message.ts'
 import { type MessageRecord, REPLY_SOURCE, type Send } from '../../message/message-record.ts'
 import { objectIn, objectOf } from '../../message/object-content.ts'
+import { isSilent, receivedContent } from '../../message/received-content.ts'
 import { isSettled } from '../../message/send-state.ts'
 import { isPersonal, mediaOf, sentAt } from '../../message/spoken-text.ts'
 import { ofThread, type ThreadRecord } from '../../message/thread-record.ts'
 import type { Collections } from '../../store/collections.ts'
+import type { Quoted, ReadQuoted } from '../../thread-log/quoted-messages.ts'
 
 const position = z.tuple([z.number().int().min(0).max(8.64e15), z.string().min(1).max(128)])
 
@@ -43,7 +47,16 @@ type Spoken = Pick<
   | 'sends'
   | 'attempts'
   | 'reason'
+  | 'changed'
 > & { body: string | null }
+
+/** A message that was read, with what it replies or reacts to. */
+interface Read {
+  spoken: Spoken
+  message: WebhookMessage | undefined
+  content: ReceivedContent | undefined
+  quoted?: Quoted | undefined
+}
 
 /**
  * A page of a conversation as people read it, oldest first: the last `limit` messages, or those before or after a
@@ -51,7 +64,7 @@ type Spoken = Pick<
  * `validation_failed` for both directions at once.
  */
 export async function readConversation(
-  messages: Collections['messages'],
+  { messages, readQuoted }: Pick<Collections, 'messages'> & { readQuoted: ReadQuoted },
   thread: Conversation,
   asked: Asked,
 ): Promise<{ data: object[]; previous: string | null; next: string | null }> {
@@ -59,11 +72,12 @@ export async function readConversation(
     throw parameterError('after', 'is not given together with before', 'contradiction')
   const isForward = asked.after !== undefined
   const found: Position[] = []
-  const data: object[][] = []
+  const read: Read[] = []
   for await (const spoken of spokenMessages(messages, thread, { ...asked, isForward })) {
     found.push([spoken.receivedAt.getTime(), spoken._id])
-    if (found.length <= asked.limit) data.push(entriesOf(spoken))
+    if (found.length <= asked.limit) read.push(readMessage(spoken))
   }
+  const data = (await withQuotes(readQuoted, thread, read)).map(entriesOf)
   const hasMore = found.length > asked.limit
   const page = found.slice(0, asked.limit)
   const [first = asked.after ?? asked.before, last = first] = isForward
@@ -102,6 +116,7 @@ function spokenMessages(
           sends: 1,
           attempts: 1,
           reason: 1,
+          changed: 1,
           body: { $cond: [{ $lte: [{ $strLenBytes: '$body' }, MAX_BODY_BYTES] }, '$body', null] },
         },
       },
@@ -121,22 +136,59 @@ function beyondOf(given: Position | undefined, isForward: boolean): mongo.Filter
   }
 }
 
-/** What was said in one message: by the person, then to the person. */
-function entriesOf(spoken: Spoken): object[] {
+function readMessage(spoken: Spoken): Read {
   const message =
     spoken.body === null ? undefined : (jsonOrUndefined(spoken.body) as WebhookMessage | undefined)
-  const sent = spoken.sends.filter((send) => isPersonal(send) && isReported(spoken, send))
-  return [...fromPerson(spoken, message), ...sent.map((send) => toPerson(spoken, message, send))]
+  return { spoken, message, content: message && receivedContent(message, spoken.source) }
 }
 
-function fromPerson(spoken: Spoken, message: WebhookMessage | undefined): object[] {
-  const { _id, receivedAt: at, source, transcript, state, reason } = spoken
+/** All of a page together. */
+async function withQuotes(
+  readQuoted: ReadQuoted,
+  { workspace, channel, extId: thread, joined }: Conversation,
+  read: Read[],
+): Promise<Read[]> {
+  const replies = read.filter(({ content }) => content?.repliesTo !== undefined)
+  const [first] = replies
+  if (first === undefined) return read
+  const ids = replies.map(({ content }) => content?.repliesTo ?? '')
+  const quotes = await readQuoted({ workspace, channel, thread, joined, source: first.spoken.source }, ids)
+  return read.map((one) => ({ ...one, quoted: quotes.get(one.content?.repliesTo ?? '') }))
+}
+
+/** What was said in one message: by the person, then to the person. */
+function entriesOf(read: Read): object[] {
+  const { spoken, message } = read
+  const sent = spoken.sends.filter((send) => isPersonal(send) && isReported(spoken, send))
+  return [...received(read), ...sent.map((send) => toPerson(spoken, message, send))]
+}
+
+/** What came in: by the person, by the business in an app of the provider's, or a notice of the provider's. */
+function received({ spoken, message: given, content, quoted }: Read): object[] {
+  const { _id, receivedAt: at, source, transcript, state, reason, changed } = spoken
+  const { nature } = content ?? {}
+  if (isSilent(spoken) || nature?.kind === 'edit' || nature?.kind === 'deletion') return []
+  const entry = { _id, message: _id, at }
+  if (nature?.kind === 'notice') return [{ ...entry, from: 'provider', text: nature.shown, state, reason }]
+  const message = given && currentMessage(given, changed)
   const text = message?.input || undefined
   const media = message && mediaOf(message, source)
-  if (text === undefined && media === undefined && transcript === undefined && spoken.inbound !== true)
-    return []
-  const said = defined({ text: text && shown(text), transcript, media, reason })
-  return [{ _id, message: _id, at, from: 'person', ...said, state }]
+  const isDeleted = changed?.isDeleted
+  const isEmpty = text === undefined && media === undefined && transcript === undefined
+  if (isEmpty && !isDeleted && spoken.inbound !== true) return []
+  const isEdited = changed?.text === undefined ? undefined : true
+  const said = defined({
+    ...(content?.isOwn ? { through: 'app' } : {}),
+    ...(content?.isOfGroup ? { name: given?.user.name ?? undefined } : {}),
+    text: text && shown(text),
+    transcript: isDeleted ? undefined : transcript,
+    media,
+    quoted,
+    edited: isEdited,
+    deleted: isDeleted,
+    reason,
+  })
+  return [{ ...entry, from: content?.isOwn ? 'team' : 'person', ...said, state }]
 }
 
 /** What a person took over before it left was never said. */

@@ -56,9 +56,14 @@ export async function findThreads(
 function filterOf({ channel, handler, unread }: ThreadQuery): mongo.Filter<ThreadRecord> {
   return {
     ...(channel === undefined ? {} : { channel }),
-    ...(handler === undefined ? {} : { handler }),
+    ...(handler === undefined ? {} : handledBy(handler, new Date())),
     ...(unread === undefined ? {} : { unread: unread === 'true' ? { $gt: 0 } : 0 }),
   }
+}
+
+function handledBy(handler: ThreadRecord['handler'], now: Date): mongo.Filter<ThreadRecord> {
+  const hasEnded = { handlerUntil: { $lte: now } }
+  return handler === 'person' ? { handler, $nor: [hasEnded] } : { $or: [{ handler }, hasEnded] }
 }
 
 function beyondOf([at, _id]: z.output<typeof position>): mongo.Filter<ThreadRecord> {

@@ -17,6 +17,7 @@ import type { Collections } from '../../store/collections.ts'
 import { partitionsOfThread } from '../../store/layout-record.ts'
 import { addUp } from '../../store/removed-hours.ts'
 import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
+import { createReadQuoted } from '../../thread-log/quoted-messages.ts'
 import { giveToPerson } from '../../thread-log/take-over.ts'
 import { changeThread, threadChange } from './change-thread.ts'
 import { conversationQuery, readConversation } from './conversation.ts'
@@ -46,6 +47,7 @@ interface ThreadRoutes extends ThreadStore, Erasing {
 export function threadRoutes(options: ThreadRoutes): Router {
   const { collections, authorizer, channels } = options
   const { messages } = collections
+  const readQuoted = createReadQuoted(collections)
   const router = Router({ caseSensitive: true })
   const body = jsonBody({
     maxBytes: MAX_BODY_BYTES,
@@ -96,7 +98,7 @@ export function threadRoutes(options: ThreadRoutes): Router {
         channel: asked.channel,
         access: 'read',
       })
-      res.json(await readConversation(messages, thread, asked))
+      res.json(await readConversation({ messages, readQuoted }, thread, asked))
     })
     .post(body, async (req, res) => {
       const { channel } = readQuery(channelQuery, req)

@@ -6,7 +6,7 @@ import { providerNamed } from '@parley/shared/providers/registry'
 import { z } from 'zod'
 import type { Channel, Channels } from '../../channels/channels.ts'
 import { addressesIn } from '../../message/addresses.ts'
-import { publicId, type ThreadRecord } from '../../message/thread-record.ts'
+import { handlerOf, publicId, type ThreadRecord } from '../../message/thread-record.ts'
 import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
 import { readableTask } from '../assistant/require-assistant.ts'
 
@@ -17,9 +17,18 @@ function threadView(thread: ThreadRecord, channel: Pick<Channel, 'callback'> | u
 
 /** What its document alone says of a thread. */
 export function threadSummary(thread: ThreadRecord): object {
-  const { channel, extId, user, joined, handler, lastMessage, lastAt, unread } = thread
-  const known = defined({ addresses: addressesIn(thread), joined })
-  return { _id: publicId(thread), extId, channel, user, ...known, handler, lastMessage, lastAt, unread }
+  const { channel, extId, joined, lastMessage, lastAt, unread } = thread
+  const { contactName: name = thread.user.name } = thread
+  const handler = handlerOf(thread, Date.now())
+  const handlerUntil = handler === 'person' ? thread.handlerUntil : undefined
+  return {
+    _id: publicId(thread),
+    ...{ extId, channel, user: { ...thread.user, ...defined({ name }) } },
+    ...defined({ addresses: addressesIn(thread), joined }),
+    handler,
+    ...defined({ handlerUntil }),
+    ...{ lastMessage, lastAt, unread },
+  }
 }
 
 /** The threads of one page, which mostly have few channels. A channel that can't be read now says nothing of its window. */

@@ -22,8 +22,10 @@ export function findMedia({ body, source }: Pick<MessageRecord, 'body' | 'source
   return receivedContent(message, source)?.media
 }
 
-/** Finds a message's audio; undefined when it has none. */
-export function findAudio(record: Parameters<typeof findMedia>[0]): MediaPlace | undefined {
-  const place = findMedia(record)
+/** Finds a message's audio; undefined when it has none, or its writer has taken it back. */
+export function findAudio(
+  record: Parameters<typeof findMedia>[0] & Pick<MessageRecord, 'changed'>,
+): MediaPlace | undefined {
+  const place = record.changed?.isDeleted ? undefined : findMedia(record)
   return place?.type === 'audio' ? place : undefined
 }

@@ -1,0 +1,56 @@
+import { own, textAt } from '../own.ts'
+
+/** What each type of message is: a model may be asked, an earlier message is another one, or nobody said anything. */
+interface MessageType {
+  nature: 'speech' | 'change' | 'notice'
+  description: string
+}
+
+/**
+ * The types of Meta's messages. What has a type of its own inside of another stands behind a slash; what is not among
+ * them is a notice.
+ */
+export const MESSAGE_TYPES: Readonly<Record<string, MessageType>> = {
+  text: { nature: 'speech', description: 'A text' },
+  image: { nature: 'speech', description: 'An image, which a model sees that can' },
+  audio: { nature: 'speech', description: 'Audio, which is transcribed where there is a model for that' },
+  video: { nature: 'speech', description: 'A video; a model is told that there is one' },
+  document: { nature: 'speech', description: 'A document; a model is told its name' },
+  sticker: { nature: 'speech', description: 'A sticker, which a model sees that can' },
+  location: { nature: 'speech', description: 'Where somebody or something is' },
+  contacts: { nature: 'speech', description: 'Cards of contacts' },
+  button: { nature: 'speech', description: 'A button of a template' },
+  interactive: { nature: 'speech', description: 'What was chosen: a button, an entry of a list, a form' },
+  order: { nature: 'speech', description: 'Products of a catalogue' },
+  reaction: {
+    nature: 'change',
+    description: 'An emoji, or none any more; it asks nobody unless the channel has `config.answerReactions`',
+  },
+  edit: { nature: 'change', description: 'An earlier message has another text' },
+  revoke: { nature: 'change', description: 'An earlier message was deleted' },
+  'interactive/call_permission_reply': { nature: 'notice', description: 'Whether the business may call' },
+  'system/user_changed_number': { nature: 'notice', description: 'The person has another number' },
+  'system/user_changed_user_id': { nature: 'notice', description: 'The person has another id' },
+  'system/customer_identity_changed': { nature: 'notice', description: 'The person has another device' },
+  system: { nature: 'notice', description: 'Anything else that happened to the person' },
+  request_welcome: { nature: 'notice', description: 'The person has opened the chat for the first time' },
+  unsupported: {
+    nature: 'notice',
+    description: 'Something that Meta does not hand on, such as a poll or what can be seen once',
+  },
+  media_placeholder: { nature: 'notice', description: 'Media of before the number was connected' },
+}
+
+const names = Object.keys(MESSAGE_TYPES)
+
+/** What a message is by its type; where it names none, by its content. */
+export function typeOf(raw: unknown): string | undefined {
+  return textAt(raw, 'type') ?? names.find((name) => own(raw, name) !== undefined)
+}
+
+/** What a message of this type is. */
+export function natureOfType(raw: unknown, type: string): MessageType['nature'] {
+  const inner = `${type}/${textAt(raw, type, 'type')}`
+  const key = [inner, type].find((name) => Object.hasOwn(MESSAGE_TYPES, name))
+  return (key === undefined ? undefined : MESSAGE_TYPES[key])?.nature ?? 'notice'
+}

@@ -1,0 +1,73 @@
+import { CODES } from './codes.ts'
+import { WEBHOOK_FIELDS } from './fields.ts'
+import { MESSAGE_TYPES } from './message-types.ts'
+
+/** Each is a table with its heading. */
+const SECTIONS: readonly (() => string)[] = [fields, types, codes]
+
+/** The page of what WhatsApp sends and says, as Markdown. */
+export function renderPage(): string {
+  return `# WhatsApp: what comes, and what its codes mean
+
+\`npm run docs\` writes this page from \`shared/src/providers/whatsapp\`. How messages come in is in [intake](intake.md).
+
+${SECTIONS.map((section) => section()).join('\n')}`
+}
+
+function fields(): string {
+  const rows = Object.entries(WEBHOOK_FIELDS).map(([field, entry]) => [
+    `\`${field}\``,
+    entry.about,
+    entry.fate === 'counted' ? `counted: ${entry.reason}` : entry.fate,
+  ])
+  return `## Fields of the webhook
+
+What is *taken* becomes messages and statuses. What is *kept* is a notice of the channel: in the console on the channel's
+page, at \`GET /rest/channels/{id}/notices\`, and an event \`channel.notice\`. What is *counted* counts in \`skipped\`, and
+nothing is done with it. A field that is not in this table is kept.
+
+${table(['field', 'what comes', 'fate'], rows)}`
+}
+
+function types(): string {
+  const rows = Object.entries(MESSAGE_TYPES).map(([type, { nature, description }]) => [
+    `\`${type}\``,
+    description,
+    nature,
+  ])
+  return `## Types of messages
+
+*Speech* asks a handler or an assistant, opens the service window and counts as unread. A *change* is made in an earlier message,
+and a *notice* is shown; neither asks anybody, and both are [stored with their end](threads.md#what-is-no-speech). What stands
+behind a slash is the type inside of the message. A type that is not in this table is a notice.
+
+${table(['type', 'what it is', 'nature'], rows)}`
+}
+
+function codes(): string {
+  const rows = Object.entries(CODES).map(([code, { meaning, retry, fault, advice = '' }]) => [
+    code,
+    meaning,
+    retryText(retry),
+    fault ?? (retry === undefined ? 'channel' : 'provider'),
+    advice,
+  ])
+  return `## Error codes
+
+The same in a response and in a status \`failed\` that comes later. What is tried again is tried up to eight times in all, 1 s, 5 s,
+30 s, 2 min, 10 min, 1 h and 6 h after each other, or as much later as the code says. *Fault* is \`fault\` of a message that
+was given up: \`recipient\` is the person's own choice. A code that is not in this table is not tried again, and the channel's
+fault.
+
+${table(['code', 'what went wrong', 'tried again', 'fault', 'what to do'], rows)}`
+}
+
+function retryText(retry: 'soon' | number | undefined): string {
+  if (retry === undefined) return 'no'
+  return retry === 'soon' ? 'soon' : `after ${retry / 3_600} h`
+}
+
+function table(head: string[], rows: string[][]): string {
+  const line = (cells: string[]) => `| ${cells.join(' | ')} |\n`
+  return [head, head.map(() => '---'), ...rows].map(line).join('')
+}
