@@ -60,6 +60,8 @@ export interface ThreadRecord {
 
 export interface ThreadUser {
   name?: string
+  /** What the person calls themselves at the provider. Others may take it over. */
+  username?: string
   phone?: string
   email?: string
 }

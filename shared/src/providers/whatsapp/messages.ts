@@ -32,7 +32,8 @@ function messageOf(raw: unknown, contacts: Contacts) {
     return said({ id, thread: group, user, person: undefined, raw })
   }
   const person = personIn(raw, contact)
-  const user = defined({ name, phone: reachedBy(raw, contact, sender) })
+  const username = textAt(contact, 'profile', 'username')
+  const user = defined({ name, username, phone: reachedBy(raw, contact, sender) })
   return said({ id, thread: sender, user, person, raw })
 }
 

@@ -47,6 +47,7 @@ const thread = z
       name: z.string().optional(),
       phone: z.string().optional(),
       email: z.string().optional(),
+      username: z.string().optional().describe('What the person calls themselves at the provider'),
     }),
     addresses: z
       .array(z.string())
