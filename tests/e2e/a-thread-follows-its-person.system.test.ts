@@ -347,6 +347,20 @@ describe('nobody gets another person’s thread', () => {
   })
 })
 
+test('a person of the team replies to the number that the person has now', async () => {
+  const person = { phone: `55219${unique().slice(-9)}` }
+  await write(person, 'Call me')
+  await said('Call me')
+  const thread = await threadOf(person.phone)
+  const now = `55319${unique().slice(-9)}`
+  await change(person, { type: 'user_changed_number', wa_id: now })
+  await eventually(async () => (await threadOf(person.phone)).user.phone === now)
+  await workspace.call('POST', `/rest/threads/${thread._id}/messages`, { text: 'To the new number' })
+  expect((await said('To the new number')).to).toBe(now)
+  // Nobody answered the notice.
+  expect(calls.map(({ text }) => text?.body)).toEqual(['Call me', 'To the new number'])
+})
+
 test('an id is written to as it came, and what is neither a number nor one is dead', async () => {
   const id = 'US.90210000000000000042'
   await write({ id }, 'Hi there', { username: 'kim.test' })

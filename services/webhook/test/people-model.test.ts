@@ -56,124 +56,159 @@ function startInstance(): { people: People; dieAt(statement: number, when: 'befo
   }
 }
 
+/** What WhatsApp names somebody by. */
 interface Identity {
   phone: string | undefined
   id: string | undefined
   parent: string | undefined
-  /** What was ever theirs and can be claimed: nobody is found by anything else. */
-  thread: string | undefined
 }
-
-type Step = { kind: 'writes'; person: number } | { kind: 'username' | 'number' | 'id'; person: number }
-type Run = Step & { instance: number; dies: number | undefined; when: 'before' | 'after' }
-
-const shape = fc.constantFrom('phone', 'phone and id', 'id', 'parent')
-const step: fc.Arbitrary<Run> = fc.record({
-  kind: fc.constantFrom('writes', 'username', 'number', 'id'),
-  person: fc.integer({ min: 0, max: 2 }),
-  instance: fc.integer({ min: 0, max: INSTANCES - 1 }),
-  dies: fc.option(fc.integer({ min: 0, max: 4 }), { nil: undefined }),
-  when: fc.constantFrom('before', 'after'),
-})
+const SHAPES = ['a number', 'a number and an id', 'an id alone', 'the id of a portfolio'] as const
+const CHANGES = ['a username', 'a new number', 'a new id'] as const
+type Change = (typeof CHANGES)[number]
 
 const phone = (value: string): Address => ({ kind: 'phone', value })
 const id = (value: string): Address => ({ kind: 'whatsapp', value })
+let workspace = 0
+let number = 0
+const next = () => `49${workspace}0${++number}`
 
-test('whatever persons change, and whichever instance dies between which steps, each has one thread', async () => {
-  let workspace = 0
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(shape, { minLength: 3, maxLength: 3 }),
-      fc.array(step, { maxLength: 14 }),
-      async (shapes, steps) => {
+const identityOf = (shape: (typeof SHAPES)[number]): Identity => ({
+  phone: shape === 'a number' || shape === 'a number and an id' ? next() : undefined,
+  id: shape === 'a number' ? undefined : `DE.${next()}`,
+  parent: shape === 'the id of a portfolio' ? `DE.ENT.${next()}` : undefined,
+})
+
+function addressesOf(...identities: Identity[]): Address[] {
+  const named = identities.flatMap((one) => [
+    ...(one.phone === undefined ? [] : [phone(one.phone)]),
+    ...[one.id, one.parent].flatMap((value) => (value === undefined ? [] : [id(value)])),
+  ])
+  return [...new Map(named.map((one) => [one.value, one])).values()]
+}
+
+/** What is claimed of somebody when they change, and who they are then. */
+function changed(before: Identity, change: Change): { now: Identity; addresses: Address[]; left: Address[] } {
+  if (change === 'a username') {
+    const now = { ...before, id: before.id ?? `DE.${next()}` }
+    // The number is named with the id once more, by a status, and then is not there.
+    return { now: { ...now, phone: undefined }, addresses: addressesOf(now), left: [] }
+  }
+  // A new number brings a new id.
+  const isNumbers = change === 'a new number' && before.phone !== undefined
+  const now = {
+    ...before,
+    phone: isNumbers ? next() : before.phone,
+    id: change === 'a new number' && before.id === undefined ? undefined : `DE.${next()}`,
+  }
+  const left = isNumbers && before.phone !== undefined ? [phone(before.phone)] : []
+  return { now, addresses: addressesOf(before, now), left }
+}
+
+interface Death {
+  statement: number
+  when: 'before' | 'after'
+}
+
+/** Claims at an instance that dies; what was not confirmed comes again, to another one, as a provider has it. */
+async function claimThrough(
+  instances: ReturnType<typeof startInstance>[],
+  claim: Parameters<People['claim']>[0],
+  { at, death }: { at: number; death: Death | undefined },
+): Promise<PersonRecord> {
+  const instance = instances[at % instances.length] ?? startInstance()
+  if (death !== undefined) instance.dieAt(death.statement, death.when)
+  try {
+    return await instance.people.claim(claim)
+  } catch (error) {
+    if (!(error instanceof Killed)) throw error
+    instances[at % instances.length] = startInstance()
+    return (instances[(at + 1) % instances.length] ?? startInstance()).people.claim(claim)
+  } finally {
+    instance.dieAt(Number.POSITIVE_INFINITY, 'before')
+  }
+}
+
+const claimOf = (addresses: Address[], left: Address[] = []) => ({
+  ...{ workspace, addresses, left },
+  thread: addresses[0]?.value ?? '',
+})
+const death: fc.Arbitrary<Death> = fc.record({
+  statement: fc.integer({ min: 0, max: 5 }),
+  when: fc.constantFrom('before', 'after'),
+})
+
+test.each(SHAPES.flatMap((shape) => CHANGES.map((change) => [shape, change] as const)))(
+  'who is named by %s, and gets %s, has one thread, before and behind whichever statement an instance dies',
+  async (shape, change) => {
+    for (const statement of [0, 1, 2, 3])
+      for (const when of ['before', 'after'] as const) {
         workspace++
-        let number = 0
-        const next = () => `${workspace}0${++number}`
         const instances = Array.from({ length: INSTANCES }, startInstance)
-        const persons = shapes.map(
-          (one): Identity => ({
-            phone: one === 'phone' || one === 'phone and id' ? next() : undefined,
-            id: one === 'phone' ? undefined : `BR.${next()}`,
-            parent: one === 'parent' ? `BR.ENT.${next()}` : undefined,
-            thread: undefined,
-          }),
-        )
-        for (const { kind, person: at, instance, dies, when } of [
-          ...steps,
-          ...persons.map(
-            (_, person) =>
-              ({ kind: 'writes', person, instance: 0, dies: undefined, when: 'before' }) as const,
-          ),
-        ]) {
-          const person = persons[at] as Identity
-          const before = { ...person }
-          const left: Address[] = []
-          // Of who is known by a phone number alone, an id comes with it once; then the number may go.
-          if (kind === 'id') person.id = `BR.${next()}`
-          if (kind === 'username' && person.id !== undefined) person.phone = undefined
-          if (kind === 'number' && person.phone !== undefined) {
-            left.push(phone(person.phone))
-            person.phone = next()
-          }
-          const all = [before.phone, person.phone].flatMap((one) => (one === undefined ? [] : phone(one)))
-          const ids = [before.id, person.id, person.parent].flatMap((one) =>
-            one === undefined ? [] : id(one),
-          )
-          const named =
-            kind === 'number' || kind === 'id'
-              ? [...all, ...ids]
-              : [
-                  person.phone === undefined ? [] : phone(person.phone),
-                  [person.id, person.parent].flatMap((one) => (one === undefined ? [] : id(one))),
-                ].flat()
-          const addresses = [...new Map(named.map((one) => [one.value, one])).values()]
-          const claim = { workspace, addresses, left, thread: addresses[0]?.value ?? '' }
-          if (dies !== undefined) instances[instance]?.dieAt(dies, when)
-          // What was not confirmed comes again, to another instance.
-          const record = await instances[instance]?.people.claim(claim).catch(async (error: unknown) => {
-            if (!(error instanceof Killed)) throw error
-            instances[instance] = startInstance()
-            return instances[(instance + 1) % INSTANCES]?.people.claim(claim)
-          })
-          instances[instance]?.dieAt(Number.POSITIVE_INFINITY, 'before')
-          person.thread ??= record?.threads[0]
-          expect(record?.threads[0]).toBe(person.thread)
-        }
-        const threads = persons.map(({ thread }) => thread)
-        expect(new Set(threads).size).toBe(threads.length)
-      },
-    ),
+        const before = identityOf(shape)
+        const through = (one: ReturnType<typeof claimOf>, at: number) =>
+          claimThrough(instances, one, { at, death: { statement, when } })
+        const { threads } = await through(claimOf(addressesOf(before)), 0)
+        const { now, addresses, left } = changed(before, change)
+        await through(claimOf(addresses, left), 1)
+        expect((await through(claimOf(addressesOf(now)), 2)).threads[0]).toBe(threads[0])
+        expect(await collectionsOf(connection).people.countDocuments({ workspace })).toBe(1)
+      }
+  },
+)
+
+test('whatever several persons change, in whatever sequence, each has one thread of their own', async () => {
+  const step = fc.record({
+    change: fc.constantFrom(undefined, ...CHANGES),
+    person: fc.integer({ min: 0, max: 2 }),
+    at: fc.integer({ min: 0, max: INSTANCES - 1 }),
+    death: fc.option(death, { nil: undefined }),
+  })
+  const shapes = fc.array(fc.constantFrom(...SHAPES), { minLength: 3, maxLength: 3 })
+  await fc.assert(
+    fc.asyncProperty(shapes, fc.array(step, { maxLength: 14 }), async (given, steps) => {
+      workspace++
+      const instances = Array.from({ length: INSTANCES }, startInstance)
+      const persons = given.map((shape) => ({
+        now: identityOf(shape),
+        thread: undefined as string | undefined,
+      }))
+      const last = persons.map((_one, person) => ({ change: undefined, person, at: 0, death: undefined }))
+      for (const { change, person, ...how } of [...steps, ...last]) {
+        const one = persons[person]
+        if (one === undefined) throw new Error('there are three')
+        const { now, addresses, left } =
+          change === undefined
+            ? { now: one.now, addresses: addressesOf(one.now), left: [] }
+            : changed(one.now, change)
+        const { threads } = await claimThrough(instances, claimOf(addresses, left), how)
+        one.thread ??= threads[0]
+        one.now = now
+        expect(threads[0]).toBe(one.thread)
+      }
+      expect(new Set(persons.map(({ thread }) => thread)).size).toBe(persons.length)
+    }),
     { numRuns: RUNS },
   )
 })
 
 test('two who are joined are one person, whichever instance dies in the middle', async () => {
-  const where = fc.record({
-    dies: fc.integer({ min: 0, max: 5 }),
-    when: fc.constantFrom('before' as const, 'after' as const),
-  })
-  let at = 0
   await fc.assert(
-    fc.asyncProperty(where, where, async (first, second) => {
-      const workspace = 10_000 + ++at
-      const claims = [[phone('1')], [id('BR.1')], [phone('1'), id('BR.1')]].map((addresses) => ({
-        ...{ workspace, addresses, thread: addresses[0]?.value ?? '' },
-      }))
-      const [one, other, both] = claims
-      if (one === undefined || other === undefined || both === undefined) throw new Error('there are three')
-      await startInstance().people.claim({ ...one, since: new Date(1) })
-      await startInstance().people.claim({ ...other, since: new Date(2) })
-      for (const { dies, when } of [first, second]) {
-        const instance = startInstance()
-        instance.dieAt(dies, when)
-        await instance.people.claim(both).catch((error: unknown) => {
-          if (!(error instanceof Killed)) throw error
-        })
-      }
+    fc.asyncProperty(death, death, async (first, second) => {
+      workspace++
+      const [one, other] = [[phone('1')], [id('DE.1')]]
       const { people } = startInstance()
-      expect(await people.claim(both)).toMatchObject({ threads: ['1', 'BR.1'] })
+      await people.claim({ ...claimOf(one), since: new Date(1) })
+      await people.claim({ ...claimOf(other), since: new Date(2) })
+      const both = claimOf([...one, ...other])
+      const instances = Array.from({ length: INSTANCES }, startInstance)
+      for (const each of [first, second]) {
+        const { threads } = await claimThrough(instances, both, { at: 0, death: each })
+        expect(threads).toEqual(['1', 'DE.1'])
+      }
       for (const address of both.addresses)
-        expect(await people.find(workspace, address)).toMatchObject({ threads: ['1', 'BR.1'] })
+        expect(await startInstance().people.find(workspace, address)).toMatchObject({
+          threads: ['1', 'DE.1'],
+        })
       expect(await collectionsOf(connection).people.countDocuments({ workspace })).toBe(1)
     }),
     { numRuns: RUNS },
@@ -181,7 +216,7 @@ test('two who are joined are one person, whichever instance dies in the middle',
 })
 
 test('claims of one person at many instances at once make one person', async () => {
-  const workspace = 1_000_000
+  workspace++
   const instances = Array.from({ length: 6 }, startInstance)
   const addresses = [phone('5511'), id('BR.7'), id('BR.ENT.7')]
   const found = await Promise.all(
