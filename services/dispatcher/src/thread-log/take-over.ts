@@ -31,8 +31,10 @@ export interface OpenThread extends ThreadName {
   retentionMs: number
 }
 
-/** Whether a person has the thread of a message. Rejects when the database is unavailable. */
-type IsWithPerson = (record: Pick<MessageRecord, 'workspace' | 'channel' | 'thread'>) => Promise<boolean>
+/** Whether a person has the thread of a message, or one that joins it with this message. Rejects when the database is unavailable. */
+type IsWithPerson = (
+  record: Pick<MessageRecord, 'workspace' | 'channel' | 'thread' | 'joined'>,
+) => Promise<boolean>
 
 /** Threads are looked up together, since a statement costs more than its share. */
 export function createIsWithPerson({ threads }: Pick<Collections, 'threads'>): IsWithPerson {
@@ -59,7 +61,10 @@ export function createIsWithPerson({ threads }: Pick<Collections, 'threads'>): I
     gatherMs: GATHER_MS,
     atOnce: 2,
   })
-  return ({ workspace, channel, thread }) => isWithPerson({ workspace, channel, extId: thread })
+  return async ({ workspace, channel, thread, joined = [] }) => {
+    const names = [thread, ...joined].map((extId) => ({ workspace, channel, extId }))
+    return (await Promise.all(names.map(isWithPerson))).includes(true)
+  }
 }
 
 /**

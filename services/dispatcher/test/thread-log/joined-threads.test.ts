@@ -94,7 +94,8 @@ test('two threads are read as one, with all that both had, wherever an instance 
           if (!(error instanceof Killed)) throw error
         })
         // Whoever has one of them has it at any time.
-        if (later === 'person') expect(await isWithPerson({ ...nameOf(LATER), thread: LATER })).toBe(true)
+        const message = { ...nameOf(FIRST), thread: FIRST, joined: [LATER] }
+        expect(await isWithPerson(message)).toBe(isPersons)
       }
       await join({ threads, messages })
       for (const thread of [FIRST, LATER])
