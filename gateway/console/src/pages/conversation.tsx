@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { useChannelNamed } from '../channel-named.ts'
 import { Button } from '../components/actions.tsx'
-import { Badge, Failure, Loading } from '../components/basics.tsx'
+import { Badge, Failure, Loading, Time } from '../components/basics.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { type Loaded, useLoad } from '../load.ts'
 import { may } from '../rights.ts'
@@ -83,6 +83,11 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
         </div>
         <div class="actions">
           <Badge tone={isOurs ? 'warn' : 'info'}>{isOurs ? 'with the team' : 'with the assistant'}</Badge>
+          {thread.handlerUntil && (
+            <span class="quiet">
+              until <Time at={thread.handlerUntil} />
+            </span>
+          )}
           {writable && isOurs && (
             <Button small onClick={() => change({ handler: 'assistant' })}>
               Give back

@@ -25,6 +25,8 @@ export interface ThreadRecord {
   user: ThreadUser
   /** What the business calls the person, in the provider's own app. */
   contactName?: string
+  /** The words of that name, which stay among those it is searched by. */
+  contactWords?: string[]
   /** The authority on who has the thread: nothing else says it. */
   handler: ThreadHandler
   /** Until when a person has it, where that ends by itself: then its assistant has it again. */

@@ -103,6 +103,13 @@ const CHANGED = {
             '$$change.set',
             { user: { $mergeObjects: ['$user', '$$change.user'] } },
             { lastAt: '$$change.latest.lastAt' },
+            {
+              $cond: [
+                { $eq: [{ $type: '$contactWords' }, 'missing'] },
+                {},
+                { words: { $setUnion: ['$contactWords', { $ifNull: ['$$change.set.words', []] }] } },
+              ],
+            },
           ],
         },
       ],

@@ -69,7 +69,7 @@ describe('a notice', () => {
     for (const id of ['n1', 'n2'])
       await system.until(system.receive({ id, type: 'unsupported', unsupported: { type: 'poll_creation' } }))
     await system.until(system.receive(...text('t', 'And now?')))
-    const poll = "P: [Notice: can't be shown here: poll.]"
+    const poll = "P: [The person sent something that can't be shown: poll.]"
     expect(asked.map(read)).toEqual([[poll, poll, 'P: And now?']])
   })
 
@@ -374,6 +374,18 @@ describe('what the business writes in its own app', () => {
     expect(echo.reason).toBe('own_send')
     await system.until(system.receive(...text('t2', 'And?')))
     expect(asked[1] && read(asked[1])).toEqual(['P: Hello', 'A: answer 1', 'P: And?'])
+  })
+
+  test('is something to a model also where it has no words', async () => {
+    const { system, asked } = startAgent()
+    for (const [type, content] of Object.entries({ audio: { id: '1' }, image: { id: '2' }, sticker: {} }))
+      await system.until(system.receive({ id: type, type, [type]: content, ...ECHO }))
+    await line.collections.threads.updateMany(
+      { workspace: system.workspace },
+      { $set: { handler: 'assistant' } },
+    )
+    await system.until(system.receive(...text('t', 'Nice')))
+    expect(asked.map(read)).toEqual([['A: [audio]', 'A: [image]', 'A: [sticker]', 'P: Nice']])
   })
 
   test('reads as it was edited there, and deleted', async () => {

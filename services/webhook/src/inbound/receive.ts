@@ -29,7 +29,7 @@ import { type Channel, type Channels, receiveSettings } from '../channels.ts'
 import type { HookLog } from '../hooks/hook-notes.ts'
 import type { People } from '../people/people.ts'
 import type { FindHook, Hook } from './find-hook.ts'
-import { findReceivers } from './find-receivers.ts'
+import { findReceivers, type Receivers } from './find-receivers.ts'
 import { type Placed, placesOf } from './places.ts'
 import { isProven } from './proof.ts'
 
@@ -78,21 +78,25 @@ export function receive(intake: ProviderIntake): RequestHandler {
     const deadline = performance.now() + ACCEPT_MS
     const settings = receiveSettings(channel, provider, intake.box)
     requireProof({ req, bytes, hook, settings, notes })
-    notes.received(channel)
     const updates = updatesIn(bytes, provider)
-    const receivers = await findReceivers({
+    const { receivers, failure } = await findReceivers({
       named: new Set(updates.map(({ receiver }) => receiver)),
       ...{ hook, settings, channels: intake.channels },
       isProvenTo: (one) =>
         isProven(provider.inbound.proof(req.headers, receiveSettings(one, provider, intake.box)), bytes),
     })
-    const own = updates.filter(({ receiver }) => receivers.get(receiver) !== undefined)
+    for (const one of new Set(receivers.values())) if (one !== undefined) notes.received(one)
+    const known = updates.filter(({ receiver }) => receivers.has(receiver))
+    const own = known.filter(({ receiver }) => receivers.get(receiver) !== undefined)
     const placing = placesOf(intake.people, { workspace: channel.workspace, updates: own })
     const places = await withTimeout(deadline - performance.now(), placing)
     const { publications, skipped, foreign } = readUpdates({
-      ...{ intake, req, res, updates, places, hook, receivers },
+      ...{ intake, req, res, places, hook, receivers },
+      updates: known,
     })
     const fresh = await publishNew(intake, publications, deadline)
+    // What is known is safe by now, and only repeated when all of it comes again.
+    if (failure !== undefined) throw failure
     const kept = fresh.filter(({ type }) => type === NOTICE_TYPE).length
     res.json({
       accepted: fresh.length - kept,
@@ -138,7 +142,7 @@ function readUpdates(options: {
   updates: readonly Update[]
   places: ReadonlyMap<Update, Placed>
   hook: Hook
-  receivers: ReadonlyMap<string | undefined, Channel | undefined>
+  receivers: Receivers
 }): { publications: MessagePublication[]; skipped: number; foreign: number } {
   const { intake, req, res, updates, places, hook, receivers } = options
   const { channel, provider } = hook

@@ -35,14 +35,6 @@ const media =
     return errors.length > 0 || isFound ? errors : [{ path, message: 'has neither link nor id' }]
   }
 
-const parameter = (...types: (keyof typeof PARAMETERS)[]): Check =>
-  variant(
-    'type',
-    Object.fromEntries(
-      types.map((type) => [type, shape({ type: oneOf([type]), 'parameter_name?': id, ...PARAMETERS[type] })]),
-    ),
-  )
-
 /** What a parameter of each type has beside its type and name. */
 const PARAMETERS = {
   text: { text: text(MAX_TEXT) },
@@ -66,20 +58,40 @@ const PARAMETERS = {
   order_status: { order_status: anyObject },
 } satisfies Record<string, Readonly<Record<string, Check>>>
 
-/** What the parameters of a button are, by what it does. */
-const BUTTONS = {
-  url: parameter('text'),
-  quick_reply: parameter('payload'),
-  copy_code: parameter('coupon_code'),
-  flow: parameter('action'),
-  catalog: parameter('action'),
-  mpm: parameter('action'),
-  voice_call: parameter('ttl_minutes', 'payload'),
-  order_details: parameter('action'),
-} satisfies Record<string, Check>
+type ParameterType = keyof typeof PARAMETERS
 
-const header = parameter('text', 'image', 'video', 'gif', 'document', 'location', 'product')
-const bodyParameter = parameter('text', 'currency', 'date_time')
+/** The types of the parameters that each part of a template takes. */
+export const TEMPLATE_PARTS = {
+  header: ['text', 'image', 'video', 'gif', 'document', 'location', 'product'],
+  body: ['text', 'currency', 'date_time'],
+  limited_time_offer: ['limited_time_offer'],
+  order_status: ['order_status'],
+} as const satisfies Record<string, readonly ParameterType[]>
+
+/** Those of its buttons, by what they do. */
+export const TEMPLATE_BUTTONS = {
+  url: ['text'],
+  quick_reply: ['payload'],
+  copy_code: ['coupon_code'],
+  flow: ['action'],
+  catalog: ['action'],
+  mpm: ['action'],
+  voice_call: ['ttl_minutes', 'payload'],
+  order_details: ['action'],
+  booking_confirmation: ['action', 'payload', 'text'],
+  reminder: ['action', 'payload', 'text'],
+} as const satisfies Record<string, readonly ParameterType[]>
+
+const parameter = (types: readonly ParameterType[]): Check =>
+  variant(
+    'type',
+    Object.fromEntries(
+      types.map((type) => [type, shape({ type: oneOf([type]), 'parameter_name?': id, ...PARAMETERS[type] })]),
+    ),
+  )
+
+const header = parameter(TEMPLATE_PARTS.header)
+const bodyParameter = parameter(TEMPLATE_PARTS.body)
 const index: Check = (value, path) =>
   wholeNumber(0, MAX_BUTTONS - 1)(
     typeof value === 'string' && /^\d$/.test(value) ? Number(value) : value,
@@ -90,9 +102,9 @@ const parameters = (check: Check, most = MAX_PARAMETERS) => ({ 'parameters?': li
 const button: Check = variant(
   'sub_type',
   Object.fromEntries(
-    Object.entries(BUTTONS).map(([name, check]) => [
+    Object.entries(TEMPLATE_BUTTONS).map(([name, types]) => [
       name,
-      shape({ type: oneOf(['button']), sub_type: oneOf([name]), index, ...parameters(check, 5) }),
+      shape({ type: oneOf(['button']), sub_type: oneOf([name]), index, ...parameters(parameter(types), 5) }),
     ]),
   ),
 )
@@ -107,9 +119,12 @@ const component = variant('type', {
   ...inCards,
   limited_time_offer: shape({
     type: oneOf(['limited_time_offer']),
-    ...parameters(parameter('limited_time_offer'), 1),
+    ...parameters(parameter(TEMPLATE_PARTS.limited_time_offer), 1),
   }),
-  order_status: shape({ type: oneOf(['order_status']), ...parameters(parameter('order_status'), 1) }),
+  order_status: shape({
+    type: oneOf(['order_status']),
+    ...parameters(parameter(TEMPLATE_PARTS.order_status), 1),
+  }),
   carousel: shape({
     type: oneOf(['carousel']),
     cards: list(
@@ -135,6 +150,9 @@ export function templateOf(args: JsonObject): Composed {
     ...text(MAX_NAME)(name, ['template']),
     ...text(MAX_NAME)(code, ['language']),
     ...(seconds === undefined ? [] : TTL(seconds, [ttl === undefined ? 'message_send_ttl_seconds' : 'ttl'])),
+    ...(ttl !== undefined && seconds !== ttl
+      ? [{ path: ['ttl'], message: 'is there beside message_send_ttl_seconds' }]
+      : []),
     ...read.errors,
   ]
   if (errors.length > 0) return { kind: 'refused', errors }
@@ -230,16 +248,17 @@ const readBody: ReadPart = (value, path) => {
 
 /** What a button is in our form: what it is to Meta, the fields that it has, and its parameter. */
 interface ShortButton {
-  subType: keyof typeof BUTTONS
+  subType: keyof typeof TEMPLATE_BUTTONS
   fields: Readonly<Record<string, Check>>
-  parameter(fields: JsonObject): JsonObject
+  parameter(fields: JsonObject): JsonObject | undefined
 }
 
 const code = ({ code: found, coupon_code, text: said }: JsonObject) => found ?? coupon_code ?? said
 const action = (subType: ShortButton['subType'], fields: ShortButton['fields']): ShortButton => ({
   subType,
   fields,
-  parameter: (found) => ({ type: 'action', action: found }),
+  // Meta takes a button of its template without a parameter where there is nothing to say of it.
+  parameter: (found) => (Object.keys(found).length === 0 ? undefined : { type: 'action', action: found }),
 })
 
 const SHORT_BUTTONS: Readonly<Record<string, ShortButton>> = {
@@ -300,14 +319,10 @@ function readButton(value: unknown, path: string[]): Parts {
     return { components: [], errors: oneOf(Object.keys(SHORT_BUTTONS))(subType, [...path, 'type']) }
   const errors = [...shape(short.fields)(fields, path), ...index(at, [...path, 'index'])]
   const made = short.parameter(fields)
-  if (errors.length === 0 && 'text' in made && made.text === undefined)
-    errors.push({ path: [...path, 'code'], message: 'is missing' })
-  if (errors.length === 0 && 'coupon_code' in made && made.coupon_code === undefined)
-    errors.push({ path: [...path, 'code'], message: 'is missing' })
-  return {
-    components: [{ type: 'button', sub_type: short.subType, index: String(at), parameters: [made] }],
-    errors,
-  }
+  const isEmpty = ['text', 'coupon_code'].some((key) => made && key in made && made[key] === undefined)
+  if (errors.length === 0 && isEmpty) errors.push({ path: [...path, 'code'], message: 'is missing' })
+  const component = { type: 'button', sub_type: short.subType, index: String(at) }
+  return { components: [{ ...component, ...(made && { parameters: [made] }) }], errors }
 }
 
 const readCarousel: ReadPart = (value, path) => {
