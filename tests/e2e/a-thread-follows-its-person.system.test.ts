@@ -75,7 +75,7 @@ const idsOf = ({ phone, id, parent }: Named) => ({
   },
 })
 
-async function post(value: object, at = workspace): Promise<void> {
+async function post(value: object, at = workspace, field = 'messages'): Promise<void> {
   const body = JSON.stringify({
     object: 'whatsapp_business_account',
     entry: [
@@ -83,7 +83,7 @@ async function post(value: object, at = workspace): Promise<void> {
         id: '1',
         changes: [
           {
-            field: 'messages',
+            field,
             value: {
               messaging_product: 'whatsapp',
               metadata: { display_phone_number: '15550001111', phone_number_id: '901' },
@@ -345,6 +345,26 @@ describe('nobody gets another person’s thread', () => {
     expect([texts.includes('I am still here'), texts.includes('I am new')]).toEqual([true, false])
     expect(await textsOf(next.id)).toEqual(['I am new'])
   })
+})
+
+test('what the business writes to an id in its own app is in the person’s thread', async () => {
+  const person = { phone: `55219${unique().slice(-9)}`, id: `BR.${unique()}` }
+  await write(person, 'By number')
+  await said('By number')
+  const echo = {
+    ...stamp(),
+    from: '15550001111',
+    to_user_id: person.id,
+    type: 'text',
+    text: { body: 'By id' },
+  }
+  await post({ message_echoes: [echo] }, workspace, 'smb_message_echoes')
+  const thread = await eventually(async () => {
+    const found = await threadOf(person.phone)
+    return found.handler === 'person' ? found : undefined
+  })
+  expect(thread.addresses).toContain(`whatsapp:${person.id}`)
+  expect((await get(`/rest/messages?thread=${person.phone}`)).data).toHaveLength(2)
 })
 
 test('a person of the team replies to the number that the person has now', async () => {

@@ -1,3 +1,4 @@
+import { MAX_ID_CHARACTERS } from '@parley/shared/message'
 import { addressText } from '@parley/shared/providers/address'
 import type { PersonMessage, Update } from '@parley/shared/providers/inbound'
 import { type People, type Place, placeOf } from '../people/people.ts'
@@ -46,13 +47,18 @@ async function placeOfUpdate(
 ): Promise<Placed | undefined> {
   const { kind, person } = update
   const thread = kind === 'message' ? update.message.thread.extId : person?.addresses[0]?.value
-  if (kind === 'message' && (person === undefined || !thread)) return unplaced(update)
-  if (person === undefined || !thread) return undefined
+  const isNamed = person !== undefined && isName(thread)
+  if (kind === 'message' && !isNamed) return unplaced(update)
+  if (!isNamed) return undefined
   const named = { ...person, workspace, thread }
   if (kind === 'message') return inThread(update.message, await people.claim(named))
   await people.note(named)
   return undefined
 }
+
+/** What can be stored as the name of a thread; a message with another one is left out. */
+const isName = (text: string | null | undefined): text is string =>
+  typeof text === 'string' && text !== '' && text.length <= MAX_ID_CHARACTERS && text.isWellFormed()
 
 /** What names nobody stays in the thread that the provider names. */
 function unplaced({ message, id }: Extract<Update, { kind: 'message'; fate: 'accepted' }>): Placed {
