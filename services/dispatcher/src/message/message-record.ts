@@ -138,6 +138,8 @@ export interface MessageRecord {
   workspace: number
   partition: number
   thread: string
+  /** Names of threads of the same person that go on in its own. */
+  joined?: string[] | undefined
   /** What the person is written to or known by, such as `phone:5511988887777`. */
   addresses?: string[] | undefined
   /** Of earlier versions: the digits of the phone number, in the place of addresses. */
