@@ -4,6 +4,13 @@ export interface Address {
   value: string
 }
 
+/** A person by what a provider says: each of the addresses is theirs. */
+export interface NamedPerson {
+  addresses: readonly Address[]
+  /** Those of them that the person says they have left: whoever is seen there next is somebody else. */
+  left?: readonly Address[]
+}
+
 /** What names a person at a provider, and how that is found. */
 export interface ProviderAddresses {
   /** The address that it writes to, of a message's `user`; undefined where that names none. */

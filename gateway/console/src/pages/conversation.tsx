@@ -9,7 +9,7 @@ import { type Loaded, useLoad } from '../load.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { type LiveEvent, onLive } from '../shared-stream.ts'
-import { nameOf, type Said, type SaidPage, type Thread } from '../threads.ts'
+import { knownBy, nameOf, type Said, type SaidPage, type Thread } from '../threads.ts'
 import { Bubbles } from './bubbles.tsx'
 import { ReplyBox } from './reply-box.tsx'
 
@@ -67,7 +67,9 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
           </a>
           <h1>{nameOf(thread)}</h1>
           <p class="note line">
-            {thread.user.phone && thread.user.phone !== nameOf(thread) && <span>{thread.user.phone}</span>}
+            {knownBy(thread).map((address) => (
+              <span key={address}>{address}</span>
+            ))}
             <span>{thread.channel}</span>
             {thread.task && (
               <a href={hrefOf(`/assistants/tasks/${thread.task._id}`)}>
