@@ -155,7 +155,7 @@ test.each([
   'a|b\n-|-\n',
   'https://.',
 ])('a text of nothing but %j is converted in time in proportion to it', (hostile) => {
-  const text = hostile.repeat(Math.ceil(200_000 / hostile.length))
+  const text = hostile.repeat(Math.ceil(50_000 / hostile.length))
   const began = performance.now()
   toMarkup(text)
   expect(performance.now() - began).toBeLessThan(3_000)

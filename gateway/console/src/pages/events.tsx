@@ -168,7 +168,7 @@ const bodyOf = ({ name, url, events, channel, active }: Subscription): object =>
 })
 
 function SubscriptionState({ of: { active, failing, full, disabled } }: { of: Subscription }) {
-  if (disabled) return <Badge tone="bad">turned off: nothing arrived</Badge>
+  if (disabled) return <Badge tone="bad">turned off</Badge>
   if (!active) return <Badge>off</Badge>
   if (full) return <Badge tone="bad">full</Badge>
   if (failing) return <Badge tone="warn">failing</Badge>

@@ -33,7 +33,9 @@ const subscriptionMarks = {
   disabled: z
     .object({ at: time, reason: z.string() })
     .optional()
-    .describe('There where it was turned off because nothing arrived for five days'),
+    .describe(
+      'There where it was turned off because its receiver is gone (410), or nothing arrived for five days; says which',
+    ),
 }
 
 export const subscription: ResourceDefinition = {

@@ -5,7 +5,7 @@ import type { ModelChoice, ModelResult } from '../agents/model-client.ts'
 import { type Agents, agentTypeOf } from '../agents/turns/agents.ts'
 import { deadlineOf, MODEL_STEP, turnSettingsOf } from '../agents/turns/bounds.ts'
 import type { ModelCallState } from '../agents/turns/model-calls.ts'
-import { nextChoice, retryOf } from '../agents/turns/model-retry.ts'
+import { afterRefusal, nextChoice, retryOf } from '../agents/turns/model-retry.ts'
 import { personOf } from '../agents/usage/budgets-of.ts'
 import { BUDGET_PENDING, BUDGET_SPENT } from '../agents/usage/usage.ts'
 import type { Channel } from '../channels/channels.ts'
@@ -13,7 +13,7 @@ import type { Attempt, Ending, MessageRecord } from '../message/message-record.t
 import { attemptOf, modelTried, ranAgainAt, withAttempt } from '../message/progress.ts'
 import { endDecided } from '../message/turn-progress.ts'
 import type { MessageRun } from './message-run.ts'
-import { type StepResult, settleEndMerged } from './settle-attempt.ts'
+import type { StepResult } from './settle-attempt.ts'
 import type { RunResult } from './thread-run.ts'
 import { letPass, waitUntilDue } from './wait.ts'
 import { Superseded } from './written-message.ts'
@@ -30,7 +30,7 @@ export type NewTurn = Extract<ModelResult, { kind: 'answered' }>['turn']
 
 /** Each run of a message, each of its turns and each text that its writer gives it before has a call of its own. */
 export function callKeyOf({ _id, order, turns = [], changed }: Called): string {
-  const text = turns.length > 0 || changed === undefined ? '' : `/${changed.at.getTime()}`
+  const text = turns.length > 0 || changed === undefined ? '' : `/${changed.by}`
   return `${_id}/${order}/${turns.length}${text}`
 }
 
@@ -107,8 +107,9 @@ function takeResult(
       return store(result.turn)
     case 'refused': {
       const { code, reason } = result
-      if (code === BUDGET_SPENT) return stopForBudget(run, found, reason)
-      return settleDead(run, { reason, attempt: attemptAt(run, ended, result) })
+      return code === BUDGET_SPENT
+        ? stopForBudget(run, found, reason)
+        : askAnother(run, found, { ended, result })
     }
     case 'retryable':
       return result.code === BUDGET_PENDING
@@ -165,13 +166,45 @@ async function tryAgain(
     const reason = `The model did not answer within ${turnMs / 1_000} seconds (turnTimeoutSeconds).`
     return giveUp(run, found, { reason, attempt })
   }
-  await run.message.commitMerged((current) =>
-    letPass(run, modelTried(current, { attempt, tries, due: delay === 0 ? undefined : due })),
+  return askWhenDue(run, { attempt, tries, due: delay === 0 ? undefined : due })
+}
+
+/** What this model refuses another may do. */
+async function askAnother(
+  run: MessageRun,
+  found: AgentMessage,
+  { ended, result }: { ended: Ended; result: Extract<ModelResult, { kind: 'refused' }> },
+): Promise<StepResult> {
+  const { record, options } = run
+  const attempt = attemptAt(run, ended, result)
+  const now = options.now()
+  const { messageMs } = turnSettingsOf(found.channel.config)
+  const { code, reason } = result
+  const mayMend = hasRetryable(record)
+  const next = afterRefusal({ tries: record.tries, choices: ended.choices, code, mayMend })
+  const due = now + (next?.delay ?? 0)
+  if (next === undefined || due >= deadlineOf(withTry(record, attempt), { messageMs, now }))
+    return giveUp(run, found, { reason, attempt })
+  return askWhenDue(run, { attempt, tries: next.tries, due: next.delay === 0 ? undefined : due })
+}
+
+/** Whether a model that was asked for this turn failed in a way that may mend. */
+function hasRetryable({ attempts, turns = [], ...record }: MessageRecord): boolean {
+  const since = Math.max(ranAgainAt(record), turns.at(-1)?.at.getTime() ?? 0)
+  return attempts.some(
+    ({ step, outcome, at }) => step === MODEL_STEP && outcome === 'retryable' && at.getTime() >= since,
   )
+}
+
+async function askWhenDue(
+  run: MessageRun,
+  { attempt, tries, due }: { attempt: Attempt; tries: number; due: number | undefined },
+): Promise<StepResult> {
+  await run.message.commitMerged((current) => letPass(run, modelTried(current, { attempt, tries, due })))
   return waitUntilDue(run) ?? { kind: 'next' }
 }
 
-/** A bound is met: the person gets the channel's fallback message where there is one, then the message is dead. */
+/** There is no answer: the person gets the channel's fallback message where there is one, then the message is dead. */
 export async function giveUp(
   run: MessageRun,
   { channel }: AgentMessage,
@@ -183,19 +216,6 @@ export async function giveUp(
   const decided = { ending, farewell, maxText, at: run.options.now() }
   await run.message.commitMerged((record) => endDecided(withTry(record, attempt), decided))
   return { kind: 'next' }
-}
-
-/** Ends the message as dead, by the fault of its channel. */
-export function settleDead(
-  run: MessageRun,
-  { reason, attempt }: { reason: string; attempt?: Attempt },
-): Promise<RunResult> {
-  const ending: Ending = { state: 'dead', reason, fault: 'channel' }
-  return settleEndMerged(run, ending, (record) => ({
-    ...withTry(record, attempt),
-    turns: record.turns ?? [],
-    ending,
-  }))
 }
 
 function withTry(record: MessageRecord, attempt: Attempt | undefined): MessageRecord {

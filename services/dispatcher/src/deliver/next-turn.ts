@@ -7,6 +7,7 @@ import type { Toolbox } from '../agents/toolbox.ts'
 import { boundReached, turnSettingsOf } from '../agents/turns/bounds.ts'
 import { dataItem, personItems, turnItems } from '../agents/turns/conversation-items.ts'
 import { choiceOf } from '../agents/turns/model-retry.ts'
+import { hasSpoken, unlessSilent } from '../agents/turns/silence.ts'
 import { personOf } from '../agents/usage/budgets-of.ts'
 import { estimatePrompt } from '../agents/usage/estimate-tokens.ts'
 import { type MeteredCall, useForTurn } from '../agents/usage/usage.ts'
@@ -24,12 +25,10 @@ import {
   loadAgent,
   type NewTurn,
   resultOfCall,
-  settleDead,
   startCall,
   stopForBudget,
 } from './model-call.ts'
 import { type StepResult, settleEndMerged, settleTakenOver } from './settle-attempt.ts'
-import type { RunResult } from './thread-run.ts'
 import { Superseded } from './written-message.ts'
 
 const audioKeyOf = (record: MessageRecord): string => `${callKeyOf(record)}/audio`
@@ -81,9 +80,11 @@ async function ask(run: MessageRun, found: AgentMessage): Promise<StepResult> {
   const room = agents.calls.room({ workspace: record.workspace, ended: run.leased.ended })
   if (room !== undefined) return { kind: 'pending', record, settled: room, for: 'model' }
   const loaded = await run.calling(() => loadAgent(run, found))
-  if (loaded.kind === 'missing') return withoutAgent(run, loaded.reason)
+  if (loaded.kind === 'missing') return withoutAgent(run, found, loaded.reason)
   const { choices, agent } = loaded
-  const choice = choices[choiceOf(record.tries, choices.length)] as ModelChoice
+  const position = choiceOf(record.tries, choices.length)
+  const choice = choices[position] as ModelChoice
+  const silence = { isSpoken: hasSpoken(record), isLast: position === choices.length - 1 }
   const { config } = found.channel
   const person = personOf(found.message, record.thread)
   const use = useForTurn(record, { assistant: agent.assistant._id, choice, config, person })
@@ -103,7 +104,7 @@ async function ask(run: MessageRun, found: AgentMessage): Promise<StepResult> {
         }),
         ask: async (metered) => {
           const asked = { choice, request: { ...request, ...limits }, metered }
-          return withSources(await askPassingOn(run, found, asked), toolbox)
+          return withSources(unlessSilent(await askPassingOn(run, found, asked), silence), toolbox)
         },
       }),
   })
@@ -133,13 +134,13 @@ async function askPassingOn(
 }
 
 /** What is not there may be configured in a moment. */
-async function withoutAgent(run: MessageRun, reason: string): Promise<RunResult> {
+async function withoutAgent(run: MessageRun, found: AgentMessage, reason: string): Promise<StepResult> {
   const { record, options } = run
   const { times } = options
   const now = options.now()
   const isNew = !hasTurns(record) && now - record.receivedAt.getTime() < times.lookUpFor
   if (isNew) return { kind: 'wait', record, until: now + times.lookUpAgain, for: 'configuration' }
-  return settleDead(run, { reason })
+  return giveUp(run, found, { reason })
 }
 
 async function requestOf({ record, options }: MessageRun, found: AgentMessage, agent: Agent) {

@@ -11,6 +11,10 @@ import type { Subscription } from './subscriptions.ts'
 
 /** Identity, or the database, is unavailable. */
 const UNAVAILABLE_MS = 1_000
+/** Until a subscription whose receiver is gone is turned off; where it was not, its next event says so again. */
+const GONE_MS = 60_000
+/** The longest that a receiver may ask to be left alone, beside the delivery that it answered so. */
+const MAX_PAUSE_MS = 60 * 60_000
 
 export interface DeliverBatchOptions {
   collections: Pick<EventCollections, 'deliveries'>
@@ -130,6 +134,9 @@ async function deliverOne(
   // It says nothing of the receiver. The delivery is stored as it was, and the next owner of the shard posts it.
   if (signal.aborted && !posted.hasResponse) return void end('unknown')
   end(posted.hasResponse ? 'answered' : 'unanswered')
+  const { isGone, retryAfterSeconds = 0 } = posted
+  const pauseMs = isGone ? GONE_MS : Math.min(retryAfterSeconds * 1_000, MAX_PAUSE_MS)
+  receiver.pausedUntil = Math.max(receiver.pausedUntil, options.now() + pauseMs)
   const isGivenUp = await settle(options, receiver, { delivery, posted })
   await mark(receiver, subscription, { posted, isGivenUp })
 }
@@ -138,9 +145,10 @@ async function deliverOne(
 async function settle(
   { collections, retentionMs, now }: DeliverBatchOptions,
   receiver: Receiver,
-  { delivery, posted: { attempt, reason } }: { delivery: Delivery; posted: Posted },
+  { delivery, posted }: { delivery: Delivery; posted: Posted },
 ): Promise<boolean> {
-  const { due, ...settled } = settleDelivery({ tries: delivery.tries, attempt, reason, now: now() })
+  const { attempt } = posted
+  const { due, ...settled } = settleDelivery({ ...posted, tries: delivery.tries, now: now() })
   const attempts = withDeliveryAttempt(delivery.attempts, attempt)
   const isEnded = due === undefined
   // A replay meanwhile began anew.

@@ -15,7 +15,7 @@ export type MarkReceiver = (
 
 /**
  * Marks a subscription in configuration: as failing when a delivery to it is given up, as working when one arrives again,
- * and turned off when nothing has arrived for five days. While configuration is unavailable, the next attempt does it.
+ * and turned off when its receiver is gone, or nothing has arrived for five days. While configuration is unavailable, the next attempt does it.
  */
 export function createMarkReceiver(options: {
   markSubscription: MarkSubscription
@@ -43,7 +43,13 @@ export function createMarkReceiver(options: {
       receiver.failingSince = at.getTime()
       await subscribers.updateOne({ _id }, { $set: { failingSince: at } }, { upsert: true })
     }
-    const { reason } = posted
+    const { reason, isGone } = posted
+    if (isGone)
+      return send(receiver, subscription, {
+        state: 'disabled',
+        at: at.toISOString(),
+        reason: `${reason} It is gone, and wants nothing more.`,
+      })
     // What failed before it was turned on again does not count.
     if (at.getTime() - Math.max(receiver.failingSince, subscription.activeSince) >= DISABLED_AFTER_MS)
       return send(receiver, subscription, {

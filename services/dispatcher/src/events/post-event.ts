@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { createWebhookSigner } from '@parley/shared/signing-secret'
 import { outcomeOfCall, outcomeOfStatus } from '../channels/http/call-outcome.ts'
@@ -16,6 +17,10 @@ export interface Posted {
   reason: string
   /** Whether anything came back. */
   hasResponse: boolean
+  /** The receiver says by 410 that it is there no more, and wants nothing more (Standard Webhooks). */
+  isGone?: boolean
+  /** When the receiver wants to be asked again, as far as it says so. */
+  retryAfterSeconds?: number
 }
 
 /** Posts a delivery to its receiver, signed by Standard Webhooks: a 2xx means that it has it. `signal` breaks it off. */
@@ -39,7 +44,14 @@ export function createPostEvent(options: {
     if (outcome.kind === 'accepted')
       return { attempt: { at, ms, outcome: 'accepted' }, reason: '', hasResponse: true }
     const { code, reason } = outcome
-    return { attempt: { at, ms, outcome: 'failed', code }, reason, hasResponse: code.startsWith('http_') }
+    const { retryAfterSeconds } = { retryAfterSeconds: undefined, ...outcome }
+    return {
+      attempt: { at, ms, outcome: 'failed', code },
+      reason,
+      hasResponse: code.startsWith('http_'),
+      ...(code === 'http_410' && { isGone: true }),
+      ...defined({ retryAfterSeconds }),
+    }
 
     async function post(): Promise<Outcome> {
       try {

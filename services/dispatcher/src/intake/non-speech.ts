@@ -178,7 +178,8 @@ async function changeOriginal(
   if (original === null) return undefined
   if (isOwn(original) !== (content.isOwn === true)) return false
   const at = content.writtenAt ?? receivedAt
-  const changed = nature.kind === 'deletion' ? { at, isDeleted: true as const } : { at, text: nature.text }
+  const made = nature.kind === 'deletion' ? { isDeleted: true as const } : { text: nature.text }
+  const changed = { by: record._id, at, ...made }
   const isLater =
     nature.kind === 'deletion' ? {} : { $or: [{ changed: NONE }, { 'changed.at': { $lte: at } }] }
   const after = await messages.findOneAndUpdate(

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { RETRY_DELAYS } from './settle.ts'
+import { retryDelay } from './settle.ts'
 
 /** How many deliveries are worked under one lease is decided by their subscription. */
 export const SHARDS = 8
@@ -70,20 +70,23 @@ interface DeliverySettlement {
 }
 
 /**
- * What becomes of a delivery after an attempt: delivered, tried again after 1 s, 5 s, 30 s, 2 min, 10 min, 1 h and 6 h,
- * or failed.
+ * What becomes of a delivery after an attempt: delivered, tried again after 1 s, 5 s, 30 s, 2 min, 10 min, 1 h and 6 h, or
+ * when its receiver asks for it, or failed, at once where the receiver is gone.
  */
 export function settleDelivery(options: {
   tries: number
   attempt: Pick<DeliveryAttempt, 'outcome'>
   reason: string
+  isGone?: boolean
+  retryAfterSeconds?: number
   /** Milliseconds since the epoch. */
   now: number
 }): DeliverySettlement {
-  const { attempt, reason, now } = options
+  const { attempt, reason, isGone = false, retryAfterSeconds, now } = options
   if (attempt.outcome === 'accepted') return { state: 'delivered', tries: 0 }
   const tries = options.tries + 1
-  const delay = RETRY_DELAYS[options.tries]
+  if (isGone) return { state: 'failed', tries, reason }
+  const delay = retryDelay(options.tries, retryAfterSeconds)
   if (delay === undefined)
     return { state: 'failed', tries, reason: `${reason} Given up after ${tries} tries.` }
   return { state: 'pending', tries, due: new Date(now + delay) }

@@ -121,6 +121,8 @@ export interface Attempt {
 
 /** What the writer of a message made of it afterwards: another text, or nothing. */
 export interface Changed {
+  /** The message that says so. */
+  by: string
   /** When, by the provider's clock. */
   at: Date
   text?: string

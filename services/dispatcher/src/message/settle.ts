@@ -57,11 +57,20 @@ export function settleFailure(attempted: Attempted<Failure>): Exclude<Settlement
   const { reason, fault } = outcome
   const isFinal = outcome.kind === 'uncertain' && outcome.isFinal === true
   if (outcome.kind === 'permanent' || isFinal) return { kind: 'dead', reason, fault }
-  const delay = RETRY_DELAYS[tries]
+  const delay = retryDelay(tries, outcome.kind === 'retryable' ? outcome.retryAfterSeconds : undefined)
   if (delay === undefined)
     return { kind: 'dead', reason: `${reason} Given up after ${tries + 1} tries.`, fault }
   if (outcome.kind === 'uncertain' && reports) return { kind: 'await', delay: uncertainWindow }
-  const retryAfter = outcome.kind === 'retryable' ? outcome.retryAfterSeconds : undefined
-  // Sooner than planned, the tries would be used up before the other side has recovered.
-  return { kind: 'retry', delay: Math.min(Math.max(delay, (retryAfter ?? 0) * SECOND), MAX_RETRY_AFTER) }
+  return { kind: 'retry', delay }
+}
+
+/**
+ * How long to wait after so many tries that failed before, and what the other side asks for, 24 hours at most (milliseconds);
+ * undefined once the tries are used up. Sooner than planned, they would be before the other side has recovered.
+ */
+export function retryDelay(tries: number, retryAfterSeconds = 0): number | undefined {
+  const delay = RETRY_DELAYS[tries]
+  return delay === undefined
+    ? undefined
+    : Math.min(Math.max(delay, retryAfterSeconds * SECOND), MAX_RETRY_AFTER)
 }

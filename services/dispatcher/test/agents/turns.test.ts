@@ -121,13 +121,6 @@ describe('a message on the channel of an agent', () => {
     ])
   })
 
-  test('ends done when the model says nothing, and nothing is sent', async () => {
-    const system = line.start({ model: () => '  ' })
-    system.publish('silent')
-    expect((await system.until('silent')).state).toBe('done')
-    expect(system.sent).toEqual([])
-  })
-
   test('that carries its answer needs no model', async () => {
     const system = line.start({ model: () => 'never asked' })
     system.publish('templated', { answer: { message: 'Your order left.' } })

@@ -16,6 +16,7 @@ import { eventDatabase } from './event-database.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
 const HOUR = 3_600_000
+const SECRET = `whsec_${'A'.repeat(32)}`
 const database = eventDatabase()
 let collections: EventCollections
 let work: ShardWork
@@ -133,6 +134,55 @@ test('a subscription to which nothing arrived for five days is turned off, and n
   await triedTimes('a', 3)
   await eventually(() => marks.length > 0)
   expect(marks).toMatchObject([{ state: 'disabled' }])
+})
+
+test('a subscription whose receiver is gone is turned off at once, and gets nothing more', async () => {
+  await insert('a', 40)
+  let posted = 0
+  const receiver = await listen((_req, res) => {
+    posted++
+    res.writeHead(410).end()
+  })
+  const { http, post } = postReally()
+  deliver([{ ...subscription('a'), url: receiver.url, signingSecret: SECRET }], post)
+  await eventually(() => marks.length > 0)
+  const ended = { state: 'failed' as const, reason: 'The endpoint answered 410.', tries: 1 }
+  expect(await one('a')).toMatchObject(ended)
+  expect(marks).toMatchObject([{ state: 'disabled', reason: expect.stringContaining('answered 410') }])
+  ahead += 30_000
+  await eventually(async () => (await collections.deliveries.countDocuments(ended)) === posted)
+  // What left together with the first: a receiver has 16 in flight.
+  expect(posted).toBeLessThanOrEqual(16)
+  await receiver.close()
+  http.close()
+})
+
+test('a receiver that asks for time by Retry-After is left alone until then, for an hour at most', async () => {
+  await insert('a', 40)
+  let posted = 0
+  let seconds = 90
+  const receiver = await listen((_req, res) => {
+    posted++
+    res.writeHead(503, { 'retry-after': String(seconds) }).end()
+  })
+  const { http, post } = postReally()
+  deliver([{ ...subscription('a'), url: receiver.url, signingSecret: SECRET }], post)
+  const { due, attempts } = await triedTimes('a', 1)
+  expect(Math.round(((due?.getTime() ?? 0) - (attempts[0]?.at.getTime() ?? 0)) / 1_000)).toBe(90)
+  const tried = () => collections.deliveries.countDocuments({ tries: { $gt: 0 } })
+  await eventually(async () => (await tried()) === posted)
+  const before = posted
+  expect(before).toBeLessThanOrEqual(16)
+  seconds = 7 * 24 * 3_600
+  ahead += 91_000
+  await eventually(() => posted > before)
+  const later = await eventually(async () => {
+    return (await collections.deliveries.findOne({ due: { $gt: new Date(now() + 12 * HOUR) } })) ?? undefined
+  })
+  expect(later.due?.getTime()).toBeLessThanOrEqual(now() + 24 * HOUR)
+  await work.close()
+  await receiver.close()
+  http.close()
 })
 
 test('a receiver that never asked delays no other, and has few requests in flight', async () => {
@@ -259,7 +309,7 @@ test('a delivery that is broken off when its instance closes is no try: the next
     if (received.length > 1) return res.end()
     req.on('close', brokenOff.resolve)
   })
-  const to = { ...subscription('a'), url: receiver.url, signingSecret: `whsec_${'A'.repeat(32)}` }
+  const to = { ...subscription('a'), url: receiver.url, signingSecret: SECRET }
   const first = postReally()
   deliver([to], first.post)
   await eventually(() => received.length > 0)

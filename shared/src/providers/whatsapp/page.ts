@@ -4,7 +4,7 @@ import { WEBHOOK_FIELDS } from './fields.ts'
 import { CHOICES, LIMITS } from './interactive.ts'
 import { MESSAGE_TYPES } from './message-types.ts'
 import { rates, THROUGHPUT } from './rates.ts'
-import { TEMPLATE_BUTTONS, TEMPLATE_PARTS } from './template.ts'
+import { TEMPLATE_BUTTONS, TEMPLATE_PARTS } from './template-components.ts'
 
 /** Each is a table with its heading. */
 const SECTIONS: readonly (() => string)[] = [fields, types, said, templates, throughput, versions, codes]

@@ -1,6 +1,6 @@
 import { CallError } from '../../channels/http/call-error.ts'
-import { retryAfterOf } from '../../channels/http/call-outcome.ts'
 import type { ModelResult } from '../model-client.ts'
+import { type ErrorResponse, isQuotaSpent, waitAsked } from './provider-limits.ts'
 
 /** Statuses beside 5xx after which another try may do better. */
 const RETRYABLE_STATUSES = new Set([408, 425, 429])
@@ -11,14 +11,15 @@ const BAD_RESPONSES =
 const BAD_REQUESTS =
   /^AI_(InvalidPrompt|InvalidArgument|UnsupportedFunctionality|NoSuchModel|LoadAPIKey)Error$/
 /** How providers name, inside of a stream, what they refuse for good. */
-const REFUSALS = /^(invalid_request|authentication|permission|not_found|billing|request_too_large)/
+const REFUSALS =
+  /^(invalid_request|authentication|permission|not_found|billing|request_too_large|insufficient_quota|context_length_exceeded)/
 
 /** What came of a call that has no turn. */
 export type Failure = Exclude<ModelResult, { kind: 'answered' }>
 
 /** An error that came inside of a stream, as the provider wrote it. */
 export class StreamError extends Error {
-  readonly type: string
+  readonly isRefusal: boolean
 
   constructor(error: unknown) {
     const { message, type, code } = (typeof error === 'object' && error !== null ? error : {}) as Record<
@@ -26,7 +27,7 @@ export class StreamError extends Error {
       unknown
     >
     super(typeof message === 'string' ? message : '', { cause: error })
-    this.type = String(type ?? code ?? '')
+    this.isRefusal = [type, code].some((name) => REFUSALS.test(String(name ?? '')))
   }
 }
 
@@ -61,11 +62,8 @@ export const retryable = (code: string, reason: string): Extract<Failure, { kind
 })
 export const refused = (code: string, reason: string): Failure => ({ kind: 'refused', code, reason })
 
-interface HttpError {
+interface HttpError extends ErrorResponse {
   message: string
-  statusCode: number
-  responseHeaders?: Record<string, string>
-  responseBody?: string
 }
 
 function isHttpError(error: unknown): error is HttpError {
@@ -93,7 +91,7 @@ function failureOfCall({ failure }: CallError): Failure {
 }
 
 function failureOfStatus(error: HttpError, present: (text: string) => string): Failure {
-  const { statusCode: status, responseHeaders: headers = {} } = error
+  const { statusCode: status } = error
   if (status >= 200 && status < 300) return retryable('bad_answer', "The provider's answer can't be read.")
   if (status >= 300 && status < 400)
     return refused('redirected', `The provider answered ${status}: redirects are not followed.`)
@@ -102,13 +100,14 @@ function failureOfStatus(error: HttpError, present: (text: string) => string): F
     error.message || error.responseBody || '',
     present,
   )
+  if (isQuotaSpent(error)) return refused('quota_spent', reason)
   if (status < 500 && !RETRYABLE_STATUSES.has(status)) return refused(`http_${status}`, reason)
-  return { ...retryable(`http_${status}`, reason), ...retryAfterOf({ headers }) }
+  return { ...retryable(`http_${status}`, reason), ...waitAsked(error) }
 }
 
 function failureOfStream(error: StreamError, present: (text: string) => string): Failure {
   const reason = withText('The provider broke its answer off', error.message, present)
-  return REFUSALS.test(error.type) ? refused('refused_in_stream', reason) : retryable('broken_stream', reason)
+  return error.isRefusal ? refused('refused_in_stream', reason) : retryable('broken_stream', reason)
 }
 
 function withText(beginning: string, text: string, present: (text: string) => string): string {

@@ -13,7 +13,8 @@ import { whyNotRepeated } from '../tools/tool.ts'
 import { type AgentParts, assistantChannel } from '../turns/agents.ts'
 import { turnSettingsOf } from '../turns/bounds.ts'
 import { cutText, dataItem, tokensOf } from '../turns/conversation-items.ts'
-import { choiceOf, hasTriesLeft, nextChoice, retryOf } from '../turns/model-retry.ts'
+import { afterRefusal, choiceOf, hasTriesLeft, nextChoice, retryOf } from '../turns/model-retry.ts'
+import { unlessSilent } from '../turns/silence.ts'
 import { estimatePrompt } from '../usage/estimate-tokens.ts'
 import { BUDGET_PENDING, BUDGET_SPENT, type ModelUse } from '../usage/usage.ts'
 
@@ -83,6 +84,7 @@ export async function runTrial(parts: Parts, trial: Trial): Promise<TrialResult>
 async function turnsOf(run: Run): Promise<TrialResult> {
   const { maxTurns, messageMs } = turnSettingsOf(run.channel.config)
   const turns: Turn[] = []
+  let isSpoken = false
   const dead = (reason: string): TrialResult => ({ state: 'dead', reason, turns })
   while (turns.length < maxTurns) {
     const loaded = await load(run)
@@ -91,7 +93,7 @@ async function turnsOf(run: Run): Promise<TrialResult> {
       throw new Problem('forbidden', { detail: loaded.hidden })
     if (loaded.hidden !== undefined) return dead(loaded.hidden)
     const { toolbox, request, choices } = await requestOf(run, { ...loaded, turns })
-    const answer = await ask(run, request, { choices, turn: turns.length })
+    const answer = await ask(run, request, { choices, turn: turns.length, isSpoken })
     if (answer.kind !== 'answered') {
       const isSpent = turns.length === 0 && [BUDGET_SPENT, BUDGET_PENDING].includes(answer.code)
       return isSpent ? { ...dead(answer.reason), isSpent } : dead(answer.reason)
@@ -99,14 +101,20 @@ async function turnsOf(run: Run): Promise<TrialResult> {
     const calls = answer.turn.calls.slice(0, MAX_CALLS)
     const turn: Turn = { ...answer.turn, at: new Date(), calls: [] }
     turns.push(turn)
+    isSpoken ||= turn.text.trim() !== ''
     for (const [at, call] of calls.entries()) {
       if (isOver(run)) return dead(`The trial did not come to an end within ${messageMs / 1_000} seconds.`)
-      const { result, isHandOff } = await given(run, toolbox, {
+      const {
+        result,
+        isHandOff,
+        isShown = false,
+      } = await given(run, toolbox, {
         call,
         turns,
         id: `${run.id}:${turns.length}:${at}`,
       })
       turn.calls.push({ ...call, result })
+      isSpoken ||= isShown
       if (isHandOff) return { ...HANDED_OFF, turns }
     }
     if (calls.length === 0) return { state: 'done', turns }
@@ -178,20 +186,22 @@ const hasResult = (call: ToolCall): call is ToolCall & { result: ToolResult } =>
 async function ask(
   run: Run,
   request: Omit<ModelRequest, 'timeoutMs'>,
-  { choices, turn }: { choices: ModelChoice[]; turn: number },
+  { choices, turn, isSpoken }: { choices: ModelChoice[]; turn: number; isSpoken: boolean },
 ): Promise<ModelResult> {
   const { parts, channel, deadline, signal } = run
   const turnMs = turnSettingsOf(channel.config).turnMs / choices.length
   for (let tries = 0; ; ) {
     const timeoutMs = Math.max(1, Math.min(turnMs, deadline - Date.now()))
-    const choice = choices[choiceOf(tries, choices.length)] as ModelChoice
+    const position = choiceOf(tries, choices.length)
+    const choice = choices[position] as ModelChoice
+    const silence = { isSpoken, isLast: position === choices.length - 1 }
     const result = await parts.usage.meter(useOf(run, { choice, turn, tries }), {
       ...{ timeoutMs, signal },
       estimate: () => ({ prompt: estimatePrompt(choice, request), maxOutputTokens: choice.maxOutputTokens }),
-      ask: ({ received: _received, ...limits }) =>
-        parts.model.ask({ ...choice, ...limits }, { ...request, timeoutMs }),
+      ask: async ({ received: _received, ...limits }) =>
+        unlessSilent(await parts.model.ask({ ...choice, ...limits }, { ...request, timeoutMs }), silence),
     })
-    if (result.kind !== 'retryable' || signal.aborted) return result
+    if (result.kind === 'answered' || signal.aborted) return result
     const next = nextTry(result, { tries, choices: choices.length })
     if (next === undefined || Date.now() + next.delay >= deadline) return result
     await pause(next.delay, undefined, { signal }).catch(() => {})
@@ -220,9 +230,13 @@ function useOf(
 
 /** What took all its time is not tried on the same model again. */
 function nextTry(
-  { code, retryAfterSeconds = 0 }: Extract<ModelResult, { kind: 'retryable' }>,
+  result: Exclude<ModelResult, { kind: 'answered' }>,
   { tries, choices }: { tries: number; choices: number },
 ): { tries: number; delay: number } | undefined {
+  const { code } = result
+  if (result.kind === 'refused')
+    return code === BUDGET_SPENT ? undefined : afterRefusal({ tries, choices, code, mayMend: false })
+  const { retryAfterSeconds = 0 } = result
   if (code === BUDGET_PENDING) return { tries, delay: retryAfterSeconds * 1_000 }
   if (code === 'timeout') {
     const next = nextChoice(tries, choices)
@@ -237,12 +251,12 @@ async function given(
   { tools }: Run,
   toolbox: Toolbox,
   { call, turns, id }: { call: Omit<ToolCall, 'result'>; turns: Turn[]; id: string },
-): Promise<{ result: ToolResult; isHandOff?: true }> {
+): Promise<{ result: ToolResult; isHandOff?: true; isShown?: true }> {
   const repeated = whyNotRepeated(turns, call)
   if (repeated !== undefined) return { result: { state: 'failed', text: repeated } }
   const opened = await toolbox.open({ tool: call.tool, args: call.args })
   if (opened.kind === 'invalid') return { result: { state: 'failed', text: opened.reason } }
-  if (opened.kind === 'say') return { result: { state: 'done', text: SHOWN } }
+  if (opened.kind === 'say') return { result: { state: 'done', text: SHOWN }, isShown: true }
   if (opened.kind === 'handOff')
     return { result: { state: 'done', text: 'A person takes over.' }, isHandOff: true }
   if (tools === 'describe') return { result: { state: 'done', text: NOT_CALLED } }

@@ -1,4 +1,5 @@
 import { RETRY_DELAYS } from '../../message/settle.ts'
+import { EMPTY_RESPONSE } from './silence.ts'
 
 /** Tries on one model before the next one is asked. */
 const TRIES = 3
@@ -40,6 +41,25 @@ export function retryOf(options: { tries: number; choices: number; retryAfterSec
   const rounds = Math.floor(tries / (TRIES * choices))
   const delay = RETRY_DELAYS[Math.min(rounds, RETRY_DELAYS.length - 1)] ?? 0
   return { tries: tries + 1, delay: Math.max(asked, delay) }
+}
+
+/**
+ * After a try that is final for its model: the next one is asked at once; after the last, the first again where another
+ * failed in a way that may mend. Undefined where there is none to ask. An empty answer may be a whim: where no other model is
+ * left, the same is asked once more.
+ */
+export function afterRefusal(options: {
+  tries: number
+  choices: number
+  code: string
+  mayMend: boolean
+}): { tries: number; delay: number } | undefined {
+  const { tries, choices, code, mayMend } = options
+  const next = nextChoice(tries, choices)
+  if (next !== undefined) return { tries: next, delay: 0 }
+  if (code === EMPTY_RESPONSE && tries % TRIES === 0) return { tries: tries + 1, delay: 0 }
+  const lastTry = tries - (tries % TRIES) + TRIES - 1
+  return mayMend ? retryOf({ tries: lastTry, choices }) : undefined
 }
 
 /** After a try that took all the time that it had: the next model, or undefined where there is none. */
