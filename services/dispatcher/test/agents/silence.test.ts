@@ -16,14 +16,14 @@ const cutOff = (text: string): ModelResult => {
 }
 
 /** A system whose models answer so, one after the other, and which of them were asked. */
-function withModels(answers: Record<string, () => ModelResult | string>, more = {}) {
+function withModels(responses: Record<string, () => ModelResult | string>, more = {}) {
   const asked: string[] = []
-  const choices = Object.keys(answers).map((model) => ({ provider: 'openai' as const, model }))
+  const choices = Object.keys(responses).map((model) => ({ provider: 'openai' as const, model }))
   const system = line.start({
     config: FALLBACK,
     model: (_request, { model }) => {
       asked.push(model)
-      return answers[model]?.() ?? 'never'
+      return responses[model]?.() ?? 'never'
     },
     parts: { choicesOf: () => ({ kind: 'choices', choices }) },
     ...more,
@@ -95,8 +95,8 @@ describe('an answer that would be silence', () => {
   })
 
   test('counts what it has taken', async () => {
-    const answers = ['', 'Good day.']
-    const { system } = withModels({ one: () => answers.shift() ?? 'never' })
+    const responses = ['', 'Good day.']
+    const { system } = withModels({ one: () => responses.shift() ?? 'never' })
     system.publish('counted')
     const { turns } = await system.until('counted')
     expect(turns).toHaveLength(1)
