@@ -27,7 +27,7 @@ interface PublicationHeaders {
   /** What a message is ordered by; a status and a notice have none. */
   thread: string | undefined
   /** Names of threads of the same person that go on in this one, where there are some. */
-  joined?: string[]
+  joined: string[] | undefined
 }
 
 /** Where a message came from, and what belongs to the request that brought it. */
@@ -47,14 +47,11 @@ export function messagePublication(options: {
   body: Buffer
   provenance: Provenance
   thread?: string
-  joined?: string[]
+  joined?: string[] | undefined
 }): MessagePublication {
-  const { messageId, message, body, provenance, joined = [] } = options
+  const { messageId, message, body, provenance, joined } = options
   const { thread = threadOf(message, messageId) } = options
-  const headers = {
-    ...headersOf(provenance, { channel: message.extId, thread }),
-    ...(joined.length > 0 && { joined }),
-  }
+  const headers = headersOf(provenance, { channel: message.extId, thread, joined })
   const routingKey = slotKey(slotOf(provenance.workspace, thread))
   return { exchange: MESSAGES_EXCHANGE, routingKey, messageId, type: MESSAGE_TYPE, headers, body }
 }
@@ -97,10 +94,12 @@ export function noticePublication(options: {
 
 function headersOf(
   provenance: Provenance,
-  { channel, thread }: Pick<PublicationHeaders, 'channel' | 'thread'>,
+  { channel, thread, joined }: { channel: string; thread: string | undefined; joined?: string[] | undefined },
 ): PublicationHeaders {
   const { workspace, source, requestId, channelId, traceparent } = provenance
-  return { workspace, channel, source, requestId, channelId, traceparent, thread }
+  // All have the same names: a publisher sends those that it is not given as they were before.
+  const others = joined === undefined || joined.length === 0 ? undefined : joined
+  return { workspace, channel, source, requestId, channelId, traceparent, thread, joined: others }
 }
 
 const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/

@@ -33,6 +33,9 @@ function isOf(
 }
 
 function addressOf(user: MessageUser): Address | undefined {
-  const found = allProviders().flatMap(({ addresses }) => addresses.find(user) ?? [])
-  return found[0] ?? ownAddresses(user)[0]
+  for (const { addresses } of allProviders()) {
+    const found = addresses.find(user)
+    if (found !== undefined) return found
+  }
+  return ownAddresses(user)[0]
 }
