@@ -2,11 +2,11 @@ import { constructFromEvents, EVENT_ID, parseEvents, type Schema } from 'js-yaml
 import { isExactNumber } from './exact-number.ts'
 
 /** Longer texts are not read. */
-export const MAX_DOCUMENT_CHARACTERS = 512 * 1024
+export const MAX_DOCUMENT_CHARACTERS = 4 * 1024 * 1024
 /** Objects, arrays and scalars: each as often as it stands in what the aliases expand to. */
-const MAX_NODES = 100_000
+const MAX_NODES = 250_000
 /** Of the JSON that the document expands to, in characters. */
-const MAX_TEXT = 2 * 1024 * 1024
+const MAX_TEXT = 4 * 1024 * 1024
 /** How deep objects and arrays nest, through aliases as well. */
 const MAX_DEPTH = 100
 const MAX_SHOWN = 200
@@ -31,8 +31,8 @@ export class ForeignDocumentError extends Error {
 /**
  * Reads one YAML or JSON document of somebody else's. The parser keeps what an alias stands for by reference, so the
  * size of what it all expands to is known before anything of it is copied, compared or serialised. `schema` is the parser's own when not given. Throws
- * {@link ForeignDocumentError} for what is no document, is longer than 512 Ki characters, or expands to more than
- * 100,000 nodes, 2 MiB of JSON or 100 levels.
+ * {@link ForeignDocumentError} for what is no document, is longer than 4 Mi characters, or expands to more than
+ * 250,000 nodes, 4 MiB of JSON or 100 levels.
  */
 export function readForeignDocument(text: string, schema?: Schema): unknown {
   if (text.length > MAX_DOCUMENT_CHARACTERS)

@@ -3,8 +3,8 @@ import { ForeignDocumentError, readForeignDocument, sizeOf } from '@parley/share
 import fc from 'fast-check'
 import { load } from 'js-yaml'
 
-const NODES = 100_000
-const TEXT = 2 * 1024 * 1024
+const NODES = 250_000
+const TEXT = 4 * 1024 * 1024
 const TOO_MANY = `expands to more than ${NODES} nodes`
 const TOO_LONG = `expands to more than ${TEXT} characters of JSON`
 const READ_MS = 1_000
@@ -38,19 +38,19 @@ describe('what a document expands to is counted', () => {
   test.each([
     ['a bomb of arrays', bomb(9), TOO_MANY],
     ['a bomb of 60 steps, more than a number can count', bomb(60), TOO_MANY],
-    ['a long text in few places', `a: &a "${'x'.repeat(100_000)}"\nb: [${'*a, '.repeat(25)}]`, TOO_LONG],
-    ['a long key in few places', `a: &a {"${'x'.repeat(100_000)}": 1}\nb: [${'*a, '.repeat(25)}]`, TOO_LONG],
+    ['a long text in few places', `a: &a "${'x'.repeat(100_000)}"\nb: [${'*a, '.repeat(50)}]`, TOO_LONG],
+    ['a long key in few places', `a: &a {"${'x'.repeat(100_000)}": 1}\nb: [${'*a, '.repeat(50)}]`, TOO_LONG],
     [
       'a long scalar as many keys',
-      `a: &a "${'x'.repeat(100_000)}"\n${Array.from({ length: 30 }, (_, n) => `k${n}: {*a : 1}`).join('\n')}`,
+      `a: &a "${'x'.repeat(100_000)}"\n${Array.from({ length: 60 }, (_, n) => `k${n}: {*a : 1}`).join('\n')}`,
       TOO_LONG,
     ],
     [
       'merge keys',
-      `m: &m {${members(3_000)}}\n${Array.from({ length: 60 }, (_, n) => `q${n}: {<<: *m}`).join('\n')}`,
+      `m: &m {${members(3_000)}}\n${Array.from({ length: 120 }, (_, n) => `q${n}: {<<: *m}`).join('\n')}`,
       TOO_MANY,
     ],
-    ['texts that grow by their escapes', `a: &a "${'\\0'.repeat(200_000)}"\nb: *a`, TOO_LONG],
+    ['texts that grow by their escapes', `a: &a "${'\\0'.repeat(400_000)}"\nb: *a`, TOO_LONG],
     ['many plain items', `[${'a,'.repeat(NODES)}]`, TOO_MANY],
     ['an alias in itself', 'a: &a { b: *a }', 'contains itself'],
     ['an alias in itself, at the top', '&a [*a]', 'contains itself'],
@@ -74,7 +74,7 @@ describe('what a document expands to is counted', () => {
     ['plain nesting', `x: ${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'is no YAML'],
     ['131,071 documents', '---\n'.repeat(131_071), 'is no YAML'],
     ['nothing', '', 'is no YAML'],
-    ['more than 512 Ki characters', 'x'.repeat(512 * 1024 + 1), 'is longer than 524288 characters'],
+    ['more than 4 Mi characters', 'x'.repeat(4 * 1024 * 1024 + 1), 'is longer than 4194304 characters'],
   ])('%s', (_name, text, reason) => {
     const before = process.threadCpuUsage()
     expect(refusal(text)).toBe(reason)
@@ -83,7 +83,7 @@ describe('what a document expands to is counted', () => {
 
   test('up to the bound, and not beyond', () => {
     // The mapping, the two arrays, and their items.
-    const nodes = (count: number) => `a: &a [${'1,'.repeat(49_998)}]\nb: *a\nc: [${'1,'.repeat(count)}]`
+    const nodes = (count: number) => `a: &a [${'1,'.repeat(124_998)}]\nb: *a\nc: [${'1,'.repeat(count)}]`
     expect(refusal(nodes(0))).toBeUndefined()
     expect(sizeOf(load(nodes(0))).nodes).toBe(NODES)
     expect(refusal(nodes(1))).toBe(TOO_MANY)

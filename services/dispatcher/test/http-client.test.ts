@@ -15,6 +15,7 @@ const server = createServer((req, res) => {
   if (req.url === '/broken') return void req.socket.destroy()
   if (req.url === '/hinted') return res.writeEarlyHints({ link: '</a>' }, () => void res.end('hinted'))
   if (req.url === '/authorized') return void res.end(req.headers.authorization)
+  if (req.url === '/headers') return void res.end(JSON.stringify(req.headers))
   if (req.url === '/slowly') return void res.writeHead(200).write('x')
   if (req.url === '/kept') return void res.end('kept')
   if (req.url === '/redirect') return void res.writeHead(302, { location: 'http://169.254.169.254/' }).end()
@@ -64,6 +65,20 @@ describe('a target that a workspace named', () => {
   test('is called when it is allowed', async () => {
     addresses = ['127.0.0.2']
     expect((await call(at('public.example'))).body).toBe('POST 2')
+  })
+
+  test('is told who calls, and what is read of its answer, unless the call says so itself', async () => {
+    addresses = ['127.0.0.2']
+    const http = client(['127.0.0.2'])
+    const asked = { method: 'GET', url: at('public.example', '/headers'), ...limits }
+    const told = async (headers: Record<string, string>) =>
+      JSON.parse((await http.send({ ...asked, headers })).body)
+    expect(await told({})).toMatchObject({
+      'user-agent': expect.stringMatching(/^Parley\/\d+\.\d+\.\d+/),
+      accept: expect.stringMatching(/^application\/json, .*\*\/\*/),
+    })
+    const own = { 'User-Agent': 'Shop', Accept: 'text/csv' }
+    expect(await told(own)).toMatchObject({ 'user-agent': 'Shop', accept: 'text/csv' })
   })
 
   test('is looked up once for all calls that need its address at the same time', async () => {

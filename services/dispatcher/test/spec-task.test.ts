@@ -76,7 +76,7 @@ describe('a call that fits', () => {
         method: 'POST',
         url:
           'https://eu.pay.example/v1/orders/a%2Fb%20%C3%A7/refunds/2' +
-          '?dryRun=true&tags=x&tags=y%26z&ids=1%2C2&filter%5Ba%5D=1&filter%5Bb%5D=c',
+          '?dryRun=true&tags=x&tags=y%26z&ids=1,2&filter%5Ba%5D=1&filter%5Bb%5D=c',
         headers: { 'X-Reason': 'late', cookie: 'session=s%3B1', 'content-type': 'application/json' },
         body: '{"amount":5,"customer":{"name":"Ana"},"note":"olá"}',
       },

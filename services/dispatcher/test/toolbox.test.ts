@@ -466,3 +466,36 @@ describe('built-in tools', () => {
     expect(opened.kind === 'call' && (await opened.deliver('m:t0:0'))).toMatchObject({ kind: 'unreached' })
   })
 })
+
+describe('a large spec', () => {
+  const get = (operationId: string, tags?: string[]) => ({ get: { operationId, ...(tags && { tags }) } })
+  const large = () =>
+    spec(
+      {
+        '/a': get('listOrders', ['orders']),
+        '/b': get('readOrder', ['orders']),
+        '/c': get('whoAmI'),
+        '/d': get('other', ['users']),
+      },
+      { 'x-text': Array.from({ length: 30 }, (_, n) => `${n} ${'much is said '.repeat(8_000)}`) },
+    )
+  const choosing = (value: object, _id: number) =>
+    actionOf({ _id, spec: large(), configs: new Map([['settings', value as Record<string, unknown>]]) })
+
+  test('of 3 MB is read, and gives the operations that a config chooses by id or tag', async () => {
+    expect(large().length).toBeGreaterThan(3_000_000)
+    expect(await names([choosing({ operations: ['orders', 'whoAmI'] }, 61)])).toEqual([
+      ...OWN,
+      'listOrders',
+      'readOrder',
+      'whoAmI',
+    ])
+    expect(await names([choosing({ idempotent: true }, 62)])).toHaveLength(OWN.length + 4)
+  })
+
+  test('gives others as soon as the config has others, and says which there are not', async () => {
+    expect(await names([choosing({ operations: ['users'] }, 63)])).toEqual([...OWN, 'other'])
+    const toolbox = await tools.open(agentOf([choosing({ operations: ['users', 'ordres'] }, 63)]))
+    expect(toolbox.notes).toEqual(['No operation of action 63 has the id or tag "ordres".'])
+  })
+})

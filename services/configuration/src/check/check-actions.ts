@@ -1,4 +1,3 @@
-import { MAX_DOCUMENT_CHARACTERS } from '@parley/shared/foreign-document'
 import type { ResourceDocument } from '../store/stored-document.ts'
 import type { Batch, Finding } from './finding.ts'
 
@@ -34,10 +33,6 @@ async function specFindings(
     return [
       { ...at, code: 'bad_spec', path: '/specType', message: 'only openapi3-yaml and mcp are understood' },
     ]
-  }
-  if (String(spec).length > MAX_DOCUMENT_CHARACTERS) {
-    const message = `only specs up to ${MAX_DOCUMENT_CHARACTERS} characters are checked`
-    return [{ ...at, code: 'not_checked', path: '/spec', message }]
   }
   const version = versions.get(_id) ?? 0
   const check = await specs.check({ workspace, _id, version, spec: String(spec) }, until)

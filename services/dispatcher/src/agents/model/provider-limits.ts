@@ -64,7 +64,7 @@ function secondsToReset(headers: Record<string, string>, now: number): number | 
 /** A duration, an instant (RFC 3339, or since the epoch in seconds or milliseconds), or seconds. */
 function secondsUntil(value: string, now: number): number | undefined {
   if (DURATION.test(value))
-    return [...value.matchAll(/([\d.]{1,19})(ms|[smhd])/g)].reduce(
+    return [...value.matchAll(/(\d{1,9}(?:\.\d{1,9})?)(ms|[smhd])/g)].reduce(
       (sum, [, count, unit = 's']) => sum + Number(count) * (UNIT_SECONDS[unit] ?? 1),
       0,
     )

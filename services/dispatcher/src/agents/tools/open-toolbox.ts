@@ -16,6 +16,7 @@ import type { OpenToolbox, Toolbox } from '../toolbox.ts'
 import { createMcpTools } from './mcp-tools.ts'
 import { type ActionTools, createOperationTools, type ToolContext } from './operation-tools.ts'
 import { personTools } from './person-tools.ts'
+import { withOwnNames, withPlainNames } from './property-names.ts'
 import { taskTools } from './task-tools.ts'
 import type { Tool } from './tool.ts'
 
@@ -116,7 +117,7 @@ function toolboxOf(tools: readonly SourcedTool[], given: readonly string[]): Too
       ]) => ({
         name,
         description,
-        inputSchema,
+        inputSchema: withPlainNames(inputSchema),
       }),
     ),
     notes,
@@ -125,7 +126,8 @@ function toolboxOf(tools: readonly SourcedTool[], given: readonly string[]): Too
       const found = call.of === undefined ? named.get(call.tool) : toolOf(named, call.of)
       if (found === undefined) return { kind: 'invalid', reason: unknownTool(call, [...named.keys()], notes) }
       const args = readArgs(call.args)
-      return typeof args === 'string' ? { kind: 'invalid', reason: args } : found.tool.open(args)
+      if (typeof args === 'string') return { kind: 'invalid', reason: args }
+      return found.tool.open(withOwnNames(found.tool.inputSchema, args) as JsonObject)
     },
   }
 }

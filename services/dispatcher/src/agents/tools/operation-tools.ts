@@ -1,5 +1,6 @@
 import type { WebhookMessage } from '@parley/shared/message'
 import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
 import type { Channel } from '../../channels/channels.ts'
 import {
   CREDENTIALS_WITHHELD,
@@ -23,6 +24,9 @@ import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
 import { failed, resultOf, type Tool, uncertain } from './tool.ts'
 
 const MAX_LISTS = 1_000
+/** Of the operations that a config chooses. */
+const MAX_CHOSEN = 1_000
+const MAX_CHOSEN_CHARACTERS = 256
 const MAX_CHARACTERS = 32 * 1024 * 1024
 
 /** Why a message is worked. */
@@ -54,12 +58,14 @@ export function createOperationTools(options: {
   })
   const listOf = async (action: AgentAction, workspace: number): Promise<ToolList | string> => {
     const key = keyOf(action, workspace)
-    const known = lists.get(key)
+    const operations = chosenIn(action.configs.values())
+    const listKey = operations === undefined ? key : `${key} ${JSON.stringify(operations)}`
+    const known = lists.get(listKey)
     if (known !== undefined) return known
-    const answer = await specs.ask({ kind: 'tools', key, workspace, spec: action.spec })
+    const answer = await specs.ask({ kind: 'tools', key, workspace, spec: action.spec, operations })
     if (answer.kind === 'bad_spec') return answer.reason
     if (answer.kind !== 'tools') return 'takes too long to read'
-    lists.set(key, answer)
+    lists.set(listKey, answer)
     return answer
   }
   return async (action, context) => {
@@ -80,9 +86,23 @@ export function createOperationTools(options: {
 
 const keyOf = ({ _id, version }: AgentAction, workspace: number): string => `${workspace}/${_id}/${version}`
 
+const chosenOperations = z.object({
+  operations: z.array(z.string().max(MAX_CHOSEN_CHARACTERS)).max(MAX_CHOSEN),
+})
+
+/** Which operations the configs of an action choose, by id or tag; undefined for all. */
+function chosenIn(values: Iterable<unknown>): string[] | undefined {
+  for (const value of values) {
+    const { data } = chosenOperations.safeParse(value)
+    if (data !== undefined) return data.operations
+  }
+  return undefined
+}
+
 /** What is not among the tools of an action or a server, and why. */
-export function notesOf({ left, broken }: ToolList, owner: string): string[] {
+export function notesOf({ left, broken, unknown = [] }: ToolList, owner: string): string[] {
   return [
+    ...unknown.map((name) => `No operation of ${owner} has the id or tag ${JSON.stringify(name)}.`),
     ...(left > 0 ? [`${left} more tools of ${owner} are left out: there are too many.`] : []),
     ...broken.map((reason) => `A tool of ${owner} is left out: it ${reason}.`),
   ]

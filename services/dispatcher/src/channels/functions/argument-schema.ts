@@ -3,6 +3,7 @@ import type { JsonObject } from '@parley/shared/json-object'
 import { LRUCache } from 'lru-cache'
 import { RE2JS } from 're2js'
 import { approximate, exactly, LISTS, MAPS, SCHEMAS } from './exact-schema.ts'
+import { readOnlyNames } from './read-only.ts'
 import { ArgsError, isObject, memberOf, pointedAt, type SpecDocument, SpecError } from './spec-document.ts'
 
 const MAX_SCHEMAS = 20_000
@@ -11,6 +12,8 @@ const VALUES = [
   ...['maxLength', 'minLength', 'pattern', 'format', 'maxItems', 'minItems', 'uniqueItems', 'minContains'],
   ...['maxContains', 'maxProperties', 'minProperties', 'required', 'dependentRequired'],
 ]
+/** What they say is said of the same value. */
+const IN_PLACE = ['not', 'if', 'then', 'else']
 const UNKNOWN_REFERENCES = ['$dynamicRef', '$recursiveRef']
 
 /**
@@ -21,34 +24,42 @@ const UNKNOWN_REFERENCES = ['$dynamicRef', '$recursiveRef']
 export function argumentSchema(document: SpecDocument, schema: unknown): JsonObject {
   const definitions = new Map<string, JsonObject>()
   const names = new Map<string, string>()
-  const waiting: string[] = []
+  const waiting: { reference: string; dropped: readonly string[]; name: string }[] = []
   let left = MAX_SCHEMAS
-  const refer = (reference: string) => {
-    const known = names.get(reference)
+  const refer = (reference: string, dropped: readonly string[]) => {
+    const key = JSON.stringify([reference, ...dropped])
+    const known = names.get(key)
     const name = known ?? `d${names.size}`
-    names.set(reference, name)
-    if (known === undefined) waiting.push(reference)
+    names.set(key, name)
+    if (known === undefined) waiting.push({ reference, dropped, name })
     return { $ref: `#/$defs/${name}` }
   }
-  const convert = (given: unknown): unknown => {
+  /** `dropped` are properties of the object that is described which no request has. */
+  const convert = (given: unknown, dropped: readonly string[] = []): unknown => {
     if (--left < 0) throw new SpecError('has too many schemas')
     if (typeof given === 'boolean') return given
     if (!isObject(given)) throw new SpecError('has something in the place of a schema that is none')
     if (UNKNOWN_REFERENCES.some((key) => Object.hasOwn(given, key)))
       throw new SpecError('has a dynamic reference')
     const reference = memberOf(given, '$ref')
-    if (typeof reference !== 'string') return convertMembers(given)
+    if (typeof reference !== 'string') return convertMembers(given, dropped)
     // Up to OpenAPI 3.0 the other members of an object with a reference are ignored.
-    return { ...(document.dialect === '3.0' ? {} : convertMembers(given)), ...refer(reference) }
+    const beside = document.dialect === '3.0' ? {} : convertMembers(given, dropped)
+    return { ...beside, ...refer(reference, dropped) }
   }
-  const convertMembers = (given: JsonObject): JsonObject => {
+  const convertMembers = (given: JsonObject, above: readonly string[]): JsonObject => {
     const made: JsonObject = {}
+    const dropped = [...new Set([...above, ...readOnlyNames(document, given)])].sort()
     for (const key of VALUES) if (Object.hasOwn(given, key)) made[key] = given[key]
+    if (Array.isArray(made.required) && dropped.length > 0)
+      made.required = made.required.filter((name) => !dropped.includes(name))
     for (const pattern of patternsOf(given)) linearPattern(pattern)
-    for (const key of SCHEMAS) if (Object.hasOwn(given, key)) made[key] = convert(given[key])
+    for (const key of SCHEMAS)
+      if (Object.hasOwn(given, key)) made[key] = convert(given[key], IN_PLACE.includes(key) ? dropped : [])
     for (const key of LISTS) {
       const list = memberOf(given, key)
-      if (Array.isArray(list)) made[key] = list.map(convert)
+      if (Array.isArray(list))
+        made[key] = list.map((one) => convert(one, key === 'prefixItems' ? [] : dropped))
     }
     for (const key of MAPS) {
       const map = memberOf(given, key)
@@ -58,12 +69,9 @@ export function argumentSchema(document: SpecDocument, schema: unknown): JsonObj
     return document.dialect === '3.0' ? modern(made, given) : made
   }
   const root = convert(schema)
-  for (let reference = waiting.pop(); reference !== undefined; reference = waiting.pop()) {
-    const made = convert(pointedAt(document.root, reference))
-    definitions.set(
-      names.get(reference) ?? '',
-      typeof made === 'boolean' ? { allOf: [made] } : (made as JsonObject),
-    )
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const made = convert(pointedAt(document.root, next.reference), next.dropped)
+    definitions.set(next.name, typeof made === 'boolean' ? { allOf: [made] } : (made as JsonObject))
   }
   return { allOf: [root], $defs: Object.fromEntries(definitions) }
 }

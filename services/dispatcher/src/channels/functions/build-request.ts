@@ -1,6 +1,7 @@
 import { defined } from '@parley/shared/defined'
 import { isExactNumber } from '@parley/shared/exact-number'
 import { type JsonObject, pointerSegment } from '@parley/shared/json-object'
+import type { EncodedBody } from './encode-body.ts'
 import type { Operation } from './operation.ts'
 import type { Parameter } from './parameter.ts'
 import { ArgsError, isObject } from './spec-document.ts'
@@ -19,7 +20,7 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
  * The request that an operation's arguments make: those named like a parameter are that parameter, all others
- * together the JSON body (or `body` alone is, where the body has no property of that name). Throws
+ * together the body (or `body` alone is, where the body has no property of that name). Throws
  * {@link ArgsError} for what is missing, not known or does not fit.
  */
 export function buildRequest(operation: Operation, args: JsonObject): CallRequest {
@@ -34,19 +35,18 @@ export function buildRequest(operation: Operation, args: JsonObject): CallReques
   const body = bodyOf(operation, args)
   return {
     method: operation.method,
-    target:
-      pathOf(operation.path, at('path')) + (query.length > 0 ? `?${encodedPairs(query).join('&')}` : ''),
+    target: pathOf(operation.path, at('path')) + (query.length > 0 ? `?${joinedPairs(query, '&')}` : ''),
     headers: {
       ...Object.fromEntries(headers),
-      ...(cookies.length > 0 ? { cookie: encodedPairs(cookies).join('; ') } : {}),
-      ...(body === undefined ? {} : { 'content-type': operation.body?.type }),
+      ...(cookies.length > 0 ? { cookie: joinedPairs(cookies, '; ') } : {}),
+      ...(body === undefined ? {} : { 'content-type': body.type }),
     },
-    ...defined({ body }),
+    ...defined({ body: body?.text }),
   }
 }
 
-const encodedPairs = (pairs: Array<[string, string]>): string[] =>
-  pairs.map((pair) => pair.map(encodeURIComponent).join('='))
+const joinedPairs = (pairs: Array<[string, string]>, separator: string): string =>
+  pairs.map((pair) => pair.join('=')).join(separator)
 
 function givenValue({ name, required, check }: Parameter, args: JsonObject): unknown {
   const at = `/${pointerSegment(name)}`
@@ -77,7 +77,7 @@ function headerText(parameter: Parameter, value: unknown): string {
   return text
 }
 
-function bodyOf({ parameters, body }: Operation, args: JsonObject): string | undefined {
+function bodyOf({ parameters, body }: Operation, args: JsonObject): EncodedBody | undefined {
   const names = new Set(parameters.map(({ name }) => name))
   const rest = Object.entries(args).filter(([name]) => !names.has(name))
   const [first] = rest
@@ -88,12 +88,13 @@ function bodyOf({ parameters, body }: Operation, args: JsonObject): string | und
   }
   const isWhole = rest.length === 1 && first?.[0] === 'body' && !body.names.has('body')
   if (first === undefined && !body.required) return undefined
-  const value: unknown = isWhole ? first[1] : Object.fromEntries(rest)
+  const value = body.sent(isWhole ? first[1] : Object.fromEntries(rest))
   body.check(value, isWhole ? '/body' : '')
-  return JSON.stringify(value)
+  return body.encode(value)
 }
 
-const SEPARATORS: Record<string, string> = { spaceDelimited: ' ', pipeDelimited: '|' }
+/** As they are written between values, which are encoded (RFC 6570, 3.2.8). */
+const SEPARATORS: Record<string, string> = { spaceDelimited: '%20', pipeDelimited: '%7C' }
 
 type Given = Pick<Parameter, 'name' | 'style' | 'explode'>
 
@@ -110,19 +111,36 @@ function simpleText(
   return pairs.map((pair) => pair.join(explode ? '=' : ',')).join(',')
 }
 
-/** A query or cookie parameter as its pairs of key and value, not encoded yet. */
+/** A query or cookie parameter as its pairs of key and value, encoded. */
 function pairsOf({ name, style, explode }: Given, value: unknown): Array<[string, string]> {
-  if (style === 'json') return [[name, JSON.stringify(value)]]
-  const text = (item: unknown) => scalarText(name, item)
+  const key = encodeURIComponent(name)
+  const text = (item: unknown) => encodeURIComponent(scalarText(name, item))
+  if (style === 'json') return [[key, encodeURIComponent(JSON.stringify(value))]]
+  if (style === 'deepObject')
+    return deepPairs(name, value).map((pair) => pair.map(encodeURIComponent) as [string, string])
   if (Array.isArray(value)) {
-    if (explode && style === 'form') return value.map((item) => [name, text(item)])
-    return [[name, value.map(text).join(SEPARATORS[style] ?? ',')]]
+    if (explode && style === 'form') return value.map((item) => [key, text(item)])
+    // A list of nothing is not there.
+    return value.length === 0 ? [] : [[key, value.map(text).join(SEPARATORS[style] ?? ',')]]
   }
-  if (!isObject(value)) return [[name, text(value)]]
-  const entries = Object.entries(value)
-  if (style === 'deepObject') return entries.map(([key, item]) => [`${name}[${key}]`, text(item)])
-  if (explode) return entries.map(([key, item]) => [key, text(item)])
-  return [[name, entries.map(([key, item]) => `${key},${text(item)}`).join(',')]]
+  if (!isObject(value)) return [[key, text(value)]]
+  const entries = Object.entries(value).map(
+    ([inner, item]) => [encodeURIComponent(inner), text(item)] as [string, string],
+  )
+  if (explode) return entries
+  return entries.length === 0 ? [] : [[key, entries.flat().join(SEPARATORS[style] ?? ',')]]
+}
+
+/**
+ * Each scalar by its place (`filter[status]`). A list of scalars in an object repeats its name, as Swagger's own client does it;
+ * other lists have indices.
+ */
+function deepPairs(name: string, value: unknown, isInner = false): Array<[string, string]> {
+  if (typeof value !== 'object' || value === null || isExactNumber(value))
+    return [[name, scalarText(name, value)]]
+  const isRepeated = isInner && Array.isArray(value) && value.every((item) => typeof item !== 'object')
+  if (isRepeated) return value.map((item) => [name, scalarText(name, item)])
+  return Object.entries(value).flatMap(([key, item]) => deepPairs(`${name}[${key}]`, item, true))
 }
 
 function scalarText(name: string, value: unknown): string {

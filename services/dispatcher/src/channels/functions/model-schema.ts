@@ -2,6 +2,7 @@ import { hasExactNumber, isExactNumber } from '@parley/shared/exact-number'
 import { ForeignDocumentError, sizeOf } from '@parley/shared/foreign-document'
 import type { JsonObject } from '@parley/shared/json-object'
 import { approximate } from './exact-schema.ts'
+import { readOnlyNames } from './read-only.ts'
 import { isObject, memberOf, pointedAt, type SpecDocument } from './spec-document.ts'
 
 /** The longest schema of one tool, in characters of JSON. */
@@ -17,8 +18,14 @@ const NUMBERS = [
   ...['multipleOf', 'maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum', 'maxLength', 'minLength'],
   ...['maxItems', 'minItems', 'maxProperties', 'minProperties'],
 ]
+/** Others are no JSON Schema, and refused by providers with all of the request. */
+const TYPES: ReadonlySet<unknown> = new Set([
+  ...['null', 'boolean', 'object', 'array', 'number', 'string', 'integer'],
+])
 const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
 const MAX_LISTED = 200
+/** More names than these do not fit a schema, unless they repeat. */
+const MAX_REQUIRED = 5_000
 
 /**
  * A schema of a document as a language model is given it: it stands alone, without references, since not every
@@ -43,35 +50,52 @@ function boundedSchema(document: SpecDocument, schema: unknown, depth: number): 
     room -= characters
     if (room < 0) throw new TooMuch()
   }
-  const convert = (given: unknown, levels: number, above: readonly string[]): JsonObject => {
+  const convert = (
+    given: unknown,
+    levels: number,
+    above: readonly string[],
+    dropped: readonly string[] = [],
+  ): JsonObject => {
     if (--left < 0) throw new TooMuch()
     if (given === false) return { not: {} }
     if (!isObject(given)) return {}
     const reference = memberOf(given, '$ref')
-    if (typeof reference !== 'string') return convertMembers(given, levels, above)
+    if (typeof reference !== 'string') return convertMembers(given, levels, above, dropped)
     if (above.includes(reference) || levels < 0) return {}
-    const target = convert(pointedAt(document.root, reference), levels, [...above, reference])
-    return document.dialect === '3.0' ? target : { ...target, ...convertMembers(given, levels, above) }
+    const target = convert(pointedAt(document.root, reference), levels, [...above, reference], dropped)
+    return document.dialect === '3.0'
+      ? target
+      : { ...target, ...convertMembers(given, levels, above, dropped) }
   }
-  const convertMembers = (given: JsonObject, levels: number, above: readonly string[]): JsonObject => {
+  const convertMembers = (
+    given: JsonObject,
+    levels: number,
+    above: readonly string[],
+    droppedAbove: readonly string[],
+  ): JsonObject => {
+    const dropped = [...droppedAbove, ...readOnlyNames(document, given)]
     const made = scalarMembers(given)
+    if (Array.isArray(made.required)) made.required = made.required.filter((name) => !dropped.includes(name))
     take(sizeOf(made, { nodes: Number.POSITIVE_INFINITY, text: room }).text)
     if (levels <= 0) return made
     const inner = (value: unknown) => convert(value, levels - 1, above)
-    for (const key of ['items', 'not']) if (isObject(given[key])) made[key] = inner(given[key])
+    const same = (value: unknown) => convert(value, levels - 1, above, dropped)
+    if (isObject(given.items)) made.items = inner(given.items)
+    if (isObject(given.not)) made.not = inner(given.not)
     const { additionalProperties } = given
     if (typeof additionalProperties === 'boolean') made.additionalProperties = additionalProperties
     else if (isObject(additionalProperties)) made.additionalProperties = inner(additionalProperties)
     for (const key of LISTS) {
       const list = memberOf(given, key)
-      if (Array.isArray(list)) made[key] = list.slice(0, MAX_LISTED).map(inner)
+      if (Array.isArray(list)) made[key] = list.slice(0, MAX_LISTED).map(key === 'prefixItems' ? inner : same)
     }
     const properties = memberOf(given, 'properties')
     if (isObject(properties))
       made.properties = Object.fromEntries(
-        Object.entries(properties).map(([name, value]) => {
+        Object.entries(properties).flatMap(([name, value]) => {
+          if (dropped.includes(name)) return []
           take(name.length)
-          return [name, inner(value)]
+          return [[name, inner(value)]]
         }),
       )
     return memberOf(given, 'nullable') === true ? { anyOf: [{ type: 'null' }, made] } : made
@@ -87,7 +111,10 @@ function boundedSchema(document: SpecDocument, schema: unknown, depth: number): 
 function scalarMembers(given: JsonObject): JsonObject {
   const made: JsonObject = {}
   const { type, format, pattern, description, required } = given
-  if (typeof type === 'string' || Array.isArray(type)) made.type = type
+  const types = [type].flat().filter((one) => TYPES.has(one))
+  if (types.length > 0) made.type = Array.isArray(type) ? types : types[0]
+  // OpenAI refuses lists of which it is not said what they hold.
+  if (types.includes('array')) made.items = {}
   for (const [key, text] of Object.entries({ format, pattern }))
     if (typeof text === 'string' && text.length <= MAX_TEXT) made[key] = text
   if (typeof description === 'string') made.description = shortened(description, MAX_DESCRIPTION)
@@ -99,9 +126,9 @@ function scalarMembers(given: JsonObject): JsonObject {
   // Providers read schemas by doubles, too, so that the model is told of other numbers in words.
   if (hasExactNumber([given.const, given.enum])) return { ...made, ...inWords(made, given) }
   if (Object.hasOwn(given, 'const')) made.const = given.const
-  if (Array.isArray(given.enum)) made.enum = given.enum.slice(0, MAX_LISTED)
-  if (Array.isArray(required)) made.required = required
-  return made
+  // A list of none is refused by providers, with all of the request.
+  if (Array.isArray(given.enum) && given.enum.length > 0) made.enum = given.enum.slice(0, MAX_LISTED)
+  return { ...made, ...requiredIn(required) }
 }
 
 /** A schema with another description; what is said of its values stays. */
@@ -119,7 +146,15 @@ function inWords({ description = '' }: JsonObject, given: JsonObject): JsonObjec
   const values = Object.hasOwn(given, 'const') ? [given.const] : (listed as unknown[])
   const words = WORDS + JSON.stringify(values.slice(0, MAX_LISTED)).slice(1, -1)
   const all = [description, words].filter((text) => text !== '').join(' ')
-  return { description: all, ...(Array.isArray(required) ? { required } : {}) }
+  return { description: all, ...requiredIn(required) }
+}
+
+/** Each name once, as providers ask for it. */
+function requiredIn(required: unknown): JsonObject {
+  if (!Array.isArray(required)) return {}
+  return {
+    required: [...new Set(required.slice(0, MAX_REQUIRED).filter((name) => typeof name === 'string'))],
+  }
 }
 
 /** At most `characters` of a text, with a mark where it goes on. */

@@ -1,14 +1,13 @@
 import { isExactNumber } from '@parley/shared/exact-number'
 import type { JsonObject } from '@parley/shared/json-object'
 import { withoutTrailingSlashes } from '@parley/shared/server-url'
-import { argumentSchema, type CheckValue, checkBy } from './argument-schema.ts'
 import { declaresKey, type Parameter, parametersOf } from './parameter.ts'
+import { type RequestBody, readBody } from './request-body.ts'
 import { isObject, memberOf, resolved, type SpecDocument, SpecError } from './spec-document.ts'
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
 const MAX_OPERATIONS = 2_000
 const MAX_SERVER_CHARACTERS = 8 * 1024
-const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 
 /** Where an operation stands in its document. */
 export interface FoundOperation {
@@ -26,7 +25,7 @@ export interface Operation {
   parameters: Parameter[]
   /** Whether it takes an `Idempotency-Key`, and so does nothing twice for one. */
   declaresKey: boolean
-  body?: { type: string; required: boolean; schema: unknown; check: CheckValue; names: Set<string> }
+  body?: RequestBody
 }
 
 /** All operations of a document by their id; of two with one id the first counts. Throws {@link SpecError}. */
@@ -54,27 +53,10 @@ export function readOperation(
   { method, path, item, operation }: FoundOperation,
 ): Operation {
   const given = memberOf(operation, 'requestBody')
-  const body = given === undefined ? undefined : bodyOf(document, resolved(document, given))
+  const body = given === undefined ? undefined : readBody(document, resolved(document, given))
   const owners = [item, operation]
   const parameters = parametersOf(document, owners)
   return { method, path, parameters, declaresKey: declaresKey(document, owners), ...(body && { body }) }
-}
-
-function bodyOf(document: SpecDocument, given: unknown): Operation['body'] {
-  const content = memberOf(given, 'content')
-  if (!isObject(content)) throw new SpecError('has a request body without content')
-  const type =
-    Object.keys(content).find((key) => JSON_TYPE.test(key)) ?? (Object.hasOwn(content, '*/*') && '*/*')
-  if (!type) throw new SpecError('has a request body that is not JSON')
-  const schema = memberOf(content[type], 'schema') ?? true
-  const properties = memberOf(resolved(document, schema), 'properties')
-  return {
-    type: type === '*/*' ? 'application/json' : type,
-    required: memberOf(given, 'required') === true,
-    schema,
-    check: checkBy(argumentSchema(document, schema)),
-    names: new Set(isObject(properties) ? Object.keys(properties) : []),
-  }
 }
 
 /** The URL that an operation's path comes behind: its own, its path's or its document's first server. */

@@ -9,6 +9,8 @@ const MAX_HOPS = 32
 export interface SpecDocument {
   /** Schemas up to 3.0 are written in a dialect of their own; later ones are JSON Schema 2020-12. */
   dialect: '3.0' | '2020-12'
+  /** Whether its schemas tell what only responses have (`readOnly`). */
+  hasDirections?: true
   root: JsonObject
 }
 
@@ -18,7 +20,7 @@ export function parseSpec(text: string): SpecDocument {
   if (!isObject(root)) throw new SpecError('is no YAML mapping')
   const version = String(memberOf(root, 'openapi'))
   if (!/^3(\.|$)/.test(version)) throw new SpecError('names no OpenAPI 3 version under openapi')
-  return { dialect: /^3(\.0|$)/.test(version) ? '3.0' : '2020-12', root }
+  return { dialect: /^3(\.0|$)/.test(version) ? '3.0' : '2020-12', hasDirections: true, root }
 }
 
 function readDocument(text: string): unknown {

@@ -13,8 +13,8 @@ import { type ListedTool, operationTools, serverTools, type ToolList } from './t
 /** What can be asked of a spec; `key` names the version of the action that it belongs to. */
 export type SpecTask = { workspace: number; key: string; spec: string } & (
   | { kind: 'operations' }
-  /** The operations as tools of a language model. */
-  | { kind: 'tools' }
+  /** The operations as tools of a language model; where `operations` is there, those of these ids or tags alone. */
+  | { kind: 'tools'; operations?: readonly string[] | undefined }
   /** The tools that an MCP server has listed; `spec` is them as JSON text. */
   | { kind: 'server_tools' }
   /** Arguments against the schema that is in `spec` as JSON text. */
@@ -87,7 +87,7 @@ function resultOf(task: SpecTask, read: () => ReadSpec): SpecResult {
     spec.ready.set(id, operation)
     return operation
   }
-  if (task.kind === 'tools') return { kind: 'tools', ...operationTools(spec.document, spec.found, readOnce) }
+  if (task.kind === 'tools') return { kind: 'tools', ...operationTools(spec, readOnce, task.operations) }
   const found = spec.found.get(task.operationId)
   if (found === undefined) throw new SpecError('has no such operation')
   const operation = readOnce(task.operationId, found)

@@ -23,22 +23,38 @@ export interface ToolList {
   left: number
   /** Those that can't be worked with, 20 at most. */
   broken: string[]
+  /** Which of the operations that were chosen there are not, 20 at most. */
+  unknown?: string[]
 }
 
 const MAX_BROKEN = 20
 const TOO_LONG = 'has an operation whose parameters are too long to be shown'
 
-/** The operations of a document as tools: 128 at most, 512 KiB together; what can't be read is left out. */
+/**
+ * The operations of a document as tools: 128 at most, 512 KiB together; what can't be read is left out. Where `chosen` is
+ * there, those whose id or one of whose tags is in it.
+ */
 export function operationTools(
-  document: SpecDocument,
-  found: ReadonlyMap<string, FoundOperation>,
+  { document, found }: { document: SpecDocument; found: ReadonlyMap<string, FoundOperation> },
   read: (id: string, found: FoundOperation) => Operation,
+  chosen?: readonly string[],
 ): ToolList {
-  return listTools([...found], ([id, one]) => ({
+  const names = new Set(chosen)
+  const isChosen = ([id, { operation }]: [string, FoundOperation]): boolean =>
+    chosen === undefined || names.has(id) || tagsOf(operation).some((tag) => names.has(tag))
+  const list = listTools([...found].filter(isChosen), ([id, one]) => ({
     name: id,
     description: descriptionOf(one),
     inputSchema: inputSchemaOf(document, read(id, one)),
   }))
+  const known = new Set([...found].flatMap(([id, { operation }]) => [id, ...tagsOf(operation)]))
+  const unknown = [...names].filter((name) => !known.has(name)).slice(0, MAX_BROKEN)
+  return { ...list, ...(unknown.length > 0 && { unknown }) }
+}
+
+function tagsOf(operation: JsonObject): string[] {
+  const tags = memberOf(operation, 'tags')
+  return Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : []
 }
 
 /** The tools of an MCP server, whose schemas are theirs. */
@@ -46,11 +62,34 @@ export function serverTools(listed: readonly ListedTool[]): ToolList {
   return listTools(listed, ({ name, description, inputSchema }) => ({
     name,
     description: shortened(description, MAX_DESCRIPTION),
-    inputSchema: {
-      ...modelSchema({ dialect: '2020-12', root: inputSchema }, inputSchema),
-      type: 'object',
-    },
+    inputSchema: plainObject(modelSchema({ dialect: '2020-12', root: inputSchema }, inputSchema)),
   }))
+}
+
+/**
+ * The schema of an object that is not composed, which providers refuse as that of all arguments: what its parts have is
+ * shown as its own, and the server says what does not go together.
+ */
+function plainObject({
+  allOf,
+  anyOf,
+  oneOf,
+  not: _not,
+  enum: _enum,
+  const: _const,
+  ...own
+}: JsonObject): JsonObject {
+  const partsOf = (list: unknown) => (Array.isArray(list) ? list.filter(isObject) : [])
+  const parts = [allOf, anyOf, oneOf].flatMap(partsOf)
+  if (parts.length === 0) return { ...own, type: 'object' }
+  const all = [...parts.map(plainObject), own]
+  const properties = Object.fromEntries(
+    all.flatMap((one) => (isObject(one.properties) ? Object.entries(one.properties) : [])),
+  )
+  const required = [own, ...partsOf(allOf)].flatMap((one) =>
+    Array.isArray(one.required) ? one.required : [],
+  )
+  return { ...own, type: 'object', properties, required: [...new Set(required)] }
 }
 
 function listTools<T>(items: readonly T[], toolOf: (item: T) => ListedTool): ToolList {

@@ -1,5 +1,7 @@
 import { lookup as systemLookup } from 'node:dns'
+import { readFileSync } from 'node:fs'
 import { type BlockList, isIP, isIPv6, type LookupFunction } from 'node:net'
+import { defined } from '@parley/shared/defined'
 import { LRUCache } from 'lru-cache'
 import type { Dispatcher } from 'undici'
 import { CallError } from './call-error.ts'
@@ -83,7 +85,7 @@ export function createGuardedAgent(options: GuardedAgentOptions): GuardedAgent {
         pools.dispatch(
           {
             ...{ origin, path, method: method as Dispatcher.HttpMethod, body: body ?? null },
-            headers: authorization === undefined ? headers : { authorization, ...headers },
+            headers: withDefaults(headers, { ...defined({ authorization }), 'user-agent': USER_AGENT }),
           },
           exchange,
         )
@@ -94,6 +96,25 @@ export function createGuardedAgent(options: GuardedAgentOptions): GuardedAgent {
     },
     close: () => pools.close(),
   }
+}
+
+/** Some servers refuse who does not say who it is. */
+const USER_AGENT = `Parley/${versionOfProduct()}`
+
+function versionOfProduct(): string {
+  const { version } = JSON.parse(
+    readFileSync(new URL('../../../../../package.json', import.meta.url), 'utf8'),
+  )
+  return String(version)
+}
+
+/** The headers, with those of `defaults` that are not among them, whatever the case of their names. */
+export function withDefaults(
+  headers: Record<string, string>,
+  defaults: Record<string, string>,
+): Record<string, string> {
+  const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
+  return { ...Object.fromEntries(Object.entries(defaults).filter(([name]) => !names.has(name))), ...headers }
 }
 
 class GuardedExchange implements Exchange, Dispatcher.DispatchHandler {

@@ -1,7 +1,7 @@
 import type { BlockList, LookupFunction } from 'node:net'
 import { CallError } from './call-error.ts'
 import { GrowingBuffer } from './growing-buffer.ts'
-import { createGuardedAgent, type GuardedAgent, type ResponseHeaders } from './guarded-agent.ts'
+import { createGuardedAgent, type GuardedAgent, type ResponseHeaders, withDefaults } from './guarded-agent.ts'
 
 export { CallError }
 
@@ -42,10 +42,13 @@ export interface HttpClient {
   close(): void
 }
 
+const READ_AS_TEXT = 'application/json, text/*;q=0.9, */*;q=0.8'
+
 /** An HTTP client with keep-alive connections that lets only public targets and `allowed` ranges through. */
 export function createHttpClient(options: { allowed: BlockList; lookup?: LookupFunction }): HttpClient {
   const agent = createGuardedAgent({ ...options, maxSockets: MAX_SOCKETS })
-  const send: HttpClient['send'] = (call) => exchange(call, agent, String)
+  const send: HttpClient['send'] = ({ headers, ...call }) =>
+    exchange({ ...call, headers: withDefaults(headers, { accept: READ_AS_TEXT }) }, agent, String)
   return {
     post: (call) => send({ ...call, method: 'POST' }),
     send,
