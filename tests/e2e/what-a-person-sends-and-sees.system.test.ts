@@ -107,3 +107,50 @@ describe('a person who writes in WhatsApp', () => {
     expect(await lastOfPerson()).toBe('Friday at 9\n[The person chose: fri-9]')
   })
 })
+
+describe('a person whom an assistant answers', () => {
+  const sent = async () => {
+    const { data } = await simulator(`sends?phoneNumberId=${clinic.person.phoneNumberId}&limit=1000`)
+    return data as Parsed[]
+  }
+  const days = ['Monday', 'Tuesday', 'Wednesday', 'Thursday']
+  const callback = (buttons: string[]) => ({
+    calls: [
+      {
+        name: 'callback',
+        arguments: {
+          message: '**Which day?**',
+          buttons: buttons.map((title) => ({ id: `day-${title}`, title })),
+        },
+      },
+    ],
+  })
+
+  test('may choose from what it offers, whose mistakes go back to the model, and reads no Markdown', async () => {
+    const before = (await sent()).length
+    await clinic.script(callback(days), callback(days.slice(0, 2)), {
+      text: '## Please choose\n\n| day | time |\n|---|---|\n| Monday | 9 |\n\n[Map](https://example.com/a_b) ~~old~~',
+    })
+    await clinic.ask('I need an appointment')
+    expect(
+      (await sent()).slice(before).map(({ type, content, text }) => ({ type, ...(content ?? { text }) })),
+    ).toEqual([
+      {
+        type: 'button',
+        body: { text: '*Which day?*' },
+        action: {
+          buttons: days.slice(0, 2).map((title) => ({ type: 'reply', reply: { id: `day-${title}`, title } })),
+        },
+      },
+      {
+        type: 'text',
+        text: '*Please choose*\n\n*day | time*\nMonday | 9\n\nMap (https://example.com/a_b) ~old~',
+      },
+    ])
+    const [, second] = await clinic.requests()
+    expect(second.messages.at(-1).content).toContain('/buttons: has more than 3')
+    const interactive = { type: 'button_reply', button_reply: { id: 'day-Monday', title: 'Monday' } }
+    await send({ type: 'interactive', interactive })
+    expect(await lastOfPerson()).toContain('Monday\n[The person chose: day-Monday]')
+  })
+})

@@ -43,6 +43,7 @@ test('a sample of hostile requests finds nothing', async () => {
   const run = await fuzz({ ...options, saveRegressions: false, say: () => undefined })
   expect(run.tally.findings).toEqual([])
   expect(run.roundTrips.changed).toEqual([])
+  expect(run.payloads).toEqual({ sent: REQUESTS / 10, wrong: [] })
   const report = { ...run, crashed: [], processes: [], seconds: 0, seed: SEED }
   expect(hasPassed(report)).toBe(true)
   const use = { name: 'dispatcher', growthMb: 0, delayMs: 0 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { attack, signatureOf } from './attack.ts'
+import { attackByPayloads, type PayloadsRun } from './attack-by-payloads.ts'
 import { attackByResponses, type ForeignResponsesRun } from './attack-by-responses.ts'
 import { families } from './families/all-families.ts'
 import { type FuzzCase, KINDS, type Kind } from './fuzz-case.ts'
@@ -16,6 +17,8 @@ const ROUND_TRIP_SHARE = 0.03
 /** So many answers of foreign servers for each request. */
 const RESPONSES_SHARE = 0.01
 const MAX_RESPONSES = 300
+/** So many payloads of a provider for each request. */
+const PAYLOADS_SHARE = 0.1
 
 interface FuzzOptions {
   target: FuzzTarget
@@ -34,6 +37,8 @@ export interface FuzzRun {
   regressions: number
   /** What models and MCP servers answered, and what others saw of it. */
   responses: ForeignResponsesRun
+  /** What came as if from a provider. */
+  payloads: PayloadsRun
   /** Whether nothing reached the workspace that nobody works in. */
   isWitnessUntouched: boolean
 }
@@ -68,7 +73,12 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzRun> {
   const count = Math.min(MAX_RESPONSES, Math.ceil(requests * RESPONSES_SHARE))
   const responses = await attackByResponses(options.target.url, { count, seed: options.seed })
   say(`${responses.sent} answers of foreign servers`)
-  return { tally, roundTrips, regressions: regressions.length, responses, isWitnessUntouched }
+  const payloads = await attackByPayloads(options.target.url, {
+    count: Math.ceil(requests * PAYLOADS_SHARE),
+    seed: options.seed,
+  })
+  say(`${payloads.sent} payloads of a provider`)
+  return { tally, roundTrips, regressions: regressions.length, responses, payloads, isWitnessUntouched }
 }
 
 /** Keeps so many batches under way, each of the family that is furthest behind its share. */

@@ -18,16 +18,18 @@ export interface FuzzReport extends FuzzRun {
 }
 
 export function hasPassed(report: FuzzReport): boolean {
-  const { tally, roundTrips, responses, isWitnessUntouched, crashed, processes } = report
+  const { tally, roundTrips, responses, payloads, isWitnessUntouched, crashed, processes } = report
   const failures = ORACLES.every((oracle) => tally.failures[oracle] === 0)
   const intact = roundTrips.changed.length === 0 && roundTrips.stored > 0
   const isServed = responses.refused === 0 && responses.p99Ms < MAX_P99_MS
+  const isCounted = payloads.wrong.length === 0
   const alive = crashed.length === 0 && processes.every(isInsideLimits)
-  return failures && intact && isServed && isWitnessUntouched && alive && tally.share(429) < MAX_429
+  const isWhole = failures && intact && isServed && isCounted && isWitnessUntouched && alive
+  return isWhole && tally.share(429) < MAX_429
 }
 
 export function fuzzTable(report: FuzzReport): string {
-  const { tally, roundTrips, regressions, responses, crashed, processes, seconds, seed } = report
+  const { tally, roundTrips, regressions, responses, payloads, crashed, processes, seconds, seed } = report
   const statuses = [...tally.statuses].toSorted(([a], [b]) => a - b)
   return [
     '',
@@ -41,6 +43,7 @@ export function fuzzTable(report: FuzzReport): string {
     ...ORACLES.map((oracle) => row(`  ${NAMES[oracle]}`, count(tally.failures[oracle]))),
     row('  processes that ended', count(crashed.length), ...crashed),
     row('  changes in a workspace apart', report.isWitnessUntouched ? '0' : 'some'),
+    row('  payloads of a provider counted wrong', count(payloads.wrong.length)),
     row('  stored and read back changed', count(roundTrips.changed.length)),
     'Memory beyond the first, MB, and delay of the event loop, ms',
     ...processes.map((use) =>
@@ -50,11 +53,13 @@ export function fuzzTable(report: FuzzReport): string {
     row('  requests of others refused', count(responses.refused)),
     row('  p99 of the others, ms', responses.p99Ms.toFixed(0)),
     'Else',
+    row('  payloads of a provider', count(payloads.sent)),
     row('  stored and read back', count(roundTrips.stored)),
     row('  seconds', seconds.toFixed(0)),
     row('  seed', String(seed)),
     '',
     ...roundTrips.changed.slice(0, 20),
+    ...payloads.wrong,
     ...tally.findings.map(({ signature }) => signature),
     hasPassed(report)
       ? 'Nothing was found.'

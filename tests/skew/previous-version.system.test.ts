@@ -42,7 +42,10 @@ describe('what the previous version publishes is understood', () => {
   test('statuses', () => {
     expect(readStatus(delivery(wire.status) as never)).toMatchObject({
       kind: 'known',
-      known: { messageId: wire.message.properties.messageId, status: { index: 0, state: 'delivered' } },
+      known: {
+        send: { messageId: wire.message.properties.messageId, index: 0 },
+        status: { state: 'delivered' },
+      },
     })
   })
 

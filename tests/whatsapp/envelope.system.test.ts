@@ -74,8 +74,8 @@ function putLine(workspace: DispatchWorkspace, id: number, phoneNumberId: string
 }
 
 /** Posts what Meta would to the line's address, and returns the counts. */
-async function report(payload: object, { line = 'line-901', workspace = ours } = {}) {
-  const body = JSON.stringify(payload)
+async function report(payload: object | string, { line = 'line-901', workspace = ours } = {}) {
+  const body = typeof payload === 'string' ? payload : JSON.stringify(payload)
   const signature = createHmac('sha256', SECRET).update(body).digest('hex')
   const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` }
   const response = await fetch(workspace.providerUrl(line), { method: 'POST', headers, body })
@@ -271,6 +271,18 @@ describe('what happens to a channel', () => {
       return found.length === events.length ? found : undefined
     })
     expect(posted.map(({ data }) => data._id).sort()).toEqual(all.map(({ _id }) => _id).sort())
+  })
+
+  test('has the numbers of its provider as they are', async () => {
+    const body = JSON.stringify(payloadWith({ field: 'message_template_status_update', value: { id: 1 } }))
+    const number = '12345678901234567891'
+    expect(await report(body.replace('"id":1}', `"id":${number}}`))).toMatchObject({ kept: 1 })
+    await eventually(async () => {
+      const response = await ours.request('GET', '/rest/channels/1/notices?limit=1')
+      const text = await response.text()
+      return text.includes(`"value":{"id":${number}}`) && text.includes(`"text":"id: ${number}"`)
+    })
+    await eventually(() => receiver.events.some(({ data }) => data.text === `id: ${number}`))
   })
 
   test('is for those who may read the channel', async () => {

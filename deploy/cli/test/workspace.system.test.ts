@@ -103,7 +103,11 @@ describe('parley doctor', () => {
       const found = await ana.json(['doctor', '--channel', 'support-line', ...args])
       return found.filter(({ check }) => ['number', 'template'].includes(String(check)))
     }
-    const number = { check: 'number', result: 'ok', text: '+1001 Simulated, quality GREEN' }
+    const number = {
+      check: 'number',
+      result: 'ok',
+      text: '+1001 Simulated, quality GREEN, 80 messages a second',
+    }
     expect(await of('--template', 'order_update', '--language', 'pt_BR')).toEqual([
       number,
       { check: 'template', result: 'ok', text: 'order_update is approved in pt_BR' },

@@ -72,7 +72,7 @@ beforeAll(async () => {
   // Compose runs it at every start.
   for (let times = 0; times < 2; times++) expect(prepareMongo(mongod)).toMatchObject({ status: 0 })
   provider = await listen((request, response) => {
-    sent.push(request.url ?? '')
+    if (request.method === 'POST') sent.push(request.url ?? '')
     request
       .resume()
       .on('end', () => response.end(JSON.stringify({ messages: [{ id: `wamid.${sent.length}` }] })))
@@ -347,9 +347,10 @@ describe('RabbitMQ refuses', () => {
     'messages.statuses',
     'messages.statuses.p1',
     'messages.log',
+    'messages.notices',
     'messages.rejected',
   ]
-  const readable = { webhook: ['webhook.channels'], configuration: ['tasks'], dispatcher: queues.slice(0, 4) }
+  const readable = { webhook: ['webhook.channels'], configuration: ['tasks'], dispatcher: queues.slice(0, 5) }
   const writable = {
     webhook: ['messages'],
     configuration: ['configuration', 'rejected'],

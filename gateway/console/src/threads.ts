@@ -8,6 +8,8 @@ export interface Thread {
   extId: string
   channel: string
   user: { name?: string; phone?: string; email?: string }
+  /** What the person is written to or known by, such as `phone:4930901820`. */
+  addresses?: string[]
   handler: 'assistant' | 'person'
   /** Until when a person has it, where that ends by itself. */
   handlerUntil?: string
@@ -64,6 +66,15 @@ export function previewOf(said: Readonly<Record<string, unknown>>): ObjectPrevie
 
 export const nameOf = ({ user, extId }: Pick<Thread, 'user' | 'extId'>): string =>
   user.name || user.phone || user.email || extId
+
+/** What the person is written to or known by beside the name that is shown: numbers and ids, each once. */
+export function knownBy(thread: Pick<Thread, 'user' | 'extId' | 'addresses'>): string[] {
+  const values = (thread.addresses ?? []).map((address) => address.slice(address.indexOf(':') + 1))
+  const digitsOf = (text: string) => (/^[+\d\s()./-]+$/.test(text) ? text.replaceAll(/\D/g, '') : text)
+  const all = new Map([thread.user.phone ?? '', ...values].map((text) => [digitsOf(text), text]))
+  for (const shown of ['', digitsOf(nameOf(thread))]) all.delete(shown)
+  return [...all.values()]
+}
 
 /** The first letters of a name, for a round mark. */
 export function initialsOf(name: string): string {

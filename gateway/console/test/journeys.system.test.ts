@@ -117,7 +117,9 @@ describe.each([
       await reply.waitFor()
       await say('Is anybody there?')
       await talk.getByText('Is anybody there?').waitFor()
-      await reply.fill('This is Rui, I am.')
+      await reply.fill('This is **Rui**, I am.')
+      const sentAs = page.locator('.preview', { hasText: 'This is Rui, I am.' })
+      expect(await sentAs.locator('strong').textContent()).toBe('Rui')
       await reply.press('Enter')
       const own = talk.locator('.said.team', { hasText: 'This is Rui, I am.' })
       await own.getByText(/^(sent|delivered|read)$/).waitFor()
@@ -128,6 +130,14 @@ describe.each([
       await page.getByRole('button', { name: 'Send' }).click()
       await talk
         .locator('.said.team', { hasText: 'order_update' })
+        .getByText(/^(sent|delivered|read)$/)
+        .waitFor()
+      await page.getByLabel('Template').fill('invoice_named')
+      await page.getByLabel('Variables').fill('customer_name = Joana')
+      await page.locator('.preview', { hasText: '{{customer_name}} Joana' }).waitFor()
+      await page.getByRole('button', { name: 'Send' }).click()
+      await talk
+        .locator('.said.team', { hasText: 'invoice_named' })
         .getByText(/^(sent|delivered|read)$/)
         .waitFor()
       await page.getByRole('button', { name: 'Media' }).click()
@@ -144,8 +154,9 @@ describe.each([
     const sends = await system.parley.sends(phoneNumberId)
     expect(sends.map(({ text, template }) => text ?? template)).toEqual([
       'You said: Where is my order?',
-      'This is Rui, I am.',
+      'This is *Rui*, I am.',
       'order_update',
+      'invoice_named',
     ])
   })
 })

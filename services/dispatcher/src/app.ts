@@ -29,7 +29,7 @@ import { noticeRoutes } from './api/notices/notice-routes.ts'
 import { createEventStreams } from './api/streams/event-streams.ts'
 import { streamRoutes } from './api/streams/stream-routes.ts'
 import { deliveryRoutes } from './api/subscriptions/delivery-routes.ts'
-import { eraseAudio, eraseDeliveries, eraseTasks } from './api/threads/erasers.ts'
+import { eraseAudio, eraseDeliveries, erasePerson, eraseTasks } from './api/threads/erasers.ts'
 import { threadRoutes } from './api/threads/routes.ts'
 import { threadSummary } from './api/threads/view.ts'
 import { trafficRoutes } from './api/traffic/traffic-routes.ts'
@@ -255,7 +255,7 @@ export async function buildApp(
     routes: (app) => {
       app.use('/rest', streamRoutes({ streams, authorizer, db, requireCaller: requireCaller(verifier) }))
       app.use('/rest/messages', requireCaller(verifier))
-      app.use('/rest/messages', replayRoutes({ messages, publisher, authorizer }))
+      app.use('/rest/messages', replayRoutes({ collections, publisher, authorizer }))
       const countLost = (workspace: number) =>
         countLostMessages(collections.audited, { workspace, now: Date.now() })
       app.use('/rest/messages', trafficRoutes({ collections, countLost, authorizer }))
@@ -265,7 +265,7 @@ export async function buildApp(
         '/rest/messages',
         mediaRoutes({ messages, authorizer, channels: outbound.channels, webhook, http: outbound.media }),
       )
-      app.use('/rest/messages', messageRoutes({ messages, authorizer }))
+      app.use('/rest/messages', messageRoutes({ collections, authorizer }))
       app.use(
         '/rest/channels',
         requireCaller(verifier),
@@ -289,6 +289,7 @@ export async function buildApp(
           erasers: [
             eraseAudio(webhook),
             eraseTasks(configuration),
+            erasePerson(webhook, collections.threads),
             eraseDeliveries({ deliveries, messages }),
           ],
           retentionMs,

@@ -87,7 +87,7 @@ export function startTools(
   })
   return {
     open: (agent: Agent, own: Partial<Channel> = {}): Promise<Toolbox> =>
-      open({ agent, channel: { ...channel, ...own }, messageId: 'm', message }),
+      open({ agent, channel: { ...channel, ...own }, messageId: 'm', thread: 'thread-1', message }),
     close: async () => {
       http.close()
       await specs.close()

@@ -1,7 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { MessageRecord, Send, SendState } from '../src/message/message-record.ts'
+import { isResumable, resumed, settledSend, triesOf, unsettled } from '../src/message/progress.ts'
 import { later } from '../src/message/send-state.ts'
+import { settleFailure } from '../src/message/settle.ts'
 import { applyStatuses, type SendStatus } from '../src/statuses/apply-statuses.ts'
 import { newRecord } from './new-record.ts'
 
@@ -145,5 +147,115 @@ describe('statuses of sends', () => {
   test('the later of two states is one of them, whichever comes first', () => {
     const states = fc.constantFrom<SendState>('pending', 'claimed', 'sent', 'delivered', 'read', 'failed')
     fc.assert(fc.property(states, states, (a, b) => expect(later(a, b)).toBe(later(b, a))))
+  })
+})
+
+describe('a failure that is reported after the send was taken', () => {
+  const now = at.getTime()
+  const retryable = { kind: 'retryable', code: '131000', fault: 'provider', reason: 'It failed.' } as const
+  const permanent = { kind: 'permanent', code: '131050', fault: 'recipient', reason: 'Stopped.' } as const
+  const failedAs = (failure: NonNullable<SendStatus['failure']>, providerId = 'wamid.1'): SendStatus => ({
+    ...status(0, 'failed'),
+    ...{ failure, providerId },
+  })
+  const taken = (change: Partial<Send> = {}, more: Partial<MessageRecord> = {}) => {
+    const [send] = record(['sent']).sends as [Send]
+    return record([], { sends: [{ ...send, providerId: 'wamid.1', ...change }], ...more })
+  }
+  const after = (before: MessageRecord, ...statuses: SendStatus[]): MessageRecord => ({
+    ...before,
+    ...applyStatuses(before, statuses, now),
+  })
+
+  test('ends the message, with the code, whose fault it is and an attempt', () => {
+    expect(after(taken(), failedAs(permanent))).toMatchObject({
+      ...{ state: 'failed', fault: 'recipient', reason: 'Stopped.' },
+      sends: [{ state: 'failed', failure: { code: '131050', fault: 'recipient', reason: 'Stopped.' } }],
+      attempts: [{ step: 'm:0', outcome: 'permanent', code: '131050' }],
+      timeline: [{ state: 'failed', reason: 'Stopped.' }],
+    })
+  })
+
+  test('leaves the message as it is where it is to be sent again, at a time of its own', () => {
+    const failed = after(taken(), failedAs(retryable))
+    expect(failed).toMatchObject({ state: 'sent', sends: [{ state: 'failed', tries: 1 }] })
+    expect(failed.sends[0]?.retryAt).toEqual(new Date(now + 1_000))
+    const slow = after(taken(), failedAs({ ...retryable, retryAfterSeconds: 3_600 }))
+    expect(slow.sends[0]?.retryAt).toEqual(new Date(now + 3_600_000))
+    expect(isResumable(failed)).toBe(true)
+  })
+
+  test.each<[string, Partial<MessageRecord>]>([
+    ['was given up', { state: 'dead', reason: 'x', fault: 'us' }],
+    ['has its end decided', { ending: { state: 'done', reason: 'handed_off' } }],
+    ['a person has taken over', { takenOver: at }],
+  ])('is final for a message that %s', (_name, change) => {
+    expect(isResumable(after(taken({}, change), failedAs(retryable)))).toBe(false)
+  })
+
+  test('counts once, and says nothing of a later attempt that was taken', () => {
+    const again = taken({ providerId: 'wamid.2', failedIds: ['wamid.1'], tries: 1 })
+    expect(applyStatuses(again, [failedAs(retryable)], now)).toBeUndefined()
+    expect(after(again, failedAs(retryable, 'wamid.2')).sends[0]).toMatchObject({ tries: 2 })
+    const uncertain = { at, step: 'm:0', outcome: 'uncertain', ms: 1 } as const
+    const sentTwice = taken({ providerId: 'wamid.2' }, { attempts: [uncertain] })
+    expect(applyStatuses(sentTwice, [failedAs(retryable)], now)).toBeUndefined()
+  })
+
+  test('is forgotten when it was delivered after all', () => {
+    const delivered = after(after(taken(), failedAs(retryable)), status(0, 'delivered'))
+    expect(delivered).toMatchObject({ state: 'delivered' })
+    expect(isResumable(delivered)).toBe(false)
+    expect(delivered.sends[0]).not.toHaveProperty('failure')
+  })
+
+  test('has what failed sent eight times in all, with what failed at once', () => {
+    const immediate = fc.array(fc.nat(3), { minLength: 8, maxLength: 8 })
+    fc.assert(
+      fc.property(immediate, (failuresAtOnce) => {
+        let message = taken()
+        let sends = 1
+        let tried = 1
+        for (const atOnce of failuresAtOnce) {
+          message = after(message, failedAs(retryable, `wamid.${sends}`))
+          if (!isResumable(message)) break
+          message = { ...message, ...resumed(message), state: 'sending' }
+          for (let failed = 0; failed < atOnce; failed++) {
+            const settlement = settleFailure({
+              ...{ outcome: retryable, tries: triesOf(message, 0), reports: true, uncertainWindow: 0 },
+            })
+            tried++
+            message = {
+              ...message,
+              ...unsettled(message, { index: 0, settlement, attempt, at: now, retentionMs: 1 }),
+            }
+            if (settlement.kind === 'dead') break
+          }
+          if (message.state === 'dead') break
+          tried++
+          sends++
+          const providerId = `wamid.${sends}`
+          const settlement = { kind: 'settled', providerId, delivered: false } as const
+          const { open: _open, ...settled } = settledSend(message, {
+            ...{ index: 0, settlement, attempt, at: now, retentionMs: 1 },
+          })
+          message = { ...message, ...settled, open: undefined }
+        }
+        expect(tried).toBeLessThanOrEqual(8)
+        expect(isResumable(message) && tried === 8).toBe(false)
+      }),
+    )
+  })
+
+  const attempt = { at, step: 'm:0', outcome: 'retryable', code: '131000', ms: 1 } as const
+
+  test('of an earlier attempt does not undo that a later one was taken while it came', () => {
+    const inFlight = record(['claimed'], { state: 'sending', open: true })
+    const failed = after(inFlight, failedAs(retryable))
+    const settlement = { kind: 'settled', providerId: 'wamid.2', delivered: false } as const
+    const options = { index: 0, settlement, attempt, at: now, retentionMs: 1 }
+    expect(settledSend(failed, options)).toMatchObject({ state: 'sent', sends: [{ providerId: 'wamid.2' }] })
+    const own = settledSend(failed, { ...options, settlement: { ...settlement, providerId: 'wamid.1' } })
+    expect([own.open, own.sends[0]?.state]).toEqual([true, 'failed'])
   })
 })

@@ -186,6 +186,7 @@ describe('a claim under which nothing has left is taken back', () => {
       const { deliver } = createProviderCallback(kind === 'rpc' ? rpc : whatsapp, {
         ...{ http, signer },
         numberRates: { perSecond: () => 80 },
+        learnPerson: async () => {},
       })
       const callback = { reports: true, deliver }
       const { run } = startInstance({ term: 1, isLeased: () => isLeased, channels, callback })

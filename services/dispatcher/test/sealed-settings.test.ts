@@ -17,6 +17,8 @@ const sealed = <T extends object>(document: T): T => sealSecrets(document, secre
 const CANARY = 'in-the-clear'
 
 const channel = {
+  name: 'C',
+  description: '',
   _id: 1,
   version: 1,
   extId: 'c',

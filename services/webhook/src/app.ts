@@ -35,6 +35,8 @@ import { createFindHook } from './inbound/find-hook.ts'
 import { handshake } from './inbound/handshake.ts'
 import { receive as receiveFromProvider } from './inbound/receive.ts'
 import { receive } from './native/receive.ts'
+import { createPeople } from './people/people.ts'
+import { peopleRoutes } from './people/routes.ts'
 import { createWorkspaces } from './workspaces.ts'
 
 /** Changes to channels, for the replicas in the database: whichever instance takes them. */
@@ -112,7 +114,11 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const findHook = createFindHook({ workspaces, channels })
   const notes = createHookLog(collections.hooks, log)
   const audio = createAudioStore(database.connection)
-  const intake = { publisher, channels, audio, bodyTimeoutMs: config.BODY_TIMEOUT_MS, log }
+  const people = createPeople({
+    people: collections.people,
+    startSession: () => database.connection.getClient().startSession(),
+  })
+  const intake = { publisher, channels, people, audio, bodyTimeoutMs: config.BODY_TIMEOUT_MS, log }
   const skipped = new Counter({
     name: 'parley_updates_skipped_total',
     help: 'Messages and statuses of providers that were left out: malformed, with an id that is too long, for another channel, or of a kind with which nothing is done',
@@ -150,7 +156,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
         .get((_req, res) => void res.json(document))
         .all(methodNotAllowed('GET'))
       app.use('/rest/hooks', requireCaller(verifier), hooks)
-      app.use('/internal', requireService(verifier, 'dispatcher'), audioRoutes(audio))
+      app.use('/internal', requireService(verifier, 'dispatcher'), audioRoutes(audio), peopleRoutes(people))
       const confirmedIds = createConfirmedIds(redis, log)
       app
         .route('/api/hooks/:provider/:slug/:channelExtId')

@@ -40,7 +40,13 @@ const headers = z.looseObject({
   requestId: z.string().describe('The request that brought it'),
   traceparent: z.string().optional().describe('Trace context (W3C)'),
 })
-const messageHeaders = headers.extend({ thread: z.string().describe('What it is ordered by') })
+const messageHeaders = headers.extend({
+  thread: z.string().describe('What it is ordered by: of its person, whichever of their addresses it names'),
+  joined: z
+    .array(z.string())
+    .optional()
+    .describe('Names of threads that turned out to be the same person’s, and go on in this one'),
+})
 const publishedMessage = webhookMessage.extend({
   audioRef: audioReference
     .optional()

@@ -1,6 +1,7 @@
 import type { DocumentReplica } from '@parley/shared/config-replica/replica-store'
 import type { Connection, mongo } from 'mongoose'
 import { prepareAudio } from './audio/audio-store.ts'
+import type { PersonRecord } from './people/person.ts'
 
 /** What happened last at a channel's webhook. */
 export interface HookNotes {
@@ -27,6 +28,7 @@ export interface Collections {
   channels: mongo.Collection<DocumentReplica>
   workspaces: mongo.Collection<KnownWorkspace>
   hooks: mongo.Collection<HookNotes>
+  people: mongo.Collection<PersonRecord>
 }
 
 /** The webhook service's collections, on the native driver. */
@@ -36,6 +38,7 @@ export function collectionsOf(connection: Connection): Collections {
     channels: named('channels') as Collections['channels'],
     workspaces: named('workspaces') as Collections['workspaces'],
     hooks: named('hooks') as Collections['hooks'],
+    people: named('people') as Collections['people'],
   }
 }
 
@@ -43,18 +46,23 @@ const EXISTS = 48
 
 /** Makes the collections, which first writes that come together would conflict over, and indexes. */
 export async function prepareDatabase(connection: Connection): Promise<void> {
-  for (const name of ['channels', 'workspaces', 'hooks']) {
+  for (const name of ['channels', 'workspaces', 'hooks', 'people']) {
     await connection.db?.createCollection(name).catch((error: unknown) => {
       if ((error as { code?: unknown }).code !== EXISTS) throw error
     })
   }
-  const { channels } = collectionsOf(connection)
+  const { channels, people } = collectionsOf(connection)
   await channels.createIndexes([
     { key: { workspace: 1, extIdHash: 1 } },
     {
       key: { workspace: 1, receiverHashes: 1 },
       partialFilterExpression: { receiverHashes: { $exists: true } },
     },
+    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+  ])
+  await people.createIndexes([
+    { key: { workspace: 1, addresses: 1 }, unique: true },
+    { key: { workspace: 1, threads: 1 }, unique: true },
     { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
   ])
   await prepareAudio(connection)

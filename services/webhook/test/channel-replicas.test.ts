@@ -71,9 +71,19 @@ describe("the service's own replicas of channels", () => {
     await world.putChannel(32, metaChannel('afresh'))
     const instance = await world.startInstance()
     world.mongo.cut()
-    const status = await statusOf('afresh', undefined, instance.url)
+    const hook = hookOf('afresh', instance.url)
+    const status = {
+      id: 'wamid.sent',
+      status: 'read',
+      timestamp: '1760000000',
+      recipient_id: '5511999998888',
+    }
+    const taken = await postPayload(hook, payloadOf({ statuses: [status] }))
+    // Whose thread a message belongs to is not known, so it is to come again.
+    const message = await postPayload(hook, payload)
     world.mongo.mend()
-    expect(status).toBe(200)
+    expect([taken.status, message.status, message.headers.has('retry-after')]).toEqual([200, 503, true])
+    await eventually(async () => (await statusOf('afresh', undefined, instance.url)) === 200)
     await untilReady(instance.url)
   })
 

@@ -75,6 +75,19 @@ describe('what comes to one address', () => {
     expect(await world.drain()).toHaveLength(2)
   })
 
+  test('counts as received by the channel that it is for', async () => {
+    await world.putChannel(60, metaChannel('line-960', { phoneNumberId: '960' }))
+    await postPayload(hookOf('line-901'), payloadOf(messageTo('960')))
+    await eventually(async () => {
+      const list = await fetch(`${world.url}/rest/hooks?limit=200`, { headers: world.as('webhook') })
+      const { data } = (await list.json()) as {
+        data: { channel: { _id: number }; lastReceivedAt: string | null }[]
+      }
+      return data.find(({ channel }) => channel._id === 60)?.lastReceivedAt != null
+    })
+    await world.drain()
+  })
+
   test('may be for twenty numbers at once', async () => {
     await world.drain()
     const numbers = Array.from({ length: 20 }, (_, at) => String(2_000 + at))
@@ -109,6 +122,10 @@ describe('what comes to one address', () => {
     expect((await post('903')).json).toMatchObject({ accepted: 1 })
     expect((await post('901')).json).toMatchObject({ accepted: 1 })
     expect((await post('998')).status).toBe(503)
+    await world.drain()
+    const both = payloadOf(messageTo('901', 'wamid.known'), messageTo('997', 'wamid.not-known'))
+    expect((await postPayload(hookOf('line-901'), both)).status).toBe(503)
+    expect((await world.drain()).map((taken) => lineOf(taken).channel)).toEqual(['line-901'])
     world.configuration.mend()
     await eventually(async () => (await post('998')).status === 200)
     await world.drain()

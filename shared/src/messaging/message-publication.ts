@@ -26,6 +26,8 @@ interface PublicationHeaders {
   traceparent: string | undefined
   /** What a message is ordered by; a status and a notice have none. */
   thread: string | undefined
+  /** Names of threads of the same person that go on in this one, where there are some. */
+  joined: string[] | undefined
 }
 
 /** Where a message came from, and what belongs to the request that brought it. */
@@ -38,16 +40,18 @@ export interface Provenance {
   traceparent: string | undefined
 }
 
-/** A message for the slot of its thread. `body` is `message` as bytes, where they exist. */
+/** A message for the slot of its thread, which is its own unless it is given with those that go on in it. `body` is `message` as bytes. */
 export function messagePublication(options: {
   messageId: string
   message: WebhookMessage
   body: Buffer
   provenance: Provenance
+  thread?: string
+  joined?: string[] | undefined
 }): MessagePublication {
-  const { messageId, message, body, provenance } = options
-  const thread = threadOf(message, messageId)
-  const headers = headersOf(provenance, { channel: message.extId, thread })
+  const { messageId, message, body, provenance, joined } = options
+  const { thread = threadOf(message, messageId) } = options
+  const headers = headersOf(provenance, { channel: message.extId, thread, joined })
   const routingKey = slotKey(slotOf(provenance.workspace, thread))
   return { exchange: MESSAGES_EXCHANGE, routingKey, messageId, type: MESSAGE_TYPE, headers, body }
 }
@@ -90,10 +94,12 @@ export function noticePublication(options: {
 
 function headersOf(
   provenance: Provenance,
-  { channel, thread }: Pick<PublicationHeaders, 'channel' | 'thread'>,
+  { channel, thread, joined }: { channel: string; thread: string | undefined; joined?: string[] | undefined },
 ): PublicationHeaders {
   const { workspace, source, requestId, channelId, traceparent } = provenance
-  return { workspace, channel, source, requestId, channelId, traceparent, thread }
+  // All have the same names: a publisher sends those that it is not given as they were before.
+  const others = joined === undefined || joined.length === 0 ? undefined : joined
+  return { workspace, channel, source, requestId, channelId, traceparent, thread, joined: others }
 }
 
 const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/

@@ -2,7 +2,7 @@ import type { ChannelNotice } from '../channel-notice.ts'
 import type { JsonObject } from '../json-object.ts'
 import type { WebhookMessage } from '../message.ts'
 import type { MessageStatus } from '../message-status.ts'
-import type { Address } from './address.ts'
+import type { NamedPerson } from './address.ts'
 import type { Settings } from './setting.ts'
 
 /** What comes from a provider: its requests to a channel's webhook, and what is read of the messages in them later. */
@@ -59,8 +59,9 @@ export type Update = {
 
 /** What it is, and what becomes of it. */
 export type UpdateFate =
-  | { kind: 'message'; fate: 'accepted'; id: string; address: Address | undefined; message: PersonMessage }
-  | { kind: 'status'; fate: 'accepted'; status: ReportedStatus }
+  /** The message's thread is that of the person, where one is named; it has the message's own name where that is new. */
+  | { kind: 'message'; fate: 'accepted'; id: string; person: NamedPerson | undefined; message: PersonMessage }
+  | { kind: 'status'; fate: 'accepted'; person: NamedPerson | undefined; status: ReportedStatus }
   /** Something that happened to the channel at the provider. */
   | { kind: 'notice'; fate: 'kept'; notice: ReportedNotice }
   /** Nothing is done with it, for a reason that the provider's documentation has. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json-object.ts'
-import type { Address } from './address.ts'
+import type { Address, NamedPerson } from './address.ts'
 import type { ProviderRequest, ProviderResponse, SendOutcome } from './http.ts'
 import type { MediaType } from './inbound.ts'
 import type { Settings } from './setting.ts'
@@ -30,6 +30,8 @@ export interface Outbound {
   outcomeOf(response: ProviderResponse): SendOutcome
   /** What an error means that is reported after a send was taken, by its code. */
   outcomeOfCode?(code: number): Exclude<SendOutcome, { kind: 'accepted' | 'uncertain' }>
+  /** Whom a response says that a send went to: the provider may know the address as another one. */
+  personOf?(response: ProviderResponse): NamedPerson | undefined
   /** What a response says of an error, for people; undefined where it is not the provider's form. */
   errorTextOf?(response: ProviderResponse): string | undefined
   /** What to do about a send that was given up, by the code of its last attempt. */

@@ -108,6 +108,14 @@ describe('a template', () => {
       [button('flow', '0', action({ flow_token: 't', flow_action_data: { a: null } }))],
     ],
     [
+      'a flow and a catalogue of which nothing is said',
+      { buttons: [{ type: 'flow' }, { type: 'CATALOG' }] },
+      [
+        { type: 'button', sub_type: 'flow', index: '0' },
+        { type: 'button', sub_type: 'catalog', index: '1' },
+      ],
+    ],
+    [
       'a catalogue',
       { buttons: [{ type: 'catalog', thumbnail_product_retailer_id: 'SKU' }] },
       [button('catalog', '0', action({ thumbnail_product_retailer_id: 'SKU' }))],
@@ -210,6 +218,7 @@ describe('a template', () => {
     ],
     ['components that are no list', { components: {} }, ['components']],
     ['a ttl', { ttl: 5 }, ['ttl']],
+    ['two of them', { ttl: 50, message_send_ttl_seconds: 60 }, ['ttl']],
     ['a carousel in a card', { carousel: [{ carousel: [] }] }, ['carousel/0/carousel']],
     ['a body that is there twice', { variables: ['1'], components: [body(textOf('1'))] }, ['components/0']],
     [
@@ -250,7 +259,7 @@ test('what is not understood is always named, and never throws', () => {
 test('people see the name of a template, and the texts that it was given', () => {
   const composed = templateOf(of({ variables: ['Ana'], header: 'Hi' }))
   expect(composed.kind === 'composed' && objects.preview(composed.object)).toEqual({
-    type: 'template',
-    text: 't (pt_BR) | Hi | Ana',
+    type: 'Template t (pt_BR)',
+    text: 'Hi | Ana',
   })
 })

@@ -76,7 +76,8 @@ function messageOf(raw: unknown) {
     ...(input !== undefined && { input }),
     [KIND]: raw,
   }
-  return { id: `${chat}/${number}`, address: addresses.find(user), message }
+  const address = { kind: KIND, value: String(chat) }
+  return { id: `${chat}/${number}`, person: { addresses: [address] }, message }
 }
 
 function mediaOf(raw: unknown): ReceivedMedia | undefined {

@@ -157,13 +157,14 @@ async function checkWebhook(
   if (problems.length > 0 || url === null) return bad(problems.join(' '))
   const reached = receiving?.probe && (await reach(url, receiving.probe))
   if (reached !== undefined) return bad(`${url} ${reached}`)
-  if (receiving?.hasHandshake && !handshake.succeeded) {
+  // What comes to another channel's address may be for this one.
+  if (receiving?.hasHandshake && !handshake.succeeded && lastReceivedAt === null) {
     const pasted = settings.flatMap(({ label, isGenerated }) => (isGenerated ? [label.toLowerCase()] : []))
     return bad(`the provider has not verified ${url} yet: paste it, and the ${pasted.join(', ')}, there.`)
   }
   if (lastError !== null && Date.parse(lastError.at) > Date.parse(lastReceivedAt ?? '1970-01-01'))
     return bad(lastError.message)
-  const shown = [receiving?.probe && ' is reached', receiving?.hasHandshake && ' is verified']
+  const shown = [receiving?.probe && ' is reached', handshake.succeeded && ' is verified']
   const last = lastReceivedAt === null ? 'nothing has come yet' : `last heard of at ${lastReceivedAt}`
   const text = `${channel.extId}: ${url}${shown.filter(Boolean).join(' and')}, ${last}`
   return { check: 'webhook', result: 'ok', text }

@@ -70,3 +70,11 @@ export function percentile(values: readonly number[], share: number): number | u
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)]
 }
+
+/** What the webhook's answers to a provider count. */
+export const WEBHOOK_COUNTS: readonly string[] = ['accepted', 'repeated', 'kept', 'skipped', 'foreign']
+
+/** How many of the messages and statuses that were posted are in no count of an answer. */
+export function uncounted({ posted = 0, ...counts }: Readonly<Record<string, number>>): number {
+  return WEBHOOK_COUNTS.reduce((left, name) => left - (counts[name] ?? 0), posted)
+}

@@ -1,5 +1,5 @@
 import { histogramLines } from './histogram.ts'
-import { percentile } from './reconciliation.ts'
+import { percentile, uncounted, WEBHOOK_COUNTS } from './reconciliation.ts'
 import type { DemoResult } from './run-demo.ts'
 
 const LABEL = 40
@@ -75,6 +75,12 @@ export function tableText(calm: DemoResult, faulty: DemoResult): string {
     '',
     '  As the dispatcher counts them',
     ...counted.map((name) => row(SHOWN[name] ?? name, ({ count }) => count[name])),
+    '',
+    '  As the webhook counts what the simulator posted',
+    ...['posted', ...WEBHOOK_COUNTS].map((name) =>
+      row(name, ({ troubles: { webhook } }) => webhook[name] ?? 0),
+    ),
+    row('difference', ({ troubles: { webhook } }) => uncounted(webhook)),
     '',
     calm.reconciled && faulty.reconciled
       ? 'Every message arrived, once and in order.'

@@ -14,7 +14,7 @@ import { waitUntil } from '../wait-until.ts'
 import { CHANNEL_EXT_ID, planThreads } from './demo-plan.ts'
 import { type DispatcherCount, type GatewayClient, registerWorkspace } from './gateway-client.ts'
 import { postThreads } from './post-threads.ts'
-import { isReconciled, latencies, type Reconciliation, reconcile } from './reconciliation.ts'
+import { isReconciled, latencies, type Reconciliation, reconcile, uncounted } from './reconciliation.ts'
 import { dispatchersOf, type Kill, killProcess, type RunningSystem } from './running-system.ts'
 import { type LoggedMessage, sumOf, type TimeSpent, timeSpent } from './time-spent.ts'
 import { awaitReceived, createArrivalLog, simulatorPosition } from './watch-simulator.ts'
@@ -127,15 +127,16 @@ async function sendAll(
   // A message that is sent twice may arrive the second time after the last one has arrived.
   await log.read()
   const reconciliation = reconcile(posted, log.received)
+  const troubles = await readTroubles(number)
+  const isWhole = isReconciled(reconciliation, messages) && uncounted(troubles.webhook) === 0
   return {
     reconciliation,
     count,
     kill,
     times: await readTimes(gateway, kill && { from: kill.at, to: kill.at + kill.readyAfterMs }),
-    troubles: await readTroubles(number),
+    troubles,
     latency: latencies(posted, log.received),
-    reconciled:
-      isReconciled(reconciliation, messages) && count.accepted === messages && count.difference === 0,
+    reconciled: isWhole && count.accepted === messages && count.difference === 0,
   }
 }
 

@@ -31,7 +31,7 @@ export async function buildSimulator({ directory }: { directory?: string | undef
   const windows = createCustomerWindows(Date.now)
   const templates = createTemplates()
   const troubles = createTroubleLog()
-  const statuses = createStatusPoster()
+  const statuses = createStatusPoster(troubles)
   const receipts = createReceiptLog()
   const media = createMediaStore()
   const app = express()

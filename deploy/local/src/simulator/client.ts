@@ -4,11 +4,15 @@ import { SetupError } from '../setup-error.ts'
 
 const REQUEST_MS = 10_000
 
-const troubles = z.looseObject({ refused: z.record(z.string(), z.int()), dropped: z.int() })
+const troubles = z.looseObject({
+  refused: z.record(z.string(), z.int()),
+  dropped: z.int(),
+  webhook: z.record(z.string(), z.int()),
+})
 
 const written = z.looseObject({ id: z.string() })
 
-/** What the simulator refused (by code) and accepted without a response. */
+/** What the simulator refused (by code), accepted without a response, and posted. */
 export type Troubles = z.output<typeof troubles>
 
 /** The provider that is simulated. */

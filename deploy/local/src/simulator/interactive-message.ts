@@ -1,6 +1,10 @@
 import { z } from 'zod'
 
-const text = (most: number) => z.string().min(1).max(most)
+const text = (most: number) =>
+  z
+    .string()
+    .min(1)
+    .refine((value) => [...value].length <= most, `has more than ${most} characters`)
 const link = z.url({ protocol: /^https?$/ })
 const media = z.union([z.strictObject({ link }), z.strictObject({ id: text(256) })])
 const captioned = z.looseObject({

@@ -105,18 +105,22 @@ interface Troubles {
   refused: Record<string, number>
   /** How many were accepted without a response. */
   dropped: number
+  /** What was posted to webhooks and answered, and what the answers count, by their own names. */
+  webhook: { posted: number; [count: string]: number }
 }
 
 export interface TroubleLog {
   refused(phoneNumberId: string, code: number): void
   dropped(phoneNumberId: string): void
+  /** So many messages and statuses were posted, and the response counts them so. */
+  counted(phoneNumberId: string, posted: number, counts: Readonly<Record<string, number>>): void
   /** Of one phone number where one is given, else of all. */
   troubles(phoneNumberId?: string): Troubles
 }
 
-/** Counts what was refused or dropped since the simulator started. */
+/** Counts what was refused, dropped or posted since the simulator started. */
 export function createTroubleLog(): TroubleLog {
-  const none = (): Troubles => ({ refused: {}, dropped: 0 })
+  const none = (): Troubles => ({ refused: {}, dropped: 0, webhook: { posted: 0 } })
   const numbers = new LRUCache<string, Troubles>({ max: MAX_NUMBERS })
   const all = none()
   const both = (phoneNumberId: string): Troubles[] => {
@@ -130,6 +134,12 @@ export function createTroubleLog(): TroubleLog {
     },
     dropped(phoneNumberId) {
       for (const troubles of both(phoneNumberId)) troubles.dropped++
+    },
+    counted(phoneNumberId, posted, counts) {
+      for (const { webhook } of both(phoneNumberId)) {
+        webhook.posted += posted
+        for (const [name, count] of Object.entries(counts)) webhook[name] = (webhook[name] ?? 0) + count
+      }
     },
     troubles: (phoneNumberId) => (phoneNumberId === undefined ? all : (numbers.get(phoneNumberId) ?? none())),
   }

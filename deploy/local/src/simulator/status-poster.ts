@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { LoggedSend } from './send-log.ts'
+import { jsonOrUndefined } from '@parley/shared/parse-json'
+import type { LoggedSend, TroubleLog } from './send-log.ts'
 
 const MAX_NUMBERS = 10_000
 const MAX_QUEUED = 100_000
@@ -73,15 +74,18 @@ interface Line {
  * Posts statuses as Meta does: in batches, signed with `X-Hub-Signature-256`; repeats what is refused each second.
  * At most 100,000 wait for each number.
  */
-export function createStatusPoster(): StatusPoster {
+export function createStatusPoster(log: Pick<TroubleLog, 'counted'>): StatusPoster {
   const lines = new Map<string, Line>()
   const closing = new AbortController()
   const pump = async (line: Line) => {
     line.posting = true
     while (line.queue.length > 0 && !closing.signal.aborted) {
       const batch = line.queue.slice(0, MAX_BATCH)
-      if (await post(line.webhook, batch)) line.queue.splice(0, batch.length)
-      else await pause(AGAIN_MS, undefined, { signal: closing.signal }).catch(() => {})
+      const counts = await post(line.webhook, batch)
+      if (counts !== undefined) {
+        log.counted(line.webhook.phoneNumberId, batch.length, counts)
+        line.queue.splice(0, batch.length)
+      } else await pause(AGAIN_MS, undefined, { signal: closing.signal }).catch(() => {})
     }
     line.posting = false
   }
@@ -175,7 +179,11 @@ function changeValue(phoneNumberId: string, updates: Update[]): object {
   }
 }
 
-async function post({ phoneNumberId, url, appSecret }: Webhook, updates: Update[]): Promise<boolean> {
+/** What the webhook answers; undefined where it did not take them. */
+async function post(
+  { phoneNumberId, url, appSecret }: Webhook,
+  updates: Update[],
+): Promise<Record<string, number> | undefined> {
   const body = JSON.stringify({
     object: 'whatsapp_business_account',
     entry: [{ id: '0', changes: changesOf(phoneNumberId, updates) }],
@@ -188,9 +196,17 @@ async function post({ phoneNumberId, url, appSecret }: Webhook, updates: Update[
       body,
       signal: AbortSignal.timeout(REQUEST_MS),
     })
-    await response.body?.cancel()
-    return response.ok
+    const text = await response.text()
+    return response.ok ? countsIn(text) : undefined
   } catch {
-    return false
+    return undefined
   }
+}
+
+/** Whoever takes them may answer with anything. */
+function countsIn(text: string): Record<string, number> {
+  const counts = Object.entries(jsonOrUndefined(text) ?? {}).filter(([, count]) =>
+    Number.isSafeInteger(count),
+  )
+  return Object.fromEntries(counts) as Record<string, number>
 }

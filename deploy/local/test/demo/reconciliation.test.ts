@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { planThreads, readVariables } from '@parley/local/demo/demo-plan'
-import { isReconciled, latencies, percentile, reconcile } from '@parley/local/demo/reconciliation'
+import { isReconciled, latencies, percentile, reconcile, uncounted } from '@parley/local/demo/reconciliation'
 
 const posted = (thread: number, sequence: number) => ({
   thread,
@@ -143,4 +143,10 @@ describe('the plan', () => {
       expect(readVariables(variables)).toBeUndefined()
     },
   )
+})
+
+test('what a webhook leaves out of its counts is seen', () => {
+  const counts = { accepted: 3, repeated: 1, kept: 1, skipped: 0, foreign: 0 }
+  expect(uncounted({ posted: 5, ...counts })).toBe(0)
+  expect(uncounted({ posted: 6, ...counts })).toBe(1)
 })

@@ -42,6 +42,33 @@ function templated({
 const text = (to: string, overrides: object = {}) =>
   template({ to, type: 'text', template: undefined, text: { body: 'hi' }, ...overrides })
 
+describe('what a template was made with', () => {
+  const link = 'https://example.com/a.pdf'
+  const body = { type: 'body', parameters: [{ type: 'text', text: '1' }] }
+  const named = { type: 'body', parameters: [{ type: 'text', text: '1', parameter_name: 'customer_name' }] }
+  const button = { type: 'button', sub_type: 'url', index: '0', parameters: [{ type: 'text', text: '1' }] }
+  const above = (parameter: object) => ({ type: 'header', parameters: [parameter] })
+
+  test.each([
+    ['login_code', [body, button], 200],
+    ['login_code', [body, { ...button, index: 0, sub_type: 'URL' }], 200],
+    ['login_code', [body], 131008],
+    ['login_code', [body, { ...button, parameters: [] }], 131008],
+    ['login_code', [body, { ...button, index: '1' }], 131008],
+    ['login_code', [body, { ...button, sub_type: 'phone_number' }], 131009],
+    ['invoice', [body, above({ type: 'document', document: { link, filename: 'a.pdf' } })], 200],
+    ['invoice', [body], 132012],
+    ['invoice', [body, above({ type: 'image', image: { link } })], 132012],
+    ['invoice', [body, above({ type: 'document', document: {} })], 131008],
+    ['invoice_named', [named], 200],
+    ['invoice_named', [body], 100],
+  ])('is sent with it: %s with %j is answered with %d', async (name, components, code) => {
+    const line = await newNumber()
+    const sent = template({ template: { name, language: { code: 'en' }, components } })
+    expect(await line.codes([sent])).toEqual([code])
+  })
+})
+
 describe('a template', () => {
   test.each([
     ['with its parameters', { name: 'welcome_offer', texts: ['João', '20%'] }, 200],
@@ -77,6 +104,42 @@ describe('a template', () => {
     expect(body.data).toContainEqual({ name: 'invoice', parameters: 2 })
     expect((await register({ name: 'invoice' })).status).toBe(400)
   })
+})
+
+describe('what there is to choose from', () => {
+  const reply = (title: string) => ({ type: 'reply', reply: { id: title, title } })
+  const sent = (buttons: object[]) => ({
+    ...text('5511900000001', { text: undefined }),
+    type: 'interactive',
+    interactive: { type: 'button', body: { text: 'Which?' }, action: { buttons } },
+  })
+
+  test('is three buttons at most, with titles of 20 characters', async () => {
+    const line = await newNumber()
+    expect(
+      await line.codes([
+        sent(['a', 'b', 'c'].map(reply)),
+        sent(['a', 'b', 'c', 'd'].map(reply)),
+        sent([reply('x'.repeat(21))]),
+        sent([reply('')]),
+      ]),
+    ).toEqual([200, 131009, 131009, 131008])
+  })
+})
+
+test('a number says how many messages it may send a second, and takes no more', async () => {
+  const line = await newNumber({ messagesPerSecond: 20 })
+  const people = Array.from({ length: 30 }, (_, n) => `55119000001${n}`)
+  const responses = await Promise.all(people.map((to) => line.send(text(to))))
+  expect(responses.filter(({ status }) => status === 200).length).toBeLessThan(30)
+  expect(await line.refused()).toEqual({ '130429': expect.any(Number) })
+  const numberOf = async ({ phoneNumberId }: { phoneNumberId: string }) => {
+    const headers = { authorization: 'Bearer token' }
+    return (await fetch(`${simulator.url}/v26.0/${phoneNumberId}`, { headers })).json()
+  }
+  expect(await numberOf(line)).toMatchObject({ is_on_biz_app: true, platform_type: 'CLOUD_API' })
+  const fast = await newNumber({ messagesPerSecond: 1_000 })
+  expect(await numberOf(fast)).toMatchObject({ throughput: { level: 'HIGH' } })
 })
 
 describe('the 24 hours after a person wrote', () => {

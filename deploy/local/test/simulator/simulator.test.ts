@@ -137,6 +137,7 @@ describe('inspection', () => {
       refused: {},
       dropped: 0,
       last: 3,
+      webhook: { posted: 0 },
     })
   })
 

@@ -101,10 +101,13 @@ function SaidContent({ said }: { said: Said }) {
   )
 }
 
+/** What the placeholders of a template stand for: in order, or by name. */
+export type Variables = string[] | Record<string, string>
+
 interface TemplateContentProps {
   template: string
   language: string | undefined
-  variables: string[] | undefined
+  variables: Variables | undefined
 }
 
 /** A template as far as it is known here: its name, and what its placeholders stand for. */
@@ -114,11 +117,11 @@ export const TemplateContent = ({ template, language, variables = [] }: Template
       Template {template}
       {language && ` · ${language}`}
     </span>
-    {variables.length > 0 && (
+    {Object.keys(variables).length > 0 && (
       <ol class="variables">
-        {variables.map((value, at) => (
-          <li key={at}>
-            <span class="quiet">{`{{${at + 1}}} `}</span>
+        {Object.entries(variables).map(([name, value], at) => (
+          <li key={name}>
+            <span class="quiet">{`{{${Array.isArray(variables) ? at + 1 : name}}} `}</span>
             {value}
           </li>
         ))}

@@ -40,8 +40,10 @@ export function HookCard({ hook, config }: { hook: Hook; config: Record<string, 
               <>
                 <Badge tone="good">done</Badge> <Time at={handshake.at} relative />
               </>
-            ) : (
+            ) : lastReceivedAt === null ? (
               <Badge tone="warn">{`waiting for ${operator}`}</Badge>
+            ) : (
+              'none: it comes by the address of another channel'
             )}
           </Fact>
         )}

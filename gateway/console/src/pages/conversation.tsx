@@ -3,13 +3,13 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { useChannelNamed } from '../channel-named.ts'
 import { Button } from '../components/actions.tsx'
-import { Badge, Failure, Loading } from '../components/basics.tsx'
+import { Badge, Failure, Loading, Time } from '../components/basics.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { type Loaded, useLoad } from '../load.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { type LiveEvent, onLive } from '../shared-stream.ts'
-import { nameOf, type Said, type SaidPage, type Thread } from '../threads.ts'
+import { knownBy, nameOf, type Said, type SaidPage, type Thread } from '../threads.ts'
 import { Bubbles } from './bubbles.tsx'
 import { ReplyBox } from './reply-box.tsx'
 
@@ -67,7 +67,9 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
           </a>
           <h1>{nameOf(thread)}</h1>
           <p class="note line">
-            {thread.user.phone && thread.user.phone !== nameOf(thread) && <span>{thread.user.phone}</span>}
+            {knownBy(thread).map((address) => (
+              <span key={address}>{address}</span>
+            ))}
             <span>{thread.channel}</span>
             {thread.task && (
               <a href={hrefOf(`/assistants/tasks/${thread.task._id}`)}>
@@ -81,6 +83,11 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
         </div>
         <div class="actions">
           <Badge tone={isOurs ? 'warn' : 'info'}>{isOurs ? 'with the team' : 'with the assistant'}</Badge>
+          {thread.handlerUntil && (
+            <span class="quiet">
+              until <Time at={thread.handlerUntil} />
+            </span>
+          )}
           {writable && isOurs && (
             <Button small onClick={() => change({ handler: 'assistant' })}>
               Give back

@@ -9,7 +9,7 @@ import { Failure } from '../components/basics.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
 import { useSendKey, useSubmit } from '../components/submit.ts'
 import { previewOf, type Thread } from '../threads.ts'
-import { Formatted, ObjectContent, TemplateContent } from './bubbles.tsx'
+import { Formatted, ObjectContent, TemplateContent, type Variables } from './bubbles.tsx'
 
 type Kind = 'text' | 'template' | 'media'
 
@@ -115,7 +115,7 @@ const TemplateFields = ({ draft, set }: FieldsProps) => (
     <TextField label="Language" value={draft.language} onChange={set('language')} required />
     <AreaField
       label="Variables"
-      note="One on each line"
+      note="One on each line; name = value where the template has names"
       rows={2}
       value={draft.variables}
       onChange={set('variables')}
@@ -150,9 +150,21 @@ interface Reply {
   text?: string
   template?: string
   language?: string
-  variables?: string[]
+  variables?: Variables
   /** An object of the provider's own, under its name. */
   [provider: string]: unknown
+}
+
+const NAMED = /^\s*([a-z][a-z0-9_]*)\s*=\s*(\S.*?)\s*$/
+
+/** The lines in order, or by name where each has one. */
+function variablesOf(text: string): Variables {
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  const pairs = lines.flatMap((line) => {
+    const [, name, value] = NAMED.exec(line) ?? []
+    return name === undefined ? [] : [[name, value ?? '']]
+  })
+  return pairs.length > 0 && pairs.length === lines.length ? Object.fromEntries(pairs) : lines
 }
 
 /** Undefined while something is missing. */
@@ -164,8 +176,7 @@ function replyOf(
   if (kind === 'text') return text.trim() === '' ? undefined : { text }
   if (kind === 'template') {
     if (template.trim() === '' || language.trim() === '') return undefined
-    const values = variables.split('\n').filter((line) => line.trim() !== '')
-    return { template: template.trim(), language: language.trim(), variables: values }
+    return { template: template.trim(), language: language.trim(), variables: variablesOf(variables) }
   }
   if (objects === undefined || !/^https?:\/\/\S+$/.test(link)) return undefined
   return { [name]: objects.ofMedia({ type: media, link, ...(caption !== '' && { caption }) }) }

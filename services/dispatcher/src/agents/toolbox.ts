@@ -54,5 +54,7 @@ export type OpenToolbox = (call: {
   agent: Agent
   channel: Channel
   messageId: string
+  /** Of the message. */
+  thread: string
   message: WebhookMessage
 }) => Promise<Toolbox>

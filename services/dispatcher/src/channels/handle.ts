@@ -1,7 +1,7 @@
 import { AGENT_TYPES } from '@parley/shared/agents'
 import { channelNumber } from '@parley/shared/channel-settings'
 import { checkBytes, MAX_DEPTH, roundedIn } from '@parley/shared/json-body'
-import { MAX_FUNCTIONS, threadOf, type WebhookMessage, webhookMessage } from '@parley/shared/message'
+import { MAX_FUNCTIONS, type WebhookMessage, webhookMessage } from '@parley/shared/message'
 import { parseExact } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
 import type { MessageRecord } from '../message/message-record.ts'
@@ -104,7 +104,7 @@ async function handleByPost(
 ): Promise<Handled> {
   const messageId = record._id
   const described = channel.config.handlerContext === true ? describeAssistant : undefined
-  const assistant = await described?.({ channel, thread: threadOf(message, messageId) })
+  const assistant = await described?.({ channel, thread: record.thread })
   const payload = JSON.stringify(assistant === undefined ? message : { ...message, assistant })
   try {
     const headers = signer.headers({ channel, id: messageId, payload, at: new Date() })

@@ -46,9 +46,9 @@ export function createNumberRates({
   const lookUp = async (channel: Pick<Channel, 'config'>, { key, provider, rates }: Asked): Promise<void> => {
     const found = sendSettings(provider, channel.config)
     if (rates.lookup === undefined || 'lacking' in found) return
-    lookups++
     const { request, read } = rates.lookup
     const call = { ...request(found.settings), timeoutMs: LOOKUP_MS, maxBytes: MAX_BYTES }
+    lookups++
     const perSecond = await http.send(call).then(read, () => undefined)
     lookups--
     if (perSecond !== undefined) known.set(key, { perSecond, nextAt: now() + DAY_MS })

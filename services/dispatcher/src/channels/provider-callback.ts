@@ -1,5 +1,6 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import { parseJson } from '@parley/shared/parse-json'
+import { type Address, addressText, ownAddresses } from '@parley/shared/providers/address'
 import { sendSettings } from '@parley/shared/providers/complete-settings'
 import type { ProviderRequest } from '@parley/shared/providers/http'
 import type { ProviderContent, ProviderSend } from '@parley/shared/providers/outbound'
@@ -8,6 +9,7 @@ import { providerNamed } from '@parley/shared/providers/registry'
 import type { Settings } from '@parley/shared/providers/setting'
 import { objectIn, objectOf } from '../message/object-content.ts'
 import type { Outcome } from '../message/outcome.ts'
+import type { LearnPerson } from '../thread-log/learn-person.ts'
 import { type Callback, DELIVERY_MS, type Delivery } from './callback.ts'
 import type { Channel } from './channels.ts'
 import { outcomeOfFailure, withRetryAfter } from './http/call-outcome.ts'
@@ -18,15 +20,16 @@ import type { Signer } from './signing.ts'
 
 const MAX_RESPONSE_BYTES = 64 * 1024
 
+interface Performing {
+  http: Pick<HttpClient, 'send'>
+  signer: Signer
+  numberRates: Pick<NumberRates, 'perSecond'>
+  learnPerson: LearnPerson
+}
+
 /** Sends through a provider: it says what to request and what a response means, and this performs it. */
-export function createProviderCallback(
-  provider: Provider,
-  {
-    http,
-    signer,
-    numberRates,
-  }: { http: Pick<HttpClient, 'send'>; signer: Signer; numberRates: Pick<NumberRates, 'perSecond'> },
-): Callback {
+export function createProviderCallback(provider: Provider, performing: Performing): Callback {
+  const { http, signer, numberRates, learnPerson } = performing
   const {
     outbound,
     addresses,
@@ -77,7 +80,11 @@ export function createProviderCallback(
           maxBytes: MAX_RESPONSE_BYTES,
           mayLeave,
         }
+        const startedAt = performance.now()
         const answer = await http.send(call)
+        const timeoutMs = startedAt + DELIVERY_MS - performance.now()
+        const learning = { provider, delivery, address, timeoutMs, learnPerson }
+        await learnFrom(answer, learning)
         return withErrorText(outcomeIn(provider, answer), answer, {
           ...call,
           said: outbound.errorTextOf?.(answer),
@@ -90,6 +97,26 @@ export function createProviderCallback(
       }
     },
   }
+}
+
+/** What a response says of whom the send went to, where the message does not say it. */
+async function learnFrom(
+  answer: HttpResponse,
+  options: Pick<Performing, 'learnPerson'> & {
+    provider: Provider
+    delivery: Delivery
+    address: Address | undefined
+    timeoutMs: number
+  },
+): Promise<void> {
+  const { provider, delivery, address: sentTo, timeoutMs, learnPerson } = options
+  if (sentTo === undefined) return
+  const { channel, message } = delivery
+  const person = provider.outbound.personOf?.(answer)
+  const known = new Set([sentTo, ...ownAddresses(message.user)].map(addressText))
+  if (person === undefined || person.addresses.every((one) => known.has(addressText(one)))) return
+  const { workspace } = channel
+  await learnPerson({ timeoutMs, workspace, channel: message.extId, sentTo, person })
 }
 
 function outcomeIn({ outbound }: Provider, answer: HttpResponse): Outcome {

@@ -57,7 +57,7 @@ async function openToolbox(
   const { thread, _id: messageId } = record
   const loaded = await agents.loadAgent({ channel, type, thread, notBefore: ranAgainAt(record) })
   if (loaded.kind === 'missing') return undefined
-  return agents.openToolbox({ agent: loaded.agent, channel, messageId, message })
+  return agents.openToolbox({ agent: loaded.agent, channel, messageId, thread, message })
 }
 
 async function openCall(toolbox: Toolbox | undefined, call: ToolCall | undefined): Promise<OpenedTool> {

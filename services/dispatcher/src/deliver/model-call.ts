@@ -30,7 +30,7 @@ export type NewTurn = Extract<ModelResult, { kind: 'answered' }>['turn']
 
 /** Each run of a message, each of its turns and each text that its writer gives it before has a call of its own. */
 export function callKeyOf({ _id, order, turns = [], changed }: Called): string {
-  const text = turns.length > 0 || changed === undefined ? '' : `/${changed.at.getTime()}`
+  const text = turns.length > 0 || changed === undefined ? '' : `/${changed.by}`
   return `${_id}/${order}/${turns.length}${text}`
 }
 

@@ -145,8 +145,8 @@ async function withoutAgent(run: MessageRun, found: AgentMessage, reason: string
 
 async function requestOf({ record, options }: MessageRun, found: AgentMessage, agent: Agent) {
   const { agents, channel, message } = found
-  const { _id: messageId, workspace } = record
-  const toolbox = await agents.openToolbox({ agent, channel, messageId, message })
+  const { _id: messageId, workspace, thread } = record
+  const toolbox = await agents.openToolbox({ agent, channel, messageId, thread, message })
   const earlier = await agents.readHistory(record, turnSettingsOf(channel.config))
   const quoted = await quotedBy(agents.readQuoted, record, message)
   const { system, data } = agents.promptOf({ agent, channel, message, now: new Date(options.now()) })

@@ -49,6 +49,8 @@ import { createMetrics, type Metrics, showBreakers } from '../metrics/metrics.ts
 import type { Collections } from '../store/collections.ts'
 import type { Traffic } from '../store/traffic.ts'
 import { createIsFirstOfName } from '../thread-log/first-of-name.ts'
+import { currentThread } from '../thread-log/joined-threads.ts'
+import { createLearnPerson } from '../thread-log/learn-person.ts'
 import { createIsOutsideWindow } from '../thread-log/service-window.ts'
 import { createIsWithPerson, giveToPerson } from '../thread-log/take-over.ts'
 import type { Times } from '../times.ts'
@@ -85,7 +87,7 @@ export function createOutbound(options: {
   statuses: StatusArrival
   collections: Pick<Collections, 'messages' | 'threads' | 'usage' | 'usedTokens'>
   configuration: Pick<InternalClient, 'get' | 'post'>
-  webhook: Pick<InternalClient, 'getBytes'>
+  webhook: Pick<InternalClient, 'getBytes' | 'post'>
   traffic: Pick<Traffic, 'moved' | 'left'>
   registry: Registry
   tracing: Tracing
@@ -138,6 +140,7 @@ export function createOutbound(options: {
       handOff(collections, record, { reason, retentionMs: retentionOf(config) }),
     collections,
   })
+  const learnPerson = createLearnPerson({ collections, webhook, retentionMs: retentionOf(config), log })
   const numberRates = createNumberRates({ http: calls('rate'), now: () => performance.now() })
   const sendRateLimit = createSendRateLimit(redis, log)
   const run = createDeliverMessage({
@@ -161,7 +164,7 @@ export function createOutbound(options: {
       transcriber: createTranscriber({ loadAgent, transcriptOf, mediaSlots }),
     }),
     callbackOf: createCallbackOf((provider) =>
-      createProviderCallback(provider, { http: calls(provider.name), signer, numberRates }),
+      createProviderCallback(provider, { http: calls(provider.name), signer, numberRates, learnPerson }),
     ),
     functions: createFunctions({
       findAction: createFindAction({ replica, secrets, specs }),
@@ -202,8 +205,9 @@ async function handOff(
   { _id, workspace, channel, thread, partition }: MessageRecord,
   { reason, retentionMs }: { reason: string; retentionMs: number },
 ): Promise<void> {
-  const name = { workspace, channel, extId: thread, partitions: [partition], retentionMs }
-  await giveToPerson(collections, name, { except: _id, given: { by: 'assistant', reason } })
+  const name = await currentThread(collections.threads, { workspace, channel, extId: thread })
+  const open = { ...name, joined: [thread], partitions: [partition], retentionMs }
+  await giveToPerson(collections, open, { except: _id, given: { by: 'assistant', reason } })
 }
 
 /**

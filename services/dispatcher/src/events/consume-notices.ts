@@ -5,7 +5,7 @@ import type { JsonObject } from '@parley/shared/json-object'
 import { type Consumer, consumeBatches } from '@parley/shared/messaging/consumer'
 import type { ConsumerOptions, DeadLetter } from '@parley/shared/messaging/deliveries'
 import { NOTICE_QUEUE } from '@parley/shared/messaging/topology'
-import { jsonOrUndefined } from '@parley/shared/parse-json'
+import { exactOrUndefined } from '@parley/shared/parse-json'
 import type { ConsumeMessage } from 'amqplib'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
@@ -67,7 +67,7 @@ function readNotice({
   content,
 }: ConsumeMessage): Omit<NoticeRecord, 'receivedAt' | 'expiresAt'> | undefined {
   const { data: known } = propertiesSchema.safeParse(properties)
-  const { data: notice } = channelNotice.safeParse(jsonOrUndefined(content.toString()))
+  const { data: notice } = channelNotice.safeParse(exactOrUndefined(content.toString()))
   if (known === undefined || notice === undefined) return undefined
   const { workspace, channel, field, at, text, value } = notice
   return {

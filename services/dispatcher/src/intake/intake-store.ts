@@ -1,8 +1,8 @@
+import { group } from '@parley/shared/group'
 import { insertNew } from '@parley/shared/insert-new'
 import type { Log } from '@parley/shared/log'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { Collections } from '../store/collections.ts'
-import { group } from '../store/group.ts'
 import { createReadList } from '../store/read-list.ts'
 import type { RecentlyStored } from '../store/recently-stored.ts'
 

@@ -1,5 +1,6 @@
 import type { Log } from '@parley/shared/log'
 import type { DeadLetter } from '@parley/shared/messaging/deliveries'
+import type { ReceivedContent } from '@parley/shared/providers/inbound'
 import type { ConsumeMessage } from 'amqplib'
 import { type MessageRecord, threadKey } from '../message/message-record.ts'
 import type { Threads } from '../schedule/threads.ts'
@@ -180,13 +181,18 @@ class PartitionIntake implements Intake {
   async #beginUnspoken(batch: Undivided[]): Promise<Map<Arrived, Unspoken>> {
     const { partition, nonSpeech } = this.#options
     const unspoken = new Map<Arrived, Unspoken>()
-    for (const arrived of batch) {
-      if (!isMessage(arrived) || arrived.reading.unspoken === undefined) continue
-      const { message, unspoken: content } = arrived.reading
+    const begin = async (arrived: ArrivedMessage, content: ReceivedContent) => {
+      const { message } = arrived.reading
       const one = { record: { ...message, partition }, content }
       if (await nonSpeech.begin(one, this.#partitionThreads)) unspoken.set(arrived, one)
       else message.inbound = true
     }
+    const begun: Promise<void>[] = []
+    for (const arrived of batch) {
+      const content = isMessage(arrived) ? arrived.reading.unspoken : undefined
+      if (content !== undefined) begun.push(begin(arrived as ArrivedMessage, content))
+    }
+    await Promise.all(begun)
     return unspoken
   }
 

@@ -8,6 +8,7 @@ import type { Channels } from '../channels/channels.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { ended } from '../message/progress.ts'
 import { receivedContent, type UnspokenReason, unspokenReason } from '../message/received-content.ts'
+import { ofThread } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 import { statusWriter } from '../store/commit.ts'
 import { partitionsOfThread } from '../store/layout-record.ts'
@@ -143,10 +144,11 @@ async function stepAside(
 
 async function placeOf(
   { collections, retentionMs }: NonSpeechOptions,
-  { workspace, channel, thread: extId, partition }: Arriving,
+  { workspace, channel, thread: extId, joined = [], partition }: Arriving,
 ) {
-  const partitions = await partitionsOfThread(collections.layouts, { workspace, extId })
-  return { workspace, channel, extId, partitions: [...new Set([partition, ...partitions])], retentionMs }
+  const found = await partitionsOfThread(collections.layouts, { workspace, extId, joined })
+  const partitions = [...new Set([partition, ...found])]
+  return { workspace, channel, extId, joined, partitions, retentionMs }
 }
 
 /** Whether it is a send of ours that the provider tells of as of anything else that the business wrote. */
@@ -169,13 +171,15 @@ async function changeOriginal(
   nature: Change,
   { interrupt }: PartitionThreads,
 ): Promise<boolean | undefined> {
-  const { source, workspace, channel, thread, receivedAt } = record
+  const { source, workspace, channel, thread: extId, joined, receivedAt } = record
+  const thread = ofThread({ extId, joined })
   const _id = derivedMessageId({ source, workspace, channel, id: nature.of })
   const original = await messages.findOne({ _id, workspace, channel, thread }, { maxTimeMS: QUERY_MS })
   if (original === null) return undefined
   if (isOwn(original) !== (content.isOwn === true)) return false
   const at = content.writtenAt ?? receivedAt
-  const changed = nature.kind === 'deletion' ? { at, isDeleted: true as const } : { at, text: nature.text }
+  const made = nature.kind === 'deletion' ? { isDeleted: true as const } : { text: nature.text }
+  const changed = { by: record._id, at, ...made }
   const isLater =
     nature.kind === 'deletion' ? {} : { $or: [{ changed: NONE }, { 'changed.at': { $lte: at } }] }
   const after = await messages.findOneAndUpdate(

@@ -19,6 +19,7 @@ const propertiesSchema = z.object({
     channel: z.string(),
     channelId: z.number().int().optional(),
     thread: z.string(),
+    joined: z.array(z.string()).optional(),
     source: z.string(),
     requestId: z.string().optional(),
     traceparent: z.string().max(64).optional(),
@@ -54,7 +55,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
   if (!knownMessage.validate(message))
     return unreadable(`body field /${invalidPath(acceptedMessage, message)?.join('/')} is wrong`)
   const { messageId, headers } = properties as z.input<typeof propertiesSchema>
-  const { workspace, channel, channelId, thread, source, requestId, traceparent } = headers
+  const { workspace, channel, channelId, thread, joined, source, requestId, traceparent } = headers
   const addresses = addressesOf(message.user)
   const names = namesOf(message.user)
   const at = new Date()
@@ -68,6 +69,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
       _id: messageId,
       workspace,
       thread,
+      joined,
       addresses: addresses.length === 0 ? undefined : addresses,
       names: names.length === 0 ? undefined : names,
       revision: 0,

@@ -121,6 +121,8 @@ export interface Attempt {
 
 /** What the writer of a message made of it afterwards: another text, or nothing. */
 export interface Changed {
+  /** The message that says so. */
+  by: string
   /** When, by the provider's clock. */
   at: Date
   text?: string
@@ -136,6 +138,8 @@ export interface MessageRecord {
   workspace: number
   partition: number
   thread: string
+  /** Names of threads of the same person that go on in its own. */
+  joined?: string[] | undefined
   /** What the person is written to or known by, such as `phone:5511988887777`. */
   addresses?: string[] | undefined
   /** Of earlier versions: the digits of the phone number, in the place of addresses. */

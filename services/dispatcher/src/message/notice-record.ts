@@ -1,4 +1,4 @@
-import { parseJson } from '@parley/shared/parse-json'
+import { parseExact } from '@parley/shared/parse-json'
 
 /** Something that happened to a channel at its provider. */
 export interface NoticeRecord {
@@ -34,7 +34,7 @@ export function noticeView({
     field,
     at: at ?? null,
     text,
-    value: parseJson(value),
+    value: parseExact(value),
     receivedAt,
   }
 }

@@ -3,12 +3,14 @@ import { phoneDigits } from './addresses.ts'
 
 const MAX_NAME = 256
 
-/** What a person is found by beside the phone number: name, e-mail address and ids at providers, in lower case. */
+/** What a person is found by beside the phone number: names, e-mail address and ids at providers, in lower case. */
 export function namesOf(user: Record<string, unknown>): string[] {
-  const { name, email, phone } = user
+  const { name, username, email, phone } = user
   const id = typeof phone === 'string' && phoneDigits(phone) === undefined ? phone : undefined
   const own = ownAddresses(user as MessageUser).map(({ value }) => value)
-  const names = [name, email, id, ...own].flatMap((one) => (typeof one === 'string' ? userName(one) : []))
+  const names = [name, username, email, id, ...own].flatMap((one) =>
+    typeof one === 'string' ? userName(one) : [],
+  )
   return [...new Set(names)].filter((name) => name !== '')
 }
 

@@ -10,7 +10,6 @@ const MAX_SHORT = 1_024
 const MAX_CHOICES = 100
 const MAX_OBJECT_BYTES = 64 * 1024
 
-/** What names template and language sends that template, whatever it is called. */
 const TO_PERSON = 'callback'
 
 const short = z.string().min(1).max(MAX_SHORT)
@@ -70,7 +69,10 @@ const KEYS = [...Object.keys(saidArgs.shape), 'template']
 /** What goes to the person; or what of the arguments is not understood, or not taken by the provider. */
 type SaidContents = { kind: 'contents'; contents: PersonalContent[] } | { kind: 'refused'; errors: Wrong[] }
 
-/** Whether a function of an answer goes to the person, and is no operation of an action. */
+/**
+ * Whether a function of an answer goes to the person, and is no operation of an action: one called `callback`, or any with
+ * a template and its language.
+ */
 export function isSaid({
   name,
   args,

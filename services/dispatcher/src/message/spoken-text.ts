@@ -15,7 +15,7 @@ export function textOfContent(content: PersonalContent): string {
 function textOfObject(content: ObjectContent): string {
   const object = content.object === undefined ? undefined : objectOf(content, undefined)
   const preview = object && providerNamed(content.provider)?.outbound.objects?.preview(object)
-  return [`[${content.type}]`, preview?.link, preview?.text].filter(Boolean).join(' ')
+  return [`[${preview?.type ?? content.type}]`, preview?.link, preview?.text].filter(Boolean).join(' ')
 }
 
 export type PersonalSend = Send & { content: PersonalContent }

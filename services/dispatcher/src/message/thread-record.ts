@@ -25,6 +25,8 @@ export interface ThreadRecord {
   user: ThreadUser
   /** What the business calls the person, in the provider's own app. */
   contactName?: string
+  /** The words of that name, which stay among those it is searched by. */
+  contactWords?: string[]
   /** The authority on who has the thread: nothing else says it. */
   handler: ThreadHandler
   /** Until when a person has it, where that ends by itself: then its assistant has it again. */
@@ -48,6 +50,10 @@ export interface ThreadRecord {
   addresses?: string[]
   /** Of earlier versions: the digits of the phone number, in the place of addresses. */
   phone?: string
+  /** Names of threads of the same person that go on in this one, whose messages are read with it. */
+  joined?: string[]
+  /** Of what is left of a thread that goes on in another one: the name of that. */
+  joinedInto?: string
   /** The words of the person's name, as they are searched by. */
   words?: string[]
   /** It ends with the retention of its messages. */
@@ -56,6 +62,8 @@ export interface ThreadRecord {
 
 export interface ThreadUser {
   name?: string
+  /** What the person calls themselves at the provider. Others may take it over. */
+  username?: string
   phone?: string
   email?: string
 }
@@ -74,6 +82,15 @@ export interface ThreadName {
   channel: string
   extId: string
 }
+
+/** Which threads' messages are read as those of one: its own name, and those of the threads that joined it. */
+export const ofThread = ({
+  extId,
+  joined = [],
+}: {
+  extId: string
+  joined?: readonly string[] | undefined
+}) => (joined.length === 0 ? extId : { $in: [extId, ...joined] })
 
 /** The database's id of a thread. */
 export function threadId({ workspace, channel, extId }: ThreadName): string {

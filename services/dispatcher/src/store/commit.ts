@@ -1,8 +1,8 @@
+import { group } from '@parley/shared/group'
 import type { mongo } from 'mongoose'
 import type { Attempt, MessageRecord, Progress, Send, TimelineEntry } from '../message/message-record.ts'
 import type { Turn } from '../message/turn.ts'
 import type { Collections } from './collections.ts'
-import { group } from './group.ts'
 
 const GATHER_MS = 2
 const AT_ONCE = 2

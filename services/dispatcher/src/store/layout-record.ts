@@ -1,7 +1,7 @@
 import type { LeasedDocument } from '@parley/shared/lease'
 import { type Layout, partitionOfSlot, slotOf } from '@parley/shared/messaging/layout'
 import type { mongo } from 'mongoose'
-import type { ThreadName } from '../message/thread-record.ts'
+import type { ThreadName, ThreadRecord } from '../message/thread-record.ts'
 
 export const LAYOUT_ID = 'messages'
 
@@ -63,12 +63,12 @@ export function layoutsInUse(layout: LayoutRecord): Layout[] {
   return connected === layout ? [layout] : [layout, connected]
 }
 
-/** The partitions that the open messages of a thread may be in at the moment. Rejects while the database is unavailable. */
+/** The partitions that the open messages of a thread, and of those that joined it, may be in at the moment. Rejects while the database is unavailable. */
 export async function partitionsOfThread(
   layouts: Layouts,
-  { workspace, extId }: Pick<ThreadName, 'workspace' | 'extId'>,
+  { workspace, extId, joined = [] }: Pick<ThreadName, 'workspace' | 'extId'> & Pick<ThreadRecord, 'joined'>,
 ): Promise<number[]> {
-  const slot = slotOf(workspace, extId)
+  const slots = [extId, ...joined].map((name) => slotOf(workspace, name))
   const inUse = layoutsInUse(await readLayout(layouts))
-  return [...new Set(inUse.map((layout) => partitionOfSlot(slot, layout)))]
+  return [...new Set(inUse.flatMap((layout) => slots.map((slot) => partitionOfSlot(slot, layout))))]
 }

@@ -1,5 +1,5 @@
+import { group } from '@parley/shared/group'
 import type { mongo } from 'mongoose'
-import { group } from './group.ts'
 
 const GATHER_MS = 2
 const AT_ONCE = 2

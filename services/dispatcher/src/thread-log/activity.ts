@@ -75,13 +75,16 @@ function personIn(
   excerpt: Excerpt,
   message: Partial<WebhookMessage>,
 ): Pick<Activity, 'user' | 'addresses' | 'words'> {
-  const { phone, email } = message.user ?? {}
+  const { phone, email, username } = message.user ?? {}
   // Of a group's writers none is the group.
   const isOfGroup = receivedContent(message as WebhookMessage, excerpt.source)?.isOfGroup
   const name = isOfGroup ? undefined : message.user?.name
   const words = searchWords(name ?? '')
   return {
-    user: defined({ name: cut(name), phone: cut(phone), email: cut(email) }),
+    user: defined({
+      ...{ name: cut(name), phone: cut(phone), email: cut(email) },
+      username: typeof username === 'string' ? cut(username) : undefined,
+    }),
     ...defined({ addresses: excerpt.addresses, words: words.length === 0 ? undefined : words }),
   }
 }

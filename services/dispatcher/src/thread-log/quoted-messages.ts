@@ -5,6 +5,7 @@ import { currentMessage } from '../message/current-message.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { receivedContent } from '../message/received-content.ts'
 import { isPersonal, textOfContent } from '../message/spoken-text.ts'
+import { ofThread } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 
 const MAX_TEXT = 500
@@ -20,7 +21,7 @@ export interface Quoted {
   text: string
 }
 
-type Of = Pick<MessageRecord, 'workspace' | 'channel' | 'thread' | 'source'>
+type Of = Pick<MessageRecord, 'workspace' | 'channel' | 'thread' | 'joined' | 'source'>
 
 /**
  * What is quoted in a thread, by the provider's ids: what its person wrote, or was sent to them there. What is not of that
@@ -29,13 +30,13 @@ type Of = Pick<MessageRecord, 'workspace' | 'channel' | 'thread' | 'source'>
 export type ReadQuoted = (thread: Of, ids: readonly string[]) => Promise<ReadonlyMap<string, Quoted>>
 
 export function createReadQuoted({ messages }: Pick<Collections, 'messages'>): ReadQuoted {
-  return async ({ workspace, channel, thread, source }, given) => {
+  return async ({ workspace, channel, thread: extId, joined, source }, given) => {
     const ids = [...new Set(given)].slice(0, MAX_IDS)
     if (ids.length === 0) return new Map()
     const received = new Map(ids.map((id) => [derivedMessageId({ source, workspace, channel, id }), id]))
     const or = [{ _id: { $in: [...received.keys()] } }, { 'sends.providerId': { $in: ids } }]
     const found = await messages
-      .find({ workspace, channel, thread, $or: or }, { maxTimeMS: QUERY_MS })
+      .find({ workspace, channel, thread: ofThread({ extId, joined }), $or: or }, { maxTimeMS: QUERY_MS })
       .project<Found>(FOUND)
       .toArray()
     const sought = new Set(ids)

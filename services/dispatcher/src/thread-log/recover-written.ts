@@ -1,7 +1,7 @@
 import type { mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
 import { SILENT } from '../message/received-content.ts'
-import { type ThreadName, threadId } from '../message/thread-record.ts'
+import { ofThread, type ThreadName, threadId } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Lease } from '../store/lease-store.ts'
 import { type Activity, activityOf, excerptOf } from './activity.ts'
@@ -46,11 +46,13 @@ export async function unwrittenThreads(
 /** What the last messages of a thread tell of it; undefined where it has none. */
 export async function latestOf(
   messages: Collections['messages'],
-  { workspace, channel, extId }: ThreadName,
-): Promise<{ activity: Activity; lastInboundAt: Date | undefined } | undefined> {
+  { workspace, channel, ...thread }: ThreadName & { joined?: readonly string[] | undefined },
+): Promise<
+  { activity: Activity; lastInboundAt: Date | undefined; joined: string[] | undefined } | undefined
+> {
   const recent = await messages
     .find(
-      { workspace, thread: extId, channel, reason: { $nin: SILENT } },
+      { workspace, thread: ofThread(thread), channel, reason: { $nin: SILENT } },
       { maxTimeMS: QUERY_MS, projection: { turns: 0, answer: 0 } },
     )
     .sort({ receivedAt: -1, _id: -1 })
@@ -60,5 +62,6 @@ export async function latestOf(
   if (latest === undefined) return undefined
   const lastInboundAt = recent.find(({ inbound }) => inbound === true)?.receivedAt
   const named = recent.find(({ names }) => names !== undefined)
-  return { activity: activityOf(latest, named && excerptOf(named)), lastInboundAt }
+  const joined = recent.find((record) => record.joined !== undefined)?.joined
+  return { activity: activityOf(latest, named && excerptOf(named)), lastInboundAt, joined }
 }

@@ -1,6 +1,6 @@
 import { addressValues, phoneOf } from '../message/addresses.ts'
 import type { MessageRecord } from '../message/message-record.ts'
-import { threadId } from '../message/thread-record.ts'
+import { ofThread, threadId } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 
 const QUERY_MS = 5_000
@@ -17,8 +17,8 @@ export function createIsOutsideWindow({
   messages,
 }: Pick<Collections, 'threads' | 'messages'>): IsOutsideWindow {
   const lastInbound = async (record: MessageRecord) => {
-    const { workspace, channel, thread } = record
-    const names = [thread, ...addressValues(record)]
+    const { workspace, channel, thread, joined = [] } = record
+    const names = [thread, ...joined, ...addressValues(record)]
     const found = await threads
       .find(
         { _id: { $in: names.map((extId) => threadId({ workspace, channel, extId })) } },
@@ -29,10 +29,11 @@ export function createIsOutsideWindow({
     return Math.max(...found.map(({ lastInboundAt }) => lastInboundAt?.getTime() ?? Number.NEGATIVE_INFINITY))
   }
   const hasInboundSince = async (record: MessageRecord, since: Date) => {
-    const { workspace, channel, thread, addresses = [] } = record
+    const { workspace, channel, thread: extId, joined, addresses = [] } = record
+    const thread = ofThread({ extId, joined })
     const phone = phoneOf(record)
     const recent = { workspace, channel, inbound: true as const, receivedAt: { $gt: since } }
-    const ofThread = await messages.findOne(
+    const inThread = await messages.findOne(
       { ...recent, thread },
       { projection: { _id: 1 }, maxTimeMS: QUERY_MS },
     )
@@ -40,7 +41,7 @@ export function createIsOutsideWindow({
       ...(addresses.length === 0 ? [] : [{ addresses: { $in: addresses } }]),
       ...(phone === undefined ? [] : [{ phone }]),
     ]
-    if (ofThread !== null || own.length === 0) return ofThread !== null
+    if (inThread !== null || own.length === 0) return inThread !== null
     const ofPerson = await messages.findOne(
       { $or: own.map((one) => ({ ...recent, ...one })) },
       { projection: { _id: 1 }, maxTimeMS: QUERY_MS },

@@ -1,16 +1,17 @@
 import { pause } from '@parley/shared/every'
+import { group } from '@parley/shared/group'
 import { mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
 import {
   type HandedOff,
   handlerOf,
+  ofThread,
   type ThreadName,
   type ThreadRecord,
   threadId,
 } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 import { statusWriter } from '../store/commit.ts'
-import { group } from '../store/group.ts'
 
 const QUERY_MS = 5_000
 const GATHER_MS = 2
@@ -25,32 +26,45 @@ type Needed = Pick<Collections, 'threads' | 'messages'>
 
 /** A thread, where its open messages may be, and for how long its messages are stored (milliseconds). */
 export interface OpenThread extends ThreadName {
+  joined?: readonly string[] | undefined
   partitions: number[]
   retentionMs: number
 }
 
-/** Whether a person has the thread of a message. Rejects when the database is unavailable. */
-type IsWithPerson = (record: Pick<MessageRecord, 'workspace' | 'channel' | 'thread'>) => Promise<boolean>
+/** Whether a person has the thread of a message, or one that joins it with this message. Rejects when the database is unavailable. */
+type IsWithPerson = (
+  record: Pick<MessageRecord, 'workspace' | 'channel' | 'thread' | 'joined'>,
+) => Promise<boolean>
 
 /** Threads are looked up together, since a statement costs more than its share. */
 export function createIsWithPerson({ threads }: Pick<Collections, 'threads'>): IsWithPerson {
-  const isWithPerson = group<string, boolean>({
-    work: async (ids) => {
-      const found = await threads
-        .find(
-          { _id: { $in: ids }, handler: 'person' },
-          { projection: { handler: 1, handlerUntil: 1 }, maxTimeMS: QUERY_MS },
-        )
-        .toArray()
+  /** Those that a person has; and those of them that go on in others, with these. */
+  const read = (ids: string[]) =>
+    threads
+      .find(
+        { _id: { $in: ids }, $or: [{ handler: 'person' }, { joinedInto: { $exists: true } }] },
+        { projection: { handler: 1, handlerUntil: 1, joinedInto: 1 }, maxTimeMS: QUERY_MS },
+      )
+      .toArray()
+  const isWithPerson = group<ThreadName, boolean>({
+    work: async (names) => {
+      const found = await read(names.map(threadId))
+      const marks = new Map(found.map(({ _id, joinedInto }) => [_id, joinedInto]))
+      const current = names.map((name) => ({ ...name, extId: marks.get(threadId(name)) ?? name.extId }))
+      const others = current.filter((name, at) => name.extId !== names[at]?.extId)
       const now = Date.now()
-      const persons = new Set(found.flatMap((one) => (handlerOf(one, now) === 'person' ? one._id : [])))
-      return ids.map((id) => persons.has(id))
+      const all = [...found, ...(others.length === 0 ? [] : await read(others.map(threadId)))]
+      const persons = new Set(all.flatMap((one) => (handlerOf(one, now) === 'person' ? one._id : [])))
+      return current.map((name) => persons.has(threadId(name)))
     },
-    charactersOf: (id) => id.length,
+    charactersOf: ({ extId }) => extId.length,
     gatherMs: GATHER_MS,
     atOnce: 2,
   })
-  return ({ workspace, channel, thread }) => isWithPerson(threadId({ workspace, channel, extId: thread }))
+  return async ({ workspace, channel, thread, joined = [] }) => {
+    const names = [thread, ...joined].map((extId) => ({ workspace, channel, extId }))
+    return (await Promise.all(names.map(isWithPerson))).includes(true)
+  }
 }
 
 /**
@@ -112,9 +126,10 @@ function openOf({
   partitions,
   workspace,
   channel,
-  extId,
+  ...thread
 }: Omit<OpenThread, 'retentionMs'>): mongo.Filter<MessageRecord> {
-  return { partition: { $in: partitions }, workspace, thread: extId, open: true, channel, inbound: true }
+  const of = ofThread(thread)
+  return { partition: { $in: partitions }, workspace, thread: of, open: true, channel, inbound: true }
 }
 
 /** Who has it already is not given it again, only for longer. */

@@ -1,13 +1,15 @@
 import { every } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
+import { LRUCache } from 'lru-cache'
 import type { MessageRecord } from '../message/message-record.ts'
 import { isSilent } from '../message/received-content.ts'
 import { type ThreadName, threadId } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Lease } from '../store/lease-store.ts'
 import { activityOf, type Excerpt, excerptOf, isShown, isUnread } from './activity.ts'
+import { joinThreads } from './joined-threads.ts'
 import { latestOf, unwrittenThreads } from './recover-written.ts'
-import { countUnread, type ThreadWrite, writeThreads } from './write-threads.ts'
+import { countUnread, type ThreadWrite, writeThread, writeThreads } from './write-threads.ts'
 
 /** A thread is written at most this often; less often under load, so that it takes a twentieth of the time as a rule. */
 const WRITE_EVERY_MS = 1_000
@@ -15,6 +17,7 @@ const PAUSE_SHARE = 19
 const MAX_PAUSE_MS = 5_000
 const BATCH = 100
 const RECOUNTED_AT_ONCE = 8
+const MAX_JOINED = 10_000
 /** MongoDB's code of a query that takes longer than it may. */
 const TIME_LIMIT_EXCEEDED = 50
 /** Of bodies; of threads beyond it only the names are in memory, and the rest is read again. */
@@ -28,6 +31,8 @@ interface Touched extends ThreadName {
   at: Date
   lastInboundAt: Date | undefined
   isUnread: boolean
+  /** Those that go on in it, where a message says that there are some. */
+  joined: string[] | undefined
 }
 
 /** Writes the documents of threads behind their messages. */
@@ -68,6 +73,8 @@ class WrittenBehind implements ThreadLog {
   readonly #open = new Map<number, Pick<Lease, 'partition' | 'term'>>()
   readonly #recovering = new Map<number, Lease>()
   readonly #loop: { stop(): Promise<void> }
+  /** What has joined which thread, as far as this instance has seen to it. */
+  readonly #joined = new LRUCache<string, string>({ max: MAX_JOINED })
   #writing: Promise<void> = Promise.resolve()
   /** How long the last write took. */
   #writeMs = 0
@@ -98,6 +105,7 @@ class WrittenBehind implements ThreadLog {
       at: isLatest ? excerpt.at : known.at,
       lastInboundAt: later(known?.lastInboundAt, inboundAt),
       isUnread: known?.isUnread === true || isUnread(record),
+      joined: record.joined ?? known?.joined,
     }
     this.#characters += charactersOf(touched) - charactersOf(known)
     this.#touched.set(key, touched)
@@ -179,6 +187,7 @@ class WrittenBehind implements ThreadLog {
           named: undefined,
           at: new Date(0),
           lastInboundAt: undefined,
+          joined: undefined,
         }
         this.#touched.set(key, { ...(this.#touched.get(key) ?? unknown), isUnread: true })
       }
@@ -187,17 +196,28 @@ class WrittenBehind implements ThreadLog {
   }
 
   async #writeTouched(touched: Touched[]): Promise<void> {
-    const { collections } = this.#options
+    const { collections, retentionMs } = this.#options
     for (let at = 0; at < touched.length; at += BATCH) {
       const batch = await Promise.all(touched.slice(at, at + BATCH).map((one) => this.#writeOf(one)))
-      await writeThreads(
+      const goingOn = await writeThreads(
         collections.threads,
         batch.filter((write) => write !== undefined),
       )
+      for (const name of goingOn) await writeThread(collections, name, retentionMs)
     }
+    for (const one of touched) await this.#join(one)
     const unread = touched.filter((one) => one.isUnread)
     for (let at = 0; at < unread.length; at += RECOUNTED_AT_ONCE)
       await Promise.all(unread.slice(at, at + RECOUNTED_AT_ONCE).map((one) => this.#countUnread(one)))
+  }
+
+  async #join({ workspace, channel, extId, joined }: Touched): Promise<void> {
+    if (joined === undefined) return
+    const key = threadId({ workspace, channel, extId })
+    if (this.#joined.get(key) === String(joined)) return
+    const { collections, retentionMs } = this.#options
+    await joinThreads(collections, { workspace, channel, extId, joined }, retentionMs)
+    this.#joined.set(key, String(joined))
   }
 
   /** One thread with a great many messages must not hold up the others: it is counted again with its next one. */
@@ -221,6 +241,7 @@ class WrittenBehind implements ThreadLog {
       return { workspace, channel, extId, activity: activityOf(latest, named), lastInboundAt, expiresAt }
     const stored = await latestOf(collections.messages, touched)
     if (stored === undefined) return undefined
+    touched.joined ??= stored.joined
     const inboundAt = later(lastInboundAt, stored.lastInboundAt)
     return { workspace, channel, extId, activity: stored.activity, lastInboundAt: inboundAt, expiresAt }
   }
@@ -231,10 +252,11 @@ class WrittenBehind implements ThreadLog {
       const newer = this.#touched.get(key)
       const isUnread = one.isUnread || newer?.isUnread === true
       const lastInboundAt = later(newer?.lastInboundAt, one.lastInboundAt)
+      const joined = newer?.joined ?? one.joined
       // Without a person's name of its own it is read from the store, as the older one is.
       const waiting =
         newer?.named === undefined ? { ...(newer ?? one), latest: undefined, named: undefined } : newer
-      this.#touched.set(key, { ...waiting, isUnread, lastInboundAt })
+      this.#touched.set(key, { ...waiting, isUnread, lastInboundAt, joined })
     }
   }
 

@@ -2,7 +2,13 @@ import { defined } from '@parley/shared/defined'
 import { insertNew } from '@parley/shared/insert-new'
 import { mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
-import { type ThreadName, type ThreadRecord, threadId, UNREAD_REASONS } from '../message/thread-record.ts'
+import {
+  ofThread,
+  type ThreadName,
+  type ThreadRecord,
+  threadId,
+  UNREAD_REASONS,
+} from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Activity } from './activity.ts'
 import { latestOf } from './recover-written.ts'
@@ -24,21 +30,46 @@ export interface ThreadWrite extends ThreadName {
  * Writes what happened in threads. What is there already and is later stays: an instance that lost its lease can't undo
  * what its successor wrote. Who has a thread is never written here. Threads that are there take one statement, new ones
  * another: measured, that costs the database two fifths of an update each, and less than a third of an upsert. What is
- * left are the marks of erased threads, which begin anew, and threads that were made or removed meanwhile.
+ * left are the marks of erased threads, which begin anew, threads that were made or removed meanwhile, and those that
+ * go on in others: these are returned.
  */
-export async function writeThreads(threads: Collections['threads'], writes: ThreadWrite[]): Promise<void> {
+export async function writeThreads(
+  threads: Collections['threads'],
+  writes: ThreadWrite[],
+): Promise<ThreadName[]> {
   const found = await updatePresent(threads, writes)
-  if (found === writes.length) return
+  if (found === writes.length) return []
   const present = await insertNew(threads, writes.map(newThread))
-  if (present.length === found) return
-  const ids = new Set(present.map(({ _id }) => _id))
+  if (present.length === found) return []
+  const joined = await joinedInto(threads, present)
+  const ids = new Set(present.filter(({ _id }) => !joined.has(_id)).map(({ _id }) => _id))
   const others = writes.filter((write) => ids.has(threadId(write)))
   try {
-    await threads.bulkWrite(others.map(updateOf), { ordered: false, ignoreUndefined: true })
+    if (others.length > 0)
+      await threads.bulkWrite(others.map(updateOf), { ordered: false, ignoreUndefined: true })
   } catch (error) {
     if (!isLater(error)) throw error
     await updatePresent(threads, others)
   }
+  return [...joined.values()]
+}
+
+/** The threads in which some of these go on, by the ids of these. */
+async function joinedInto(
+  threads: Collections['threads'],
+  present: readonly ThreadRecord[],
+): Promise<Map<string, ThreadName>> {
+  const names = new Map(present.map((one) => [one._id, one]))
+  const marks = await threads
+    .find({ _id: { $in: [...names.keys()] }, joinedInto: { $exists: true } }, { maxTimeMS: QUERY_MS })
+    .project<Pick<ThreadRecord, '_id' | 'joinedInto'>>({ joinedInto: 1 })
+    .toArray()
+  return new Map(
+    marks.flatMap(({ _id, joinedInto: extId = '' }) => {
+      const { workspace, channel } = names.get(_id) ?? {}
+      return workspace === undefined || channel === undefined ? [] : [[_id, { workspace, channel, extId }]]
+    }),
+  )
 }
 
 /** How many of the threads are there; each finds what is written of it by its id. */
@@ -72,6 +103,13 @@ const CHANGED = {
             '$$change.set',
             { user: { $mergeObjects: ['$user', '$$change.user'] } },
             { lastAt: '$$change.latest.lastAt' },
+            {
+              $cond: [
+                { $eq: [{ $type: '$contactWords' }, 'missing'] },
+                {},
+                { words: { $setUnion: ['$contactWords', { $ifNull: ['$$change.set.words', []] }] } },
+              ],
+            },
           ],
         },
       ],
@@ -125,13 +163,16 @@ type Counted = Pick<Collections, 'threads' | 'messages'>
  */
 export async function countUnread({ threads, messages }: Counted, name: ThreadName): Promise<void> {
   const _id = threadId(name)
-  const thread = await threads.findOne({ _id }, { projection: { readAt: 1 }, maxTimeMS: QUERY_MS })
+  const thread = await threads.findOne(
+    { _id, joinedInto: { $exists: false } },
+    { projection: { readAt: 1, extId: 1, joined: 1 }, maxTimeMS: QUERY_MS },
+  )
   if (thread === null) return
   const readAt = thread.readAt ?? null
   const { workspace, channel, extId } = name
   const filter: mongo.Filter<MessageRecord> = {
     workspace,
-    thread: extId,
+    thread: ofThread({ ...thread, extId }),
     channel,
     reason: { $in: [...UNREAD_REASONS] },
     receivedAt: { $gt: readAt ?? new Date(0) },
@@ -166,16 +207,21 @@ export async function writeFromMessages(
       .limit(RECENT)
       .toArray()
     for (const one of new Set(found.map((message) => message.channel)))
-      await writeOne({ threads, messages }, { workspace, channel: one, extId }, retentionMs)
+      await writeThread({ threads, messages }, { workspace, channel: one, extId }, retentionMs)
   }
 }
 
-async function writeOne(
+/** Writes a thread from its messages and those of the threads that joined it. */
+export async function writeThread(
   collections: Pick<Collections, 'threads' | 'messages'>,
   name: ThreadName,
   retentionMs: number,
 ): Promise<void> {
-  const latest = await latestOf(collections.messages, name)
+  const thread = await collections.threads.findOne(
+    { _id: threadId(name) },
+    { projection: { joined: 1 }, maxTimeMS: QUERY_MS },
+  )
+  const latest = await latestOf(collections.messages, { ...name, ...defined({ joined: thread?.joined }) })
   if (latest === undefined) return
   const expiresAt = new Date(latest.activity.lastAt.getTime() + retentionMs)
   await writeThreads(collections.threads, [{ ...name, ...latest, expiresAt }])

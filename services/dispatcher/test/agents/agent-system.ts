@@ -45,6 +45,8 @@ const TOKENS_PER_DAY = 1_000_000_000
 export interface AgentBehaviour {
   /** How long a hand-over waits for models, in milliseconds; 100 unless said. */
   drainMs?: number
+  /** How long a change waits for what it changes, in milliseconds; 1,000 unless said. */
+  originalMs?: number
   config?: Record<string, unknown>
   /** Of the deployment's own key; any number unless said. */
   tokensPerDay?: number
@@ -246,7 +248,7 @@ export class AgentSystem {
       threadLog,
       nonSpeech: createNonSpeech({
         ...{ collections, channels: this.#channels, threadLog },
-        ...{ retentionMs: 60_000, originalMs: ORIGINAL_MS },
+        ...{ retentionMs: 60_000, originalMs: this.#behaviour.originalMs ?? ORIGINAL_MS },
       }),
       traffic: noTraffic,
       store: createIntakeStore({ messages, recentlyStored: new RecentlyStored(), log }),

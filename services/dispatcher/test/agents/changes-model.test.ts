@@ -31,6 +31,7 @@ class Conversation {
 
   constructor(number: number) {
     this.system = line.start({
+      originalMs: SETTLE_MS,
       model: async (request) => {
         const read = lastSaid(request)
         await pause(this.modelMs)

@@ -5,8 +5,7 @@ import { Registry } from 'prom-client'
 import { createUsage, type Usage } from '../../src/agents/usage/usage.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { addUpUsage } from '../../src/store/add-up-usage.ts'
-import type { UsageEntry } from '../../src/store/usage-records.ts'
-import { SUMS } from '../../src/store/usage-records.ts'
+import { pricingEntry, SUMS, type UsageEntry, usageEntry } from '../../src/store/usage-records.ts'
 import { agentLine } from './agent-line.ts'
 import { modelTurn, toolCall } from './agent-system.ts'
 import { type ModelWorld, startModelWorld } from './model-world.ts'
@@ -155,6 +154,39 @@ describe('what models are used for', () => {
     expect(await usedBy(workspace)).toEqual({ entries: {}, hours: before })
     await line.collections.usageState.deleteMany({})
   })
+})
+
+test('what messages cost is added up by category, type and model, apart from what models are used for', async () => {
+  const { usage, usageHours, usageState } = line.collections
+  const at = new Date('2026-11-25T10:15:00Z')
+  const priced = (providerId: string, category: string, type: string | null) =>
+    pricingEntry(
+      { workspace: 77, channel: 'c' },
+      { pricing: { providerId, category, type, model: 'PMP', billable: true }, at },
+    )
+  const ofModel = usageEntry(
+    'of a model',
+    { workspace: 77, channel: 'c', assistant: 1, provider: 'openai', model: 'm', at },
+    { messages: 1 },
+  )
+  await usage.insertMany([
+    ...[priced('1', 'utility', 'regular'), priced('2', 'utility', 'regular')],
+    ...[priced('3', 'service', null), ofModel],
+  ])
+  await addUpUsage(line.collections, { now: at.getTime() + 3 * HOUR_MS, active: always })
+  const hours = await usageHours.find({ workspace: 77 }).toArray()
+  expect(
+    hours.map(({ category, type, model, messages }) => [category, type, model, messages]).sort(),
+  ).toEqual(
+    [
+      ['service', null, 'PMP', 1],
+      ['utility', 'regular', 'PMP', 2],
+      [undefined, undefined, 'm', 1],
+    ].sort(),
+  )
+  expect(hours.find(({ model }) => model === 'm')?._id).not.toHaveProperty('category')
+  await usage.deleteMany({ workspace: 77 })
+  await usageState.deleteMany({})
 })
 
 test('an instance whose clock is ahead adds no hour up that is not over', async () => {

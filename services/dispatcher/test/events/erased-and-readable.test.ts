@@ -108,3 +108,34 @@ test('an account whose role has rules gets no event of a document that is delete
   expect(await records('some')).toEqual(['configs/1', 'tasks/3'])
   expect(await records('all')).toEqual(['configs/1', 'configs/2', 'subscriptions/4', 'tasks/3'])
 })
+
+test('an account gets the notices of those channels alone that it may read, by what callers see of them', async () => {
+  await database.collections.deliveries.deleteMany({})
+  const noticeOf = (channel: number) => ({
+    ...about(`notices/${channel}`, 'channel.notice'),
+    data: { channel: { _id: channel, extId: 'line' } },
+  })
+  await insert(noticeOf(1), noticeOf(2), noticeOf(3))
+  const channels = [
+    { _id: 1, version: 4, name: 'ours', config: { accessToken: 'secret' } },
+    { _id: 2, version: 1, name: 'theirs', config: {} },
+  ]
+  const seen: object[] = []
+  const readable = createReadable({
+    ...collectionsOf(database.connection),
+    replica: { find: async (query) => channels.filter(({ _id }) => 'id' in query && query.id === _id) },
+    identity: { get: async () => watcher },
+    authorizer: {
+      decide: async (_caller: unknown, resource: string) => ({
+        kind: resource === 'channels' ? 'some' : 'none',
+        filter: {},
+        test: (channel: { name: string }) => seen.push(channel) > 0 && channel.name === 'ours',
+      }),
+    } as never,
+  })
+  const deliveries = await database.collections.deliveries.find().toArray()
+  const allowed = await readable({ workspace: 1, account: 1 }, deliveries)
+  expect([...allowed].map(({ record }) => record)).toEqual(['notices/1'])
+  expect(JSON.stringify(seen)).not.toContain('"secret"')
+  expect(seen[0]).not.toHaveProperty('version')
+})

@@ -104,6 +104,19 @@ test('history is read in its place, without an answer, without unread and withou
   })
 })
 
+test('a contact of the business has its name there, and is found by it, also once the person has written', async () => {
+  const { thread, said, ended } = newThread()
+  const contact = { full_name: 'Joana $Prado', phone_number: thread }
+  const sync = { type: 'contact', action: 'add', contact, webhook_field: 'smb_app_state_sync' }
+  await ended({ id: 'c', ...sync })
+  const found = async () => (await line.list('?q=prado')).data.map(({ extId, user }) => [extId, user.name])
+  expect(await found()).toEqual([[thread, 'Joana $Prado']])
+  expect(await shown(thread)).toEqual([])
+  await said('t', 'Hello')
+  await line.listed('', ([first]) => first?.lastMessage === 'Hello')
+  expect(await found()).toEqual([[thread, 'Joana $Prado']])
+})
+
 test('a handler over HTTP gets what a message replies to, and nothing that was deleted before', async () => {
   const handlerUrl = `${line.endpoint.url}/handler`
   await line.world.putChannel(2, line.rpc({ extId: 'handled', handlerUrl }))

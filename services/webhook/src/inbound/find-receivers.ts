@@ -11,11 +11,14 @@ const MAX_RECEIVERS = 100
 const MAX_CHANNELS = 10
 const FIND_MS = 2_500
 
+/** The channels that updates are for, by the receiver that they name. */
+export type Receivers = ReadonlyMap<string | undefined, Channel | undefined>
+
 /**
  * The channels that updates are for, by the receiver that they name: the address's own where it is its, or where none is
  * named; else the first of the workspace's with that receiver to whose secret the payload is proven as well; undefined
- * where there is none. An address whose channel does not say what names it takes what is no other's. Throws
- * `body_too_large` for more than 100 receivers, and rejects with `unavailable` where they are not known in 2.5 s.
+ * where there is none. An address whose channel does not say what names it takes what is no other's. What is not known
+ * within 2.5 s is in none of them, and `failure` says why. Throws `body_too_large` for more than 100 receivers.
  */
 export async function findReceivers(options: {
   named: ReadonlySet<string | undefined>
@@ -23,7 +26,7 @@ export async function findReceivers(options: {
   settings: Settings
   channels: Pick<Channels, 'ofReceiver'>
   isProvenTo(channel: Channel): boolean
-}): Promise<ReadonlyMap<string | undefined, Channel | undefined>> {
+}): Promise<{ receivers: Receivers; failure: unknown }> {
   const { named, hook, settings, channels, isProvenTo } = options
   const { channel, provider } = hook
   const setting = provider.inbound.receiver
@@ -40,17 +43,19 @@ export async function findReceivers(options: {
       .slice(0, MAX_CHANNELS)
       .find(isProvenTo)
   }
-  const ownerOf = async (receiver: string) => {
-    try {
-      return [receiver, (await withTimeout(FIND_MS, find(receiver))) ?? fallback] as const
-    } catch (error) {
-      if (fallback === undefined) throw error
-      return [receiver, fallback] as const
-    }
-  }
-  return new Map<string | undefined, Channel | undefined>([
+  const receivers = new Map<string | undefined, Channel | undefined>([
     [undefined, channel],
     [own, channel],
-    ...(await Promise.all(others.map(ownerOf))),
   ])
+  let failure: unknown
+  const look = async (receiver: string) => {
+    try {
+      receivers.set(receiver, (await withTimeout(FIND_MS, find(receiver))) ?? fallback)
+    } catch (error) {
+      if (fallback === undefined) failure = error
+      else receivers.set(receiver, fallback)
+    }
+  }
+  await Promise.all(others.map(look))
+  return { receivers, failure }
 }

@@ -15,19 +15,23 @@ import {
   traceparentOf,
 } from '@parley/shared/messaging/message-publication'
 import type { Publisher } from '@parley/shared/messaging/publisher'
+import { parseExact, parseJson } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
 import type { Update } from '@parley/shared/providers/inbound'
 import { isJsonObject } from '@parley/shared/providers/own'
 import type { Settings } from '@parley/shared/providers/setting'
 import type { SecretBox } from '@parley/shared/sealed-value'
+import { withTimeout } from '@parley/shared/with-timeout'
 import type { Request, RequestHandler, Response } from 'express'
 import type { Counter } from 'prom-client'
 import type { BodyBudget } from '../body/body-budget.ts'
 import { parseBytes, readBody } from '../body/read-body.ts'
 import { type Channel, type Channels, receiveSettings } from '../channels.ts'
 import type { HookLog } from '../hooks/hook-notes.ts'
+import type { People } from '../people/people.ts'
 import type { FindHook, Hook } from './find-hook.ts'
-import { findReceivers } from './find-receivers.ts'
+import { findReceivers, type Receivers } from './find-receivers.ts'
+import { type Placed, placesOf } from './places.ts'
 import { isProven } from './proof.ts'
 
 const MAX_BYTES = 3 * 1024 * 1024
@@ -42,6 +46,7 @@ const SKIPPED = 'updates_skipped'
 
 interface ProviderIntake {
   findHook: FindHook
+  people: Pick<People, 'claim' | 'note'>
   channels: Pick<Channels, 'ofReceiver'>
   notes: HookLog
   publisher: Pick<Publisher, 'publish'>
@@ -74,16 +79,25 @@ export function receive(intake: ProviderIntake): RequestHandler {
     const deadline = performance.now() + ACCEPT_MS
     const settings = receiveSettings(channel, provider, intake.box)
     requireProof({ req, bytes, hook, settings, notes })
-    notes.received(channel)
     const updates = updatesIn(bytes, provider)
-    const receivers = await findReceivers({
+    const { receivers, failure } = await findReceivers({
       named: new Set(updates.map(({ receiver }) => receiver)),
       ...{ hook, settings, channels: intake.channels },
       isProvenTo: (one) =>
         isProven(provider.inbound.proof(req.headers, receiveSettings(one, provider, intake.box)), bytes),
     })
-    const { publications, skipped, foreign } = readUpdates({ intake, req, res, updates, hook, receivers })
+    for (const one of new Set(receivers.values())) if (one !== undefined) notes.received(one)
+    const known = updates.filter(({ receiver }) => receivers.has(receiver))
+    const own = known.filter(({ receiver }) => receivers.get(receiver) !== undefined)
+    const placing = placesOf(intake.people, { workspace: channel.workspace, updates: own })
+    const places = await withTimeout(deadline - performance.now(), placing)
+    const { publications, skipped, foreign } = readUpdates({
+      ...{ intake, req, res, places, hook, receivers },
+      updates: known,
+    })
     const fresh = await publishNew(intake, publications, deadline)
+    // What is known is safe by now, and only repeated when all of it comes again.
+    if (failure !== undefined) throw failure
     const kept = fresh.filter(({ type }) => type === NOTICE_TYPE).length
     res.json({
       accepted: fresh.length - kept,
@@ -114,9 +128,14 @@ function requireProof(options: {
 const isStorable = (value: unknown): boolean => unstorable(value).length === 0
 
 function updatesIn(bytes: Buffer, { inbound }: Hook['provider']): Update[] {
-  const payload = parseBytes(bytes, { maxMembers: MAX_MEMBERS })
-  if (!isJsonObject(payload)) throw new Problem('validation_failed', { detail: 'Expected an object.' })
-  const updates = inbound.updates(payload, { isStorable })
+  const read = (parse: typeof parseJson) => {
+    const payload = parseBytes(bytes, { maxMembers: MAX_MEMBERS, parse })
+    if (!isJsonObject(payload)) throw new Problem('validation_failed', { detail: 'Expected an object.' })
+    return inbound.updates(payload, { isStorable })
+  }
+  const found = read(parseJson)
+  // Ids in notices may be numbers that a double rounds; reading those takes longer.
+  const updates = found.some(({ fate }) => fate === 'kept') ? read(parseExact) : found
   if (updates.filter(({ kind }) => kind !== 'unknown').length > MAX_UPDATES)
     throw new Problem('body_too_large', { detail: `At most ${MAX_UPDATES} messages and statuses are taken.` })
   return updates
@@ -127,10 +146,11 @@ function readUpdates(options: {
   req: Request
   res: Response
   updates: readonly Update[]
+  places: ReadonlyMap<Update, Placed>
   hook: Hook
-  receivers: ReadonlyMap<string | undefined, Channel | undefined>
+  receivers: Receivers
 }): { publications: MessagePublication[]; skipped: number; foreign: number } {
-  const { intake, req, res, updates, hook, receivers } = options
+  const { intake, req, res, updates, places, hook, receivers } = options
   const { channel, provider } = hook
   const requestId = String(res.locals.requestId)
   const provenanceOf = ({ workspace, _id: channelId }: Channel) => ({
@@ -140,7 +160,7 @@ function readUpdates(options: {
   const read = updates.map((update) => {
     const owner = receivers.get(update.receiver)
     if (owner === undefined) return { path: update.path, reason: 'foreign' } as const
-    const origin = { extId: owner.extId, provenance: provenanceOf(owner) }
+    const origin = { extId: owner.extId, provenance: provenanceOf(owner), placed: places.get(update) }
     const publication = publicationOf(update, origin)
     return typeof publication === 'string' ? { path: update.path, reason: publication } : { publication }
   })
@@ -192,7 +212,7 @@ type SkipReason = 'foreign' | 'malformed' | 'id_too_long' | 'counted'
 /** An update as it is published, or why it is not. */
 function publicationOf(
   update: Update,
-  { extId, provenance }: { extId: string; provenance: Provenance },
+  { extId, provenance, placed }: { extId: string; provenance: Provenance; placed: Placed | undefined },
 ): MessagePublication | SkipReason {
   if (update.fate === 'malformed' || update.fate === 'counted') return update.fate
   if (!isStorable(update.raw)) return 'malformed'
@@ -212,10 +232,13 @@ function publicationOf(
     return noticePublication({ messageId: derivedMessageId({ ...origin, id }), notice, provenance })
   }
   const { id } = update
-  const message = { extId, ...update.message }
-  if (areTooLong(id, message.thread.extId)) return 'id_too_long'
+  if (placed === undefined) throw new Error('each accepted message has a place')
+  const { message: said, ...place } = placed
+  const message = { extId, ...said }
+  if (areTooLong(id, place.thread)) return 'id_too_long'
   const body = Buffer.from(JSON.stringify(message))
-  return messagePublication({ messageId: derivedMessageId({ ...origin, id }), message, body, provenance })
+  const messageId = derivedMessageId({ ...origin, id })
+  return messagePublication({ messageId, message, body, provenance, ...place })
 }
 
 const areTooLong = (...ids: (string | null | undefined)[]): boolean =>

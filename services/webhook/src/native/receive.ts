@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { Idempotency } from '@parley/shared/idempotency'
 import { roundedIn, unstorable } from '@parley/shared/json-body'
-import { postedMessage, threadOf, type WebhookMessage } from '@parley/shared/message'
+import { postedMessage, type WebhookMessage } from '@parley/shared/message'
 import {
   derivedMessageId,
   type MessagePublication,
@@ -21,6 +21,8 @@ import { type AudioStore, largeAudioOf } from '../audio/audio-store.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
 import { parseBytes, readBody } from '../body/read-body.ts'
 import type { Channels } from '../channels.ts'
+import { placeOfMessage } from '../people/message-place.ts'
+import type { People, Place } from '../people/people.ts'
 import { audioSpan } from './audio-span.ts'
 
 const MIB = 1024 * 1024
@@ -40,6 +42,7 @@ interface NativeIntake {
   idempotency: Idempotency
   authorizer: Authorizer
   channels: Pick<Channels, 'known' | 'find'>
+  people: Pick<People, 'find'>
   audio: Pick<AudioStore, 'store'>
   budget: BodyBudget
   bodyTimeoutMs: number
@@ -54,6 +57,7 @@ interface Accepted {
   message: WebhookMessage
   body: Buffer
   workspace: number
+  place: Place
   channelId: number | undefined
   deadline: number
 }
@@ -63,7 +67,7 @@ interface Accepted {
  * confirmed it.
  */
 export function receive(intake: NativeIntake): RequestHandler {
-  const { idempotency, authorizer, channels, budget, bodyTimeoutMs } = intake
+  const { idempotency, authorizer, channels, people, budget, bodyTimeoutMs } = intake
   return async (req, res) => {
     const started = performance.now()
     const caller = callerOf(res)
@@ -77,11 +81,13 @@ export function receive(intake: NativeIntake): RequestHandler {
     const body = Buffer.from(text)
     const messageId =
       key === undefined ? randomUUIDv7() : derivedMessageId({ source: 'api', workspace, key, body })
-    if (decision.kind === 'some' && !decision.test(ruledView(message, messageId)))
-      throw new Problem('forbidden')
     const deadline = performance.now() + ACCEPT_MS - authorizedIn
+    const found = placeOfMessage(people, { workspace, message, messageId })
+    // Mostly nothing is waited for.
+    const place = found instanceof Promise ? await found : found
+    if (decision.kind === 'some' && !decision.test(ruledView(message, place))) throw new Problem('forbidden')
     const channel = channels.known(workspace, message.extId)
-    const accepted = { req, messageId, message, body, workspace, channelId: channel?._id, deadline }
+    const accepted = { req, messageId, message, body, workspace, place, channelId: channel?._id, deadline }
     const isUnknown =
       channel === undefined ? isUnknownChannel(channels.find(workspace, message.extId)) : channel === null
     if (key === undefined) await accept(intake, accepted)
@@ -103,9 +109,9 @@ export function receive(intake: NativeIntake): RequestHandler {
  * What a rule on `messages` sees of a message that is posted: where it goes, as in the message log, and what it says. Of
  * what else is in the body nothing, for it could be named like a field of the log.
  */
-function ruledView(message: WebhookMessage, messageId: string): object {
+function ruledView(message: WebhookMessage, { thread }: Place): object {
   const { extId, user, answer, input } = message
-  return { channel: extId, thread: threadOf(message, messageId), source: 'api', extId, user, answer, input }
+  return { channel: extId, thread, source: 'api', extId, user, answer, input }
 }
 
 /** What is stored with a task, in the end, where numbers are doubles. */
@@ -178,7 +184,7 @@ async function acceptWithAudio(intake: NativeIntake, accepted: Accepted, audio: 
 }
 
 function publicationOf(accepted: Accepted): MessagePublication {
-  const { req, messageId, message, body, workspace, channelId } = accepted
+  const { req, messageId, message, body, workspace, place, channelId } = accepted
   const provenance = {
     workspace,
     source: 'api',
@@ -186,7 +192,7 @@ function publicationOf(accepted: Accepted): MessagePublication {
     requestId: String(req.headers['x-request-id']),
     traceparent: traceparentOf(req.headers),
   } as const
-  return messagePublication({ messageId, message, body, provenance })
+  return messagePublication({ messageId, message, body, provenance, ...place })
 }
 
 function idempotencyKeyOf(req: Request): string | undefined {

@@ -1,5 +1,6 @@
 import { type Address, addressText, ownAddresses, type ProviderAddresses, phoneDigits } from '../address.ts'
 
+const KIND = 'whatsapp'
 const SCHEME = /^whatsapp:/i
 /** A business-scoped user id of Meta's, or that of a portfolio: country, `ENT` for a portfolio's, and 1 to 128 letters and digits. */
 const USER_ID = /^[A-Z]{2}\.(?:ENT\.)?[A-Za-z\d]{1,128}$/
@@ -16,11 +17,13 @@ export const addresses: ProviderAddresses = {
   find(user): Address | undefined {
     const group = ownAddresses(user).find(({ kind }) => kind === GROUP)
     if (group !== undefined) return group
-    const { phone: text } = user
-    const phone = phoneDigits(text?.replace(SCHEME, ''))
+    const phone = phoneDigits(user.phone?.replace(SCHEME, ''))
     if (phone !== undefined) return { kind: 'phone', value: phone }
-    return typeof text === 'string' && USER_ID.test(text) ? { kind: 'whatsapp', value: text } : undefined
+    if (isUserId(user.phone)) return { kind: KIND, value: user.phone }
+    return ownAddresses(user).find(({ kind, value }) => kind === KIND && isUserId(value))
   },
   missing:
     "The message's user.phone is neither a phone number nor an id that WhatsApp gave, so there is nobody to write to.",
 }
+
+const isUserId = (text: unknown): text is string => typeof text === 'string' && USER_ID.test(text)

@@ -9,7 +9,7 @@ export const API = `https://graph.facebook.com/${VERSION}`
  * Until when Meta has each version, by its changelog of 29 July 2026; there is no date for the newest. A call of one that
  * has ended is made with the oldest that there still is.
  */
-const ENDS: Readonly<Record<string, string | undefined>> = {
+export const VERSION_ENDS: Readonly<Record<string, string | undefined>> = {
   'v17.0': '2025-09-12',
   'v18.0': '2026-01-26',
   'v19.0': '2026-05-21',
@@ -42,7 +42,8 @@ export function requestTo(url: string, { accessToken }: Settings): ProviderReque
 /** What is to be said of the version that a channel uses: that it ends within six months, or has ended. */
 export function versionWarning({ apiUrl = API, apiVersion }: Settings, now: Date): string | undefined {
   const version = apiVersion ?? VERSIONED.exec(apiUrl)?.[1]
-  const end = version === undefined || !Object.hasOwn(ENDS, version) ? undefined : ENDS[version]
+  const end =
+    version === undefined || !Object.hasOwn(VERSION_ENDS, version) ? undefined : VERSION_ENDS[version]
   if (end === undefined || Date.parse(end) - now.getTime() > WARNING_MS) return undefined
   const isOver = Date.parse(end) <= now.getTime()
   return `version ${version} of the Graph API ${isOver ? 'ended' : 'ends'} on ${end}; the one that is used by default is ${VERSION}`

@@ -1,3 +1,4 @@
+import { isExactNumber } from '../../exact-number.ts'
 import type { Update, UpdateFate } from '../inbound.ts'
 import { own } from '../own.ts'
 
@@ -57,7 +58,8 @@ export function noticeIn({ field, account, at }: Change, value: unknown): Update
 
 /** The texts and numbers in a value, by their keys. */
 function* detailsIn(value: unknown, key = '', depth = 0): Generator<string, undefined> {
-  if (typeof value !== 'object' || value === null) {
+  if (isExactNumber(value)) yield `${key}${value.rawJSON}`
+  else if (typeof value !== 'object' || value === null) {
     if (value !== null) yield `${key}${String(value).slice(0, MAX_DETAIL)}`
   } else if (depth < MAX_DEPTH) {
     for (const [name, one] of Object.entries(value))

@@ -6,13 +6,17 @@ export type Check = (value: unknown, path: string[]) => Wrong[]
 
 const wrong = (path: string[], message: string): Wrong[] => [{ path, message }]
 
+/** Whether it has more code points. */
+const isLonger = (value: string, most: number): boolean =>
+  value.length > most && (value.length > 2 * most || [...value].length > most)
+
 /** A text of so many characters. */
 export const text =
   (most: number, least = 1): Check =>
   (value, path) => {
     if (typeof value !== 'string') return wrong(path, 'expected a text')
     if (value.trim().length < least) return wrong(path, 'is empty')
-    return value.length > most ? wrong(path, `has more than ${most} characters`) : []
+    return isLonger(value, most) ? wrong(path, `has more than ${most} characters`) : []
   }
 
 export const number: Check = (value, path) =>

@@ -5,6 +5,7 @@ import { type Change, itemsIn, malformedPart, noticeIn } from './change.ts'
 import { typeOf } from './message-types.ts'
 import { said } from './messages.ts'
 import { withField } from './natures.ts'
+import { personNamed, recipientIn } from './persons.ts'
 
 const MALFORMED: UpdateFate = { kind: 'message', fate: 'malformed' }
 
@@ -58,8 +59,8 @@ function echoUpdate(raw: unknown): UpdateFate {
   const person = textAt(raw, 'to') ?? textAt(raw, 'to_user_id')
   const id = textAt(raw, 'id')
   if (!isJsonObject(raw) || person === undefined || id === undefined) return MALFORMED
-  const user = { phone: person }
-  return accepted(said({ id, thread: person, user, raw: withField(raw, 'smb_message_echoes') }))
+  const to = { user: { phone: person }, person: recipientIn(raw) }
+  return accepted(said({ id, thread: person, ...to, raw: withField(raw, 'smb_message_echoes') }))
 }
 
 /**
@@ -79,7 +80,7 @@ function pastUpdate(
   const { to: _to, ...rest } = raw
   const past = withField(isOwn ? { ...raw, to: other } : rest, 'history')
   const messageId = typeOf(raw) === 'media_placeholder' ? `${id}/placeholder` : id
-  return accepted(said({ id: messageId, thread: other, user: { phone: other }, raw: past }))
+  return accepted(said({ id: messageId, thread: other, ...personNamed(other), raw: past }))
 }
 
 /** What the business calls somebody in its own app. */
@@ -89,7 +90,7 @@ function contactUpdate(raw: unknown): UpdateFate {
   if (!isJsonObject(raw) || textAt(raw, 'type') !== 'contact' || person === undefined) return MALFORMED
   const id = JSON.stringify(['contact', person, own(raw, 'metadata', 'timestamp'), own(raw, 'action')])
   return accepted(
-    said({ id, thread: person, user: { phone: person }, raw: withField(raw, 'smb_app_state_sync') }),
+    said({ id, thread: person, ...personNamed(person), raw: withField(raw, 'smb_app_state_sync') }),
   )
 }
 

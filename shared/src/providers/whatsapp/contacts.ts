@@ -25,9 +25,17 @@ export function contactsIn(found: unknown[], { isStorable }: Pick<Reading, 'isSt
   }
 }
 
-/** What names a person in a message or contact; the phone number comes before the ids that may stand for it. */
+/** Where a message, status or contact has a person's phone number, or an id in its place. */
+export const NUMBERS = ['from', 'wa_id', 'recipient_id'] as const
+/** Where it has their ids. */
+export const IDS = [
+  ...['user_id', 'from_user_id', 'recipient_user_id'],
+  ...['parent_user_id', 'from_parent_user_id'],
+] as const
+
+/** What names a person in a message, status or contact; the phone number comes before the ids that may stand for it. */
 export function idsOf(value: unknown): string[] {
-  return ['from', 'wa_id', 'user_id', 'from_user_id'].flatMap((key) => textAt(value, key) ?? [])
+  return [...NUMBERS, ...IDS].flatMap((key) => textAt(value, key) ?? [])
 }
 
 function indexOf(all: unknown[]) {

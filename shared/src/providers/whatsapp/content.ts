@@ -3,7 +3,7 @@ import { MEDIA_TYPES, type Nature, type ReceivedContent, type ReceivedMedia } fr
 import { own, textAt } from '../own.ts'
 import { contextText } from './context-text.ts'
 import { typeOf } from './message-types.ts'
-import { isOfField, natureOf } from './natures.ts'
+import { isOfField, natureOf, withheldOf } from './natures.ts'
 import { timeOf } from './time.ts'
 
 /** What is in the message itself. */
@@ -42,14 +42,16 @@ function textOf(
   raw: unknown,
   { nature, media, who }: { nature: Nature; media: ReceivedMedia | undefined; who: string },
 ): string {
-  if (nature.kind === 'notice') return textOfNotice(raw, nature.shown)
+  if (nature.kind === 'notice') return textOfNotice(raw, { shown: nature.shown, who })
   return [media === undefined ? '' : textOfMedia(media, who), ...contextText(raw)]
     .filter((text) => text !== '')
     .join('\n')
 }
 
 /** A text of Meta's may have the person's own words in it, so a model reads what it is about. */
-function textOfNotice(raw: unknown, shown: string): string {
+function textOfNotice(raw: unknown, { shown, who }: { shown: string; who: string }): string {
+  const withheld = withheldOf(raw)
+  if (withheld !== undefined) return `[The ${who} sent something that can't be shown: ${withheld}.]`
   if (typeOf(raw) !== 'system') return `[Notice: ${shown}.]`
   const type = textAt(raw, 'system', 'type') ?? 'unknown'
   return `[Notice: something about the person has changed (${type}).]`

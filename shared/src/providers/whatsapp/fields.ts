@@ -4,6 +4,7 @@ import { type Change, itemsIn, keysIn, noticeIn } from './change.ts'
 import { contactsOfApp, echoesIn, historyIn } from './coexistence.ts'
 import { contactsIn } from './contacts.ts'
 import { messageUpdate } from './messages.ts'
+import { personIn } from './persons.ts'
 import { statusOf } from './statuses.ts'
 
 /** What becomes of the changes of one field, and what they are about. */
@@ -93,7 +94,10 @@ function messagesIn(change: Change, reading: Reading): Update[] {
   const raw = Object.fromEntries(others.map((key) => [key, value[key]]))
   return [
     ...itemsIn(change, 'messages', (one) => messageUpdate(one, contacts)),
-    ...itemsIn(change, 'statuses', (one) => ({ kind: 'status', fate: 'accepted', status: statusOf(one) })),
+    ...itemsIn(change, 'statuses', (one) => ({
+      ...{ kind: 'status', fate: 'accepted', status: statusOf(one) },
+      person: personIn(one, contacts.senderOf(one)),
+    })),
     ...itemsIn(change, 'errors', (one) => noticeIn(change, one)),
     ...(others.length === 0 ? [] : [{ path, raw, ...noticeIn(change, raw) }]),
   ]

@@ -8,13 +8,10 @@ const MEDIA = ['image', 'video', 'document', 'audio', 'sticker'] as const
 type Media = (typeof MEDIA)[number]
 
 const CAPTIONED: readonly Media[] = ['image', 'video', 'document']
-const MAX_CAPTION = 1_024
-const MAX_BUTTONS = 3
-const MAX_ROWS = 10
 const MAX_SECTIONS = 10
 
-/** What WhatsApp shows of something that is chosen from, in characters. */
-const LIMITS = {
+/** What WhatsApp shows of something that is chosen from, and of media, in characters. */
+export const LIMITS = {
   header: 60,
   footer: 60,
   buttonTitle: 20,
@@ -23,12 +20,15 @@ const LIMITS = {
   sectionTitle: 24,
   bodyWithButtons: 1_024,
   bodyWithList: 4_096,
+  caption: 1_024,
 }
+/** Of how many one may be chosen. */
+export const CHOICES = { buttons: 3, rows: 10 }
 
 /** What a model is told of what it may say beside a text. */
 export const SAID_LIMITS =
-  `At most ${MAX_BUTTONS} buttons with titles of ${LIMITS.buttonTitle} characters and a message of ${LIMITS.bodyWithButtons}; ` +
-  `or a list of at most ${MAX_ROWS} rows with titles of ${LIMITS.rowTitle} and descriptions of ${LIMITS.rowDescription}.`
+  `At most ${CHOICES.buttons} buttons with titles of ${LIMITS.buttonTitle} characters and a message of ${LIMITS.bodyWithButtons}; ` +
+  `or a list of at most ${CHOICES.rows} rows with titles of ${LIMITS.rowTitle} and descriptions of ${LIMITS.rowDescription}.`
 
 const choice = {
   'id?': text(256),
@@ -40,7 +40,7 @@ const row = shape({
   title: text(LIMITS.rowTitle),
   'description?': text(LIMITS.rowDescription),
 })
-const rows = list(row, MAX_ROWS, 1)
+const rows = list(row, CHOICES.rows, 1)
 const listed = shape({
   button: text(LIMITS.buttonTitle),
   'rows?': rows,
@@ -91,7 +91,7 @@ const FORMS: readonly Form[] = [
       'header?': text(LIMITS.header),
       'footer?': text(LIMITS.footer),
       ...Object.fromEntries(CAPTIONED.map((type) => [`${type}?`, media(type)])),
-      buttons: isLinks(given) ? list(linkButton, 1, 1) : list(shape(choice), MAX_BUTTONS, 1),
+      buttons: isLinks(given) ? list(linkButton, 1, 1) : list(shape(choice), CHOICES.buttons, 1),
     }),
     object(given) {
       const buttons = given.buttons as JsonObject[]
@@ -104,7 +104,7 @@ const FORMS: readonly Form[] = [
     fits: (given) => mediaIn(given) !== undefined,
     check(given) {
       const type = mediaIn(given) ?? 'image'
-      return { [type]: media(type), ...(CAPTIONED.includes(type) && { 'message?': text(MAX_CAPTION) }) }
+      return { [type]: media(type), ...(CAPTIONED.includes(type) && { 'message?': text(LIMITS.caption) }) }
     },
     object(given) {
       const type = mediaIn(given) ?? 'image'
@@ -167,7 +167,7 @@ function repeatedIn({ buttons, list: given, header, ...rest }: JsonObject): Wron
   const all = sections as JsonObject[]
   const inAll = all.flatMap((section) => section.rows as JsonObject[])
   const path = ['list', 'sections']
-  if (inAll.length > MAX_ROWS) return [{ path, message: `have more than ${MAX_ROWS} rows together` }]
+  if (inAll.length > CHOICES.rows) return [{ path, message: `have more than ${CHOICES.rows} rows together` }]
   const untitled = all.length > 1 ? all.findIndex(({ title }) => title === undefined) : -1
   if (untitled >= 0) return [{ path: [...path, String(untitled), 'title'], message: 'is missing' }]
   return repeated(inAll, path)

@@ -32,11 +32,17 @@ function convertOnce(text: string): string {
       at++
       continue
     }
-    const block = lines.slice(at, end)
-    written.push(...(FENCE.test(line) ? block : tableLines(block)))
+    // Pushed one by one: there may be more than a call takes.
+    for (const one of convertBlock(lines.slice(at, end))) written.push(one)
     at = end
   }
   return written.join('\n')
+}
+
+function convertBlock(block: readonly string[]): readonly string[] {
+  const [first = ''] = block
+  if (!FENCE.test(first)) return tableLines(block)
+  return IS_TEXT.test(first) ? insideOf(block) : block
 }
 
 /** The line after a block of code that begins here, which goes on to the end where nothing closes it. */
@@ -46,6 +52,14 @@ function endOfFence(lines: readonly string[], from: number): number | undefined 
   for (let at = from + 1; at < lines.length; at++)
     if ((lines[at] ?? '').trimEnd().endsWith(mark)) return at + 1
   return lines.length
+}
+
+/** Some models put the whole of what they say into a block of Markdown; what is in it is for the next pass. */
+const IS_TEXT = /^\s*(?:`{3,}|~{3,})\s*(?:markdown|md)\s*$/i
+
+function insideOf(block: readonly string[]): readonly string[] {
+  const isClosed = /^\s*(?:`{3,}|~{3,})\s*$/.test(block.at(-1) ?? '')
+  return block.slice(1, isClosed ? -1 : undefined)
 }
 
 /** The line after a table whose header begins here. */

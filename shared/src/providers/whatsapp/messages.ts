@@ -1,9 +1,11 @@
 import { defined } from '../../defined.ts'
+import type { NamedPerson } from '../address.ts'
 import type { PersonMessage, UpdateFate } from '../inbound.ts'
 import { textAt } from '../own.ts'
-import { addresses, groupAddress } from './addresses.ts'
+import { groupAddress } from './addresses.ts'
 import { type Contacts, idsOf } from './contacts.ts'
 import { inputOf, natureOf } from './natures.ts'
+import { personIn, reachedBy } from './persons.ts'
 
 /** A message of a change, by the contacts that are named with it. */
 export function messageUpdate(raw: unknown, contacts: Contacts): UpdateFate {
@@ -25,8 +27,14 @@ function messageOf(raw: unknown, contacts: Contacts) {
   if (id === undefined || sender === undefined) return undefined
   const name = textAt(contact, 'profile', 'name')
   const group = textAt(raw, 'group_id')
-  const user = group === undefined ? { phone: sender } : { addresses: [groupAddress(group)] }
-  return said({ id, thread: group ?? sender, user: { ...defined({ name }), ...user }, raw })
+  if (group !== undefined) {
+    const user = { ...defined({ name }), addresses: [groupAddress(group)] }
+    return said({ id, thread: group, user, person: undefined, raw })
+  }
+  const person = personIn(raw, contact)
+  const username = textAt(contact, 'profile', 'username')
+  const user = defined({ name, username, phone: reachedBy(raw, contact, sender) })
+  return said({ id, thread: sender, user, person, raw })
 }
 
 /** A message whose `user` is whom its thread is with, whoever wrote it. */
@@ -34,11 +42,13 @@ export function said({
   id,
   thread,
   user,
+  person,
   raw,
 }: {
   id: string
   thread: string
   user: PersonMessage['user']
+  person: NamedPerson | undefined
   raw: unknown
 }) {
   const { kind } = natureOf(raw)
@@ -50,5 +60,5 @@ export function said({
     ...defined({ input }),
     meta: raw,
   }
-  return { id, address: addresses.find(user), message }
+  return { id, person, message }
 }

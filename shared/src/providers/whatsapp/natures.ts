@@ -59,18 +59,26 @@ function contactName(raw: unknown): string | undefined {
 }
 
 function shownOf(raw: unknown, type: string): string {
+  const withheld = withheldOf(raw)
+  if (withheld !== undefined) return cannotBeShown(withheld)
   switch (type) {
     case 'system':
       return textAt(raw, type, 'body') ?? 'something about the person has changed'
     case 'request_welcome':
       return 'the person has opened the chat'
-    case 'interactive':
-      return `the person ${mayCall(raw) ? 'allows' : 'does not allow'} calls`
-    case 'media_placeholder':
-      return cannotBeShown('media')
     default:
-      return cannotBeShown(unsupportedType(raw) ?? type.replaceAll('_', ' '))
+      return `the person ${mayCall(raw) ? 'allows' : 'does not allow'} calls`
   }
+}
+
+/** The notices that say what has happened; all others are of something that Meta does not hand on, or that is not known. */
+const EVENTS = ['system', 'request_welcome', 'interactive']
+
+/** What somebody sent that can't be shown; undefined where a notice says what has happened. */
+export function withheldOf(raw: unknown): string | undefined {
+  const type = typeOf(raw) ?? 'message'
+  if (EVENTS.includes(type)) return undefined
+  return type === 'media_placeholder' ? 'media' : (unsupportedType(raw) ?? type.replaceAll('_', ' '))
 }
 
 const mayCall = (raw: unknown): boolean =>

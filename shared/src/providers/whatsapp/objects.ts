@@ -1,5 +1,5 @@
 import { defined } from '../../defined.ts'
-import type { ObjectRules } from '../outbound.ts'
+import type { ObjectPreview, ObjectRules } from '../outbound.ts'
 import { isJsonObject, own, textAt } from '../own.ts'
 import { SAID_LIMITS, saidOf } from './interactive.ts'
 import { templateOf } from './template.ts'
@@ -44,10 +44,11 @@ export const objects: ObjectRules = {
   },
   preview(object) {
     const type = textAt(object, 'type') ?? 'message'
+    const name = textAt(object, 'template', 'name')
+    if (name !== undefined) return templatePreview(object, name)
     const text =
       textAt(object, type, 'caption') ?? textAt(object, type, 'body', 'text') ?? textAt(object, type, 'body')
-    const lines = [type === 'template' ? templateText(object) : text, ...choicesIn(object)]
-    const shown = lines.filter((line) => line !== undefined).join('\n')
+    const shown = [text, ...choicesIn(object)].filter((line) => line !== undefined).join('\n')
     return {
       type,
       ...defined({ link: textAt(object, type, 'link'), text: shown === '' ? undefined : shown }),
@@ -56,11 +57,11 @@ export const objects: ObjectRules = {
 }
 
 /** The name of a template, and the texts that it was given. */
-function templateText(object: unknown): string | undefined {
-  const name = textAt(object, 'template', 'name')
+function templatePreview(object: unknown, name: string): ObjectPreview {
   const parameters = listAt(object, 'template', 'components').flatMap((one) => listAt(one, 'parameters'))
-  const texts = parameters.flatMap((one) => textAt(one, 'text') ?? [])
-  return name && [`${name} (${textAt(object, 'template', 'language', 'code') ?? ''})`, ...texts].join(' | ')
+  const text = parameters.flatMap((one) => textAt(one, 'text') ?? []).join(' | ')
+  const language = textAt(object, 'template', 'language', 'code') ?? ''
+  return { type: `Template ${name} (${language})`, ...(text !== '' && { text }) }
 }
 
 /** What may be chosen, a line for each. */

@@ -10,6 +10,7 @@ import { toMarkup } from './markup.ts'
 import { media } from './media.ts'
 import { objects } from './objects.ts'
 import { errorTextOf, outcomeOf } from './outcome.ts'
+import { personInResponse } from './persons.ts'
 import { rates } from './rates.ts'
 
 /** The longest text that the Cloud API takes in one message, in characters. */
@@ -31,6 +32,7 @@ export const outbound: Outbound = {
   request: (send) => post(send.settings, bodyOf(send)),
   outcomeOf,
   outcomeOfCode,
+  personOf: personInResponse,
   errorTextOf,
   advice,
   idPrefix: 'wamid.',

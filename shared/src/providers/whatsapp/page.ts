@@ -1,15 +1,20 @@
+import { VERSION, VERSION_ENDS } from './api.ts'
 import { CODES } from './codes.ts'
 import { WEBHOOK_FIELDS } from './fields.ts'
+import { CHOICES, LIMITS } from './interactive.ts'
 import { MESSAGE_TYPES } from './message-types.ts'
+import { rates, THROUGHPUT } from './rates.ts'
+import { TEMPLATE_BUTTONS, TEMPLATE_PARTS } from './template-components.ts'
 
 /** Each is a table with its heading. */
-const SECTIONS: readonly (() => string)[] = [fields, types, codes]
+const SECTIONS: readonly (() => string)[] = [fields, types, said, templates, throughput, versions, codes]
 
 /** The page of what WhatsApp sends and says, as Markdown. */
 export function renderPage(): string {
-  return `# WhatsApp: what comes, and what its codes mean
+  return `# WhatsApp: what comes, what goes, and what its codes mean
 
-\`npm run docs\` writes this page from \`shared/src/providers/whatsapp\`. How messages come in is in [intake](intake.md).
+\`npm run docs\` writes this page from \`shared/src/providers/whatsapp\`. How messages come in is in [intake](intake.md), and how
+something is said in [handlers](handlers.md#more-than-a-text).
 
 ${SECTIONS.map((section) => section()).join('\n')}`
 }
@@ -42,6 +47,71 @@ and a *notice* is shown; neither asks anybody, and both are [stored with their e
 behind a slash is the type inside of the message. A type that is not in this table is a notice.
 
 ${table(['type', 'what it is', 'nature'], rows)}`
+}
+
+function said(): string {
+  const rows = [
+    [
+      'buttons',
+      `${CHOICES.buttons}`,
+      `titles of ${LIMITS.buttonTitle}, below a message of ${LIMITS.bodyWithButtons}`,
+    ],
+    [
+      'a list',
+      `${CHOICES.rows} rows in all`,
+      `titles of ${LIMITS.rowTitle}, descriptions of ${LIMITS.rowDescription}, sections of ${LIMITS.sectionTitle}, below a message of ${LIMITS.bodyWithList}`,
+    ],
+    ['above and below them', '1', `${LIMITS.header} and ${LIMITS.footer}`],
+    ['a caption of an image, a video or a document', '1', `${LIMITS.caption}`],
+  ]
+  return `## What is said beside texts
+
+${table(['what', 'how many', 'characters'], rows)}`
+}
+
+function templates(): string {
+  const rows = [
+    ...Object.entries(TEMPLATE_PARTS),
+    ...Object.entries(TEMPLATE_BUTTONS).map(([name, types]) => [`button ${name}`, types] as const),
+  ].map(([part, types]) => [`\`${part}\``, types.map((type) => `\`${type}\``).join(', ')])
+  return `## Parts of templates
+
+A carousel has cards with a header, a body and buttons.
+
+${table(['component', 'parameters'], rows)}`
+}
+
+function throughput(): string {
+  const { coexistence, standard, high } = THROUGHPUT
+  const person =
+    rates.person === undefined
+      ? ''
+      : `one each ${rates.person.intervalMs / 1_000} s, after ${rates.person.burst} at once`
+  return `## Rates
+
+Messages in and out of a number. Parley stays a little below.
+
+${table(
+  ['what', 'how many'],
+  [
+    ['a number that is used in the WhatsApp Business app, too', `${coexistence} a second`],
+    ['any other number', `${standard} a second`],
+    ['one with higher throughput', `${high} a second`],
+    ['a number to one person', person],
+  ],
+)}`
+}
+
+function versions(): string {
+  const rows = Object.entries(VERSION_ENDS).map(([version, end]) => [
+    version === VERSION ? `${version}, the default` : version,
+    end ?? 'no date yet',
+  ])
+  return `## Versions of the Graph API
+
+\`GET /rest/check\` names a channel six months before its version ends (\`ending_soon\`).
+
+${table(['version', 'ends'], rows)}`
 }
 
 function codes(): string {

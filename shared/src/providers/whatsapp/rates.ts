@@ -5,7 +5,7 @@ import { own, textAt } from '../own.ts'
 import { get } from './api.ts'
 
 /** Messages a second of a number, in and out (Cloud API, throughput). */
-const THROUGHPUT = {
+export const THROUGHPUT = {
   /** It is used in the WhatsApp Business app as well. */
   coexistence: 20,
   standard: 80,

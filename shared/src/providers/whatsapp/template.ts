@@ -1,127 +1,28 @@
 import { defined } from '../../defined.ts'
 import type { JsonObject } from '../../json-object.ts'
 import type { Composed, Wrong } from '../outbound.ts'
-import { isJsonObject, own } from '../own.ts'
+import { isJsonObject } from '../own.ts'
+import { anyObject, type Check, list, number, oneOf, shape, text, variant, wholeNumber } from './checks.ts'
 import {
-  anyObject,
-  type Check,
-  link,
-  list,
-  number,
-  oneOf,
-  shape,
-  text,
-  variant,
-  wholeNumber,
-} from './checks.ts'
+  bodyParameter,
+  button,
+  component,
+  header,
+  id,
+  inCards,
+  index,
+  MAX_BUTTONS,
+  MAX_CARDS,
+  MAX_CODE,
+  MAX_COMPONENTS,
+  MAX_PARAMETERS,
+  MAX_TEXT,
+  type TEMPLATE_BUTTONS,
+} from './template-components.ts'
 
 const MAX_NAME = 512
-const MAX_TEXT = 32_768
-const MAX_CODE = 256
-const MAX_BUTTONS = 10
-const MAX_CARDS = 10
-const MAX_PARAMETERS = 100
-const MAX_COMPONENTS = 16
 /** How long Meta may try to deliver it, in seconds: from 30 seconds to 30 days. */
 const TTL = wholeNumber(30, 30 * 24 * 60 * 60)
-
-const id = text(MAX_CODE)
-
-const media =
-  (more: Readonly<Record<string, Check>> = {}): Check =>
-  (value, path) => {
-    const errors = shape({ 'id?': id, 'link?': link, 'provider?': anyObject, ...more })(value, path)
-    const isFound = ['id', 'link'].some((key) => own(value, key) !== undefined)
-    return errors.length > 0 || isFound ? errors : [{ path, message: 'has neither link nor id' }]
-  }
-
-const parameter = (...types: (keyof typeof PARAMETERS)[]): Check =>
-  variant(
-    'type',
-    Object.fromEntries(
-      types.map((type) => [type, shape({ type: oneOf([type]), 'parameter_name?': id, ...PARAMETERS[type] })]),
-    ),
-  )
-
-/** What a parameter of each type has beside its type and name. */
-const PARAMETERS = {
-  text: { text: text(MAX_TEXT) },
-  currency: {
-    currency: shape({ fallback_value: text(MAX_CODE), code: text(3, 3), amount_1000: number }),
-  },
-  date_time: { date_time: anyObject },
-  image: { image: media() },
-  video: { video: media() },
-  gif: { gif: media() },
-  document: { document: media({ 'filename?': id, 'caption?': text(1_024) }) },
-  location: {
-    location: shape({ latitude: number, longitude: number, 'name?': id, 'address?': text(1_024) }),
-  },
-  product: { product: shape({ product_retailer_id: id, 'catalog_id?': id }) },
-  payload: { payload: text(MAX_CODE) },
-  coupon_code: { coupon_code: text(MAX_CODE) },
-  action: { action: anyObject },
-  ttl_minutes: { ttl_minutes: number },
-  limited_time_offer: { limited_time_offer: shape({ expiration_time_ms: number }) },
-  order_status: { order_status: anyObject },
-} satisfies Record<string, Readonly<Record<string, Check>>>
-
-/** What the parameters of a button are, by what it does. */
-const BUTTONS = {
-  url: parameter('text'),
-  quick_reply: parameter('payload'),
-  copy_code: parameter('coupon_code'),
-  flow: parameter('action'),
-  catalog: parameter('action'),
-  mpm: parameter('action'),
-  voice_call: parameter('ttl_minutes', 'payload'),
-  order_details: parameter('action'),
-} satisfies Record<string, Check>
-
-const header = parameter('text', 'image', 'video', 'gif', 'document', 'location', 'product')
-const bodyParameter = parameter('text', 'currency', 'date_time')
-const index: Check = (value, path) =>
-  wholeNumber(0, MAX_BUTTONS - 1)(
-    typeof value === 'string' && /^\d$/.test(value) ? Number(value) : value,
-    path,
-  )
-const parameters = (check: Check, most = MAX_PARAMETERS) => ({ 'parameters?': list(check, most) })
-
-const button: Check = variant(
-  'sub_type',
-  Object.fromEntries(
-    Object.entries(BUTTONS).map(([name, check]) => [
-      name,
-      shape({ type: oneOf(['button']), sub_type: oneOf([name]), index, ...parameters(check, 5) }),
-    ]),
-  ),
-)
-
-/** The components that Meta takes, outside of a carousel and in the cards of one. */
-const inCards = {
-  header: shape({ type: oneOf(['header']), ...parameters(header, 1) }),
-  body: shape({ type: oneOf(['body']), ...parameters(bodyParameter) }),
-  button,
-}
-const component = variant('type', {
-  ...inCards,
-  limited_time_offer: shape({
-    type: oneOf(['limited_time_offer']),
-    ...parameters(parameter('limited_time_offer'), 1),
-  }),
-  order_status: shape({ type: oneOf(['order_status']), ...parameters(parameter('order_status'), 1) }),
-  carousel: shape({
-    type: oneOf(['carousel']),
-    cards: list(
-      shape({
-        card_index: wholeNumber(0, MAX_CARDS - 1),
-        components: list(variant('type', inCards), MAX_COMPONENTS),
-      }),
-      MAX_CARDS,
-      1,
-    ),
-  }),
-})
 
 /**
  * The message that sends a template, of arguments in our form: `variables`, `header`, `body`, `buttons`, `carousel`,
@@ -135,6 +36,9 @@ export function templateOf(args: JsonObject): Composed {
     ...text(MAX_NAME)(name, ['template']),
     ...text(MAX_NAME)(code, ['language']),
     ...(seconds === undefined ? [] : TTL(seconds, [ttl === undefined ? 'message_send_ttl_seconds' : 'ttl'])),
+    ...(ttl !== undefined && seconds !== ttl
+      ? [{ path: ['ttl'], message: 'is there beside message_send_ttl_seconds' }]
+      : []),
     ...read.errors,
   ]
   if (errors.length > 0) return { kind: 'refused', errors }
@@ -230,16 +134,17 @@ const readBody: ReadPart = (value, path) => {
 
 /** What a button is in our form: what it is to Meta, the fields that it has, and its parameter. */
 interface ShortButton {
-  subType: keyof typeof BUTTONS
+  subType: keyof typeof TEMPLATE_BUTTONS
   fields: Readonly<Record<string, Check>>
-  parameter(fields: JsonObject): JsonObject
+  parameter(fields: JsonObject): JsonObject | undefined
 }
 
 const code = ({ code: found, coupon_code, text: said }: JsonObject) => found ?? coupon_code ?? said
 const action = (subType: ShortButton['subType'], fields: ShortButton['fields']): ShortButton => ({
   subType,
   fields,
-  parameter: (found) => ({ type: 'action', action: found }),
+  // Meta takes a button of its template without a parameter where there is nothing to say of it.
+  parameter: (found) => (Object.keys(found).length === 0 ? undefined : { type: 'action', action: found }),
 })
 
 const SHORT_BUTTONS: Readonly<Record<string, ShortButton>> = {
@@ -300,14 +205,10 @@ function readButton(value: unknown, path: string[]): Parts {
     return { components: [], errors: oneOf(Object.keys(SHORT_BUTTONS))(subType, [...path, 'type']) }
   const errors = [...shape(short.fields)(fields, path), ...index(at, [...path, 'index'])]
   const made = short.parameter(fields)
-  if (errors.length === 0 && 'text' in made && made.text === undefined)
-    errors.push({ path: [...path, 'code'], message: 'is missing' })
-  if (errors.length === 0 && 'coupon_code' in made && made.coupon_code === undefined)
-    errors.push({ path: [...path, 'code'], message: 'is missing' })
-  return {
-    components: [{ type: 'button', sub_type: short.subType, index: String(at), parameters: [made] }],
-    errors,
-  }
+  const isEmpty = ['text', 'coupon_code'].some((key) => made && key in made && made[key] === undefined)
+  if (errors.length === 0 && isEmpty) errors.push({ path: [...path, 'code'], message: 'is missing' })
+  const component = { type: 'button', sub_type: short.subType, index: String(at) }
+  return { components: [{ ...component, ...(made && { parameters: [made] }) }], errors }
 }
 
 const readCarousel: ReadPart = (value, path) => {

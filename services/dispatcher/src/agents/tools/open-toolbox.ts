@@ -3,7 +3,6 @@ import { defined } from '@parley/shared/defined'
 import type { InternalClient } from '@parley/shared/internal-client'
 import { checkBytes, roundedIn, unstorable } from '@parley/shared/json-body'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
-import { threadOf } from '@parley/shared/message'
 import { parseExact } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
 import { approximate } from '../../channels/functions/exact-schema.ts'
@@ -90,13 +89,13 @@ function sourceOf({ name }: Tool, action?: number): ToolSource | undefined {
 }
 
 function ownTaskTools(needed: Parameters<typeof taskTools>[0], context: Context): Tool[] {
-  const { agent, channel, messageId, message } = context
+  const { agent, channel, thread } = context
   return taskTools(needed, {
     workspace: agent.workspace,
     channelId: channel._id,
     channel: channel.extId,
     assistantId: agent.assistant._id,
-    thread: threadOf(message, messageId),
+    thread,
   })
 }
 

@@ -150,7 +150,7 @@ async function requestOf(
   { agent, choices, turns }: { agent: Agent; choices: ModelChoice[]; turns: Turn[] },
 ) {
   const { parts, channel, message, id, workspace, messages, signal } = run
-  const toolbox = await parts.openToolbox({ agent, channel, message, messageId: id })
+  const toolbox = await parts.openToolbox({ agent, channel, message, messageId: id, thread: id })
   const { system, data } = parts.promptOf({ agent, channel, message, now: new Date() })
   const said = messages.map(({ role, text }): ConversationItem => {
     const shown = cutText(text)
@@ -281,6 +281,7 @@ async function cancelTask(run: Run): Promise<void> {
       channel,
       message,
       messageId: id,
+      thread: id,
     })
     const opened = await toolbox.open({ tool: 'cancelTask', args: '{}' })
     if (opened.kind === 'call') await opened.deliver(`${id}:end`)

@@ -20,6 +20,7 @@ const AUDIO = '[The person sent audio, which you can not hear.]'
 /** By this estimate, which needs no tokenizer, a text has this many characters for each token. */
 const CHARACTERS_PER_TOKEN = 4
 const MAX_MEDIA_TEXT = 4_096
+const MAX_WRITER = 100
 
 /** What was said to the person in a message. */
 export interface Spoken {
@@ -56,12 +57,19 @@ export function personItems(
   const message = currentMessage(given, changed)
   const isHere = changed?.isDeleted !== true
   const text = isHere ? textOfMessage(message, spoken, content) : '[It was deleted by whoever wrote it.]'
-  if (content?.isOwn) return [{ role: 'assistant', text, calls: [] }]
+  if (content?.isOwn)
+    return [{ role: 'assistant', text: text || `[${content.type ?? 'no text'}]`, calls: [] }]
   const media = content?.media
-  const writer = content?.isOfGroup ? `${cutText(message.user.name || 'Somebody')}: ` : ''
+  const writer = content?.isOfGroup ? `${writerOf(message)}: ` : ''
   if (isHere && media?.kind === 'media' && ['image', 'sticker'].includes(media.type))
     return [{ role: 'person', text: writer + text, image: { source, mediaId: media.mediaId } }]
   return text === '' ? [] : [{ role: 'person', text: writer + text }]
+}
+
+/** On one line, so that a name can't pass for what somebody else wrote. */
+function writerOf({ user }: WebhookMessage): string {
+  const name = user.name?.replaceAll(/\s+/g, ' ').trim().slice(0, MAX_WRITER).toWellFormed()
+  return name || 'Somebody'
 }
 
 function textOfMessage(
@@ -70,7 +78,8 @@ function textOfMessage(
   content: ReceivedContent | undefined,
 ): string {
   const { input } = message
-  const hasAudio = Boolean(message.audio) || Boolean(message.audioRef) || content?.media?.type === 'audio'
+  const isHeard = content?.media?.type === 'audio' && content.isOwn !== true
+  const hasAudio = Boolean(message.audio) || Boolean(message.audioRef) || isHeard
   const said = transcript ?? (!input && hasAudio ? AUDIO : '')
   const parts = [
     input ?? '',

@@ -2,6 +2,7 @@ import type { WebhookMessage } from '@parley/shared/message'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { MessageRecord } from '../../message/message-record.ts'
 import { isSilent, receivedContent } from '../../message/received-content.ts'
+import { ofThread } from '../../message/thread-record.ts'
 import type { Collections } from '../../store/collections.ts'
 import { createReadList, type ReadList } from '../../store/read-list.ts'
 import type { ReadQuoted } from '../../thread-log/quoted-messages.ts'
@@ -101,8 +102,7 @@ async function withQuotes(
   )
   const [first] = replies.keys()
   if (first === undefined) return spoken
-  const { workspace, channel, thread } = record
-  const quotes = await readQuoted({ workspace, channel, thread, source: first.source }, [...replies.values()])
+  const quotes = await readQuoted({ ...record, source: first.source }, [...replies.values()])
   return spoken.map((one) => {
     const quoted = quotes.get(replies.get(one.earlier) ?? '')
     return quoted === undefined
@@ -114,9 +114,10 @@ async function withQuotes(
 /** The latest first, at most `limit`, page by page. */
 async function* earlierMessages(
   readPage: ReadList<Earlier>,
-  { workspace, thread, receivedAt }: MessageRecord,
+  { workspace, thread: extId, joined, receivedAt }: MessageRecord,
   limit: number,
 ): AsyncGenerator<Earlier> {
+  const thread = ofThread({ extId, joined })
   let until = receivedAt
   let sameMoment: string[] = []
   for (let left = limit; left > 0; left -= PAGE) {

@@ -39,12 +39,12 @@ export function unlessSilent(
   if (turn.finishReason === 'length') {
     const text = isLast ? toLastSentence(turn.text) : ''
     const reason = 'The answer of the model was cut off by the limit of its tokens.'
-    return text === '' ? asRefused(result, CUT_OFF, reason) : { ...result, turn: { ...turn, text } }
+    return text === '' ? discarded(result, CUT_OFF, reason) : { ...result, turn: { ...turn, text } }
   }
-  return isEmpty ? asRefused(result, EMPTY_RESPONSE, 'The model answered nothing.') : result
+  return isEmpty ? discarded(result, EMPTY_RESPONSE, 'The model answered nothing.') : result
 }
 
-function asRefused(
+function discarded(
   { turn: { inputTokens, outputTokens } }: Extract<ModelResult, { kind: 'answered' }>,
   code: string,
   reason: string,

@@ -1,6 +1,6 @@
+import { group } from '@parley/shared/group'
 import { LRUCache } from 'lru-cache'
 import type { Collections } from '../../store/collections.ts'
-import { group } from '../../store/group.ts'
 import {
   type Asked,
   type Granted,

@@ -172,7 +172,12 @@ export const detail = z
       .optional()
       .describe("What is said in the message's audio, where an agent heard it"),
     changed: z
-      .object({ at: z.iso.datetime(), text: z.string().optional(), isDeleted: z.literal(true).optional() })
+      .object({
+        by: z.string(),
+        at: z.iso.datetime(),
+        text: z.string().optional(),
+        isDeleted: z.literal(true).optional(),
+      })
       .optional()
       .describe('How its writer has changed it since; `message` stays as it came in'),
     turns: z.array(turn).optional().describe('Where an agent with a model works the message'),

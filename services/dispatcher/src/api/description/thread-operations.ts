@@ -47,11 +47,16 @@ const thread = z
       name: z.string().optional(),
       phone: z.string().optional(),
       email: z.string().optional(),
+      username: z.string().optional().describe('What the person calls themselves at the provider'),
     }),
     addresses: z
       .array(z.string())
       .optional()
       .describe('What the person is written to or known by, such as `phone:4930901820`'),
+    joined: z
+      .array(z.string())
+      .optional()
+      .describe('Names of threads that turned out to be the same person’s: they go on here, and lead here'),
     handler: z.enum(['assistant', 'person']).describe('Who has it'),
     handlerUntil: time
       .optional()

@@ -12,6 +12,8 @@ import {
   type MessageState,
 } from '../../message/message-record.ts'
 import { userName } from '../../message/person-names.ts'
+import type { Collections } from '../../store/collections.ts'
+import { namesOfThread } from '../../thread-log/joined-threads.ts'
 
 /** One component of the OpenAPI document, so that generators make one type of it. */
 export const messageState = z.enum(MESSAGE_STATES).meta({ id: 'MessageState' })
@@ -59,12 +61,21 @@ export function ofPhone(
   return { $or: [{ $and: [{ addresses: phoneAddress(phone) }, filter] }, { $and: [{ phone }, filter] }] }
 }
 
-/** The database's filter for what was asked, but for state and phone; `from` is included, `to` is not. */
+/** The messages of a thread, where one was asked for, by whichever of its names. */
+export async function ofThreadNamed(
+  threads: Collections['threads'],
+  { workspace, thread }: { workspace: number; thread: string | undefined },
+): Promise<mongo.Filter<MessageRecord>> {
+  if (thread === undefined) return {}
+  return { thread: { $in: await namesOfThread(threads, { workspace, extId: thread }) } }
+}
+
+/** The database's filter for what was asked, but for state, phone and thread; `from` is included, `to` is not. */
 export function filterOf(asked: z.output<z.ZodObject<typeof messageFilter>>): mongo.Filter<MessageRecord> {
-  const { channel, thread, providerId, requestId, fault, from, to } = asked
+  const { channel, providerId, requestId, fault, from, to } = asked
   const names = asked.user === undefined ? undefined : userName(asked.user)
   return {
-    ...defined({ channel, thread, names, requestId, fault, 'sends.providerId': providerId }),
+    ...defined({ channel, names, requestId, fault, 'sends.providerId': providerId }),
     $and: [
       from === undefined ? {} : { receivedAt: { $gte: new Date(from) } },
       to === undefined ? {} : { receivedAt: { $lt: new Date(to) } },

@@ -2,6 +2,7 @@ import type { Authorizer } from '@parley/shared/authorizer'
 import { jsonBody } from '@parley/shared/json-body'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import { z } from 'zod'
@@ -9,7 +10,7 @@ import type { MessageRecord, MessageState } from '../../message/message-record.t
 import { isReplayable, REPLAYABLE } from '../../message/progress.ts'
 import { publishReplay } from '../../schedule/publish-replay.ts'
 import type { Collections } from '../../store/collections.ts'
-import { filterOf, messageFilter, ofPhone, statesIn, visibleTo } from './filter.ts'
+import { filterOf, messageFilter, ofPhone, ofThreadNamed, statesIn, visibleTo } from './filter.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
 const QUERY_MS = 5_000
@@ -34,11 +35,12 @@ export const replayRequest = z.strictObject({
  * is safe with the broker; a moment later the message is under way.
  */
 export function replayRoutes(options: {
-  messages: Collections['messages']
+  collections: Pick<Collections, 'messages' | 'threads'>
   publisher: Pick<Publisher, 'publish'>
   authorizer: Authorizer
 }): Router {
-  const { messages, publisher, authorizer } = options
+  const { collections, publisher, authorizer } = options
+  const { messages, threads } = collections
   // Who may only post messages must not reach those of others by running them again.
   const replayable = async (res: { locals: Record<string, unknown> }) => ({
     $and: [
@@ -52,11 +54,13 @@ export function replayRoutes(options: {
     .post(jsonBody({ maxBytes: MAX_BODY_BYTES }), async (req, res) => {
       const allowed = await replayable(res)
       const asked = parse(replayRequest, req.body ?? {})
+      const { workspace } = callerOf(res)
+      const named = await ofThreadNamed(threads, { workspace: workspace._id, thread: asked.thread })
       const states = statesIn(asked)?.map(replayableOnly) ?? [...REPLAYABLE]
       const found = await messages
         .find(
           ofPhone(asked, {
-            $and: [allowed, filterOf(asked), EFFECT_KNOWN],
+            $and: [allowed, filterOf(asked), named, EFFECT_KNOWN],
             state: { $in: states },
             open: { $exists: false },
           }),

@@ -1,12 +1,13 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import { cursorOf, encodeCursor, pageLimit, readQuery, splitPage } from '@parley/shared/list-query'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
 import { Router } from 'express'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { MESSAGE_STATES, type MessageRecord } from '../../message/message-record.ts'
 import type { Collections } from '../../store/collections.ts'
-import { filterOf, isIndexed, messageFilter, ofPhone, statesIn, visibleTo } from './filter.ts'
+import { filterOf, isIndexed, messageFilter, ofPhone, ofThreadNamed, statesIn, visibleTo } from './filter.ts'
 import { detailOf, summaryOf } from './view.ts'
 
 /** Where a page ended: when its last message was received, in milliseconds since the epoch, and its id. */
@@ -25,10 +26,11 @@ const LOOKED_AT = 20_000
 
 /** GET /rest/messages and /rest/messages/{id}: the message log of the caller's workspace. */
 export function messageRoutes(options: {
-  messages: Collections['messages']
+  collections: Pick<Collections, 'messages' | 'threads'>
   authorizer: Authorizer
 }): Router {
-  const { messages, authorizer } = options
+  const { collections, authorizer } = options
+  const { messages, threads } = collections
   const readable = (res: { locals: Record<string, unknown> }) =>
     visibleTo(res, { authorizer, access: 'read' })
   const router = Router({ caseSensitive: true })
@@ -44,6 +46,7 @@ export function messageRoutes(options: {
           allowed,
           states === undefined ? {} : { state: { $in: [...states] } },
           filter,
+          await ofThreadNamed(threads, { workspace: callerOf(res).workspace._id, thread: asked.thread }),
           asked.after ? beyond(asked.after) : {},
         ],
       }

@@ -62,10 +62,10 @@ async function takeOver(options: ChangeOptions, thread: ThreadRecord): Promise<v
 
 async function placeOf(
   { collections, retentionMs }: ChangeOptions,
-  { workspace, channel, extId }: ThreadRecord,
+  { workspace, channel, extId, joined = [] }: ThreadRecord,
 ): Promise<OpenThread> {
-  const partitions = await partitionsOfThread(collections.layouts, { workspace, extId })
-  return { workspace, channel, extId, partitions, retentionMs }
+  const partitions = await partitionsOfThread(collections.layouts, { workspace, extId, joined })
+  return { workspace, channel, extId, joined, partitions, retentionMs }
 }
 
 /** What was counted so far was read, by the messages' own times. */

@@ -11,7 +11,7 @@ import { objectIn, objectOf } from '../../message/object-content.ts'
 import { isSilent, receivedContent } from '../../message/received-content.ts'
 import { isSettled } from '../../message/send-state.ts'
 import { isPersonal, mediaOf, sentAt } from '../../message/spoken-text.ts'
-import type { ThreadName } from '../../message/thread-record.ts'
+import { ofThread, type ThreadRecord } from '../../message/thread-record.ts'
 import type { Collections } from '../../store/collections.ts'
 import type { Quoted, ReadQuoted } from '../../thread-log/quoted-messages.ts'
 
@@ -31,6 +31,8 @@ const BATCH = 20
 /** A larger body has media in it; what it says is in the message itself. */
 const MAX_BODY_BYTES = 256 * 1024
 const MAX_TEXT = 16 * 1024
+
+type Conversation = Pick<ThreadRecord, 'workspace' | 'channel' | 'extId' | 'joined'> & { workspace: number }
 
 type Spoken = Pick<
   MessageRecord,
@@ -63,7 +65,7 @@ interface Read {
  */
 export async function readConversation(
   { messages, readQuoted }: Pick<Collections, 'messages'> & { readQuoted: ReadQuoted },
-  name: ThreadName,
+  thread: Conversation,
   asked: Asked,
 ): Promise<{ data: object[]; previous: string | null; next: string | null }> {
   if (asked.before !== undefined && asked.after !== undefined)
@@ -71,11 +73,11 @@ export async function readConversation(
   const isForward = asked.after !== undefined
   const found: Position[] = []
   const read: Read[] = []
-  for await (const spoken of spokenMessages(messages, name, { ...asked, isForward })) {
+  for await (const spoken of spokenMessages(messages, thread, { ...asked, isForward })) {
     found.push([spoken.receivedAt.getTime(), spoken._id])
     if (found.length <= asked.limit) read.push(readMessage(spoken))
   }
-  const data = (await withQuotes(readQuoted, name, read)).map(entriesOf)
+  const data = (await withQuotes(readQuoted, thread, read)).map(entriesOf)
   const hasMore = found.length > asked.limit
   const page = found.slice(0, asked.limit)
   const [first = asked.after ?? asked.before, last = first] = isForward
@@ -92,14 +94,14 @@ type Position = z.output<typeof position>
 
 function spokenMessages(
   messages: Collections['messages'],
-  { workspace, channel, extId }: ThreadName,
+  { workspace, channel, ...thread }: Conversation,
   { before, after, limit, isForward }: Asked & { isForward: boolean },
 ) {
   const direction = isForward ? 1 : -1
   const beyond = before === undefined && after === undefined ? {} : beyondOf(after ?? before, isForward)
   return messages.aggregate<Spoken>(
     [
-      { $match: { $and: [{ workspace, thread: extId }, beyond], channel } },
+      { $match: { $and: [{ workspace, thread: ofThread(thread) }, beyond], channel } },
       { $sort: { receivedAt: direction, _id: direction } },
       { $limit: limit + 1 },
       {
@@ -143,14 +145,14 @@ function readMessage(spoken: Spoken): Read {
 /** All of a page together. */
 async function withQuotes(
   readQuoted: ReadQuoted,
-  { workspace, channel, extId: thread }: ThreadName,
+  { workspace, channel, extId: thread, joined }: Conversation,
   read: Read[],
 ): Promise<Read[]> {
   const replies = read.filter(({ content }) => content?.repliesTo !== undefined)
   const [first] = replies
   if (first === undefined) return read
   const ids = replies.map(({ content }) => content?.repliesTo ?? '')
-  const quotes = await readQuoted({ workspace, channel, thread, source: first.spoken.source }, ids)
+  const quotes = await readQuoted({ workspace, channel, thread, joined, source: first.spoken.source }, ids)
   return read.map((one) => ({ ...one, quoted: quotes.get(one.content?.repliesTo ?? '') }))
 }
 

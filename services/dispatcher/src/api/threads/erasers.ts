@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { scopeOf } from '../../agents/active-task.ts'
 import type { Delivery } from '../../message/delivery.ts'
 import type { MessageRecord } from '../../message/message-record.ts'
-import { publicId, type ThreadName } from '../../message/thread-record.ts'
+import { publicId, type ThreadName, type ThreadRecord, threadIdRange } from '../../message/thread-record.ts'
 import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
 import { admits } from '../assistant/require-assistant.ts'
 
@@ -29,6 +29,22 @@ export function eraseAudio(webhook: Pick<InternalClient, 'post'>): Eraser {
   return async ({ workspace, messageIds }) => {
     if (messageIds.length > 0)
       await webhook.post(`/internal/workspaces/${workspace}/audio/erase`, { ids: messageIds })
+  }
+}
+
+/**
+ * Whose thread it is is with the webhook service, which gives who comes back a new one. It stays as long as the person
+ * has a thread on another channel.
+ */
+export function erasePerson(
+  webhook: Pick<InternalClient, 'post'>,
+  threads: mongo.Collection<ThreadRecord>,
+): Eraser {
+  return async ({ workspace, channel, extId: thread, messageIds }) => {
+    if (messageIds.length > 0) return
+    const others = { _id: threadIdRange({ workspace, extId: thread }), workspace, channel: { $ne: channel } }
+    if ((await threads.findOne(others, { projection: { _id: 1 }, maxTimeMS: QUERY_MS })) === null)
+      await webhook.post(`/internal/workspaces/${workspace}/people/forget`, { thread })
   }
 }
 

@@ -74,22 +74,38 @@ async function threadsNamed(
     if (byId.length > 0) return byId
     if (channel !== undefined) return findIn(collections, [{ workspace, channel, extId: id }])
     return collections.threads
-      .find({ _id: threadIdRange({ workspace, extId: id }), workspace }, { maxTimeMS: QUERY_MS })
+      .find({ _id: threadIdRange({ workspace, extId: id }), ...EXISTS }, { maxTimeMS: QUERY_MS })
       .limit(MAX_CHANNELS)
       .toArray()
   }
   const found = await lookUp()
-  if (found.length > 0) return found
+  if (found.length > 0) return goingOn(collections, workspace, found)
   const unwritten = [
     ...(isOpaque ? [named] : []),
     { extId: id, ...(channel === undefined ? {} : { channel }) },
   ]
   await writeFromMessages(collections, { workspace, names: unwritten, retentionMs })
-  return lookUp()
+  return goingOn(collections, workspace, await lookUp())
+}
+
+/** There is a thread, here or where it goes on. */
+const EXISTS = { $or: [{ workspace: { $exists: true } }, { joinedInto: { $exists: true } }] }
+
+/** The threads, with the ones that go on in others as these. */
+async function goingOn(
+  collections: ThreadStore['collections'],
+  workspace: number,
+  found: ThreadRecord[],
+): Promise<ThreadRecord[]> {
+  const others = found.flatMap(({ channel, joinedInto: extId }) =>
+    extId === undefined ? [] : { workspace, channel, extId },
+  )
+  const own = found.filter(({ joinedInto }) => joinedInto === undefined)
+  const known = new Set(own.map(({ _id }) => _id))
+  const missing = others.filter((name) => !known.has(threadId(name)))
+  return missing.length === 0 ? own : [...own, ...(await findIn(collections, missing))]
 }
 
 function findIn({ threads }: ThreadStore['collections'], names: ThreadName[]): Promise<ThreadRecord[]> {
-  return threads
-    .find({ _id: { $in: names.map(threadId) }, workspace: { $exists: true } }, { maxTimeMS: QUERY_MS })
-    .toArray()
+  return threads.find({ _id: { $in: names.map(threadId) }, ...EXISTS }, { maxTimeMS: QUERY_MS }).toArray()
 }

@@ -11,7 +11,7 @@ import { Router } from 'express'
 import type { mongo } from 'mongoose'
 import type { Channels } from '../../channels/channels.ts'
 import type { MessageRecord } from '../../message/message-record.ts'
-import { publicId, type ThreadRecord } from '../../message/thread-record.ts'
+import { ofThread, publicId, type ThreadRecord, threadId } from '../../message/thread-record.ts'
 import { hourOf } from '../../store/audit-records.ts'
 import type { Collections } from '../../store/collections.ts'
 import { partitionsOfThread } from '../../store/layout-record.ts'
@@ -127,11 +127,11 @@ interface Erasing {
  */
 async function eraseThread(options: Erasing, thread: ThreadRecord, tasks: ErasableTasks): Promise<void> {
   const { collections, erasers, retentionMs } = options
-  const { workspace, channel, extId } = thread
+  const { workspace, channel, extId, joined = [] } = thread
   const name = { workspace, channel, extId }
   // Nothing more is answered while it goes.
-  const partitions = await partitionsOfThread(collections.layouts, name)
-  await giveToPerson(collections, { ...name, partitions, retentionMs })
+  const partitions = await partitionsOfThread(collections.layouts, { ...name, joined })
+  await giveToPerson(collections, { ...name, joined, partitions, retentionMs })
   for (;;) {
     const messageIds = await nextIds(collections.messages, thread)
     if (messageIds.length === 0) break
@@ -139,17 +139,17 @@ async function eraseThread(options: Erasing, thread: ThreadRecord, tasks: Erasab
     await inTransaction(options, (session) => eraseMessages(collections, messageIds, session), SNAPSHOT)
   }
   for (const erase of erasers) await erase({ ...name, messageIds: [], tasks })
-  await collections.threads.replaceOne({ _id: thread._id }, markOf(Date.now()) as ThreadRecord, {
-    upsert: true,
-  })
+  const mark = markOf(Date.now()) as ThreadRecord
+  for (const one of [extId, ...joined])
+    await collections.threads.replaceOne({ _id: threadId({ ...name, extId: one }) }, mark, { upsert: true })
 }
 
 async function nextIds(
   messages: Collections['messages'],
-  { workspace, channel, extId }: ThreadRecord,
+  { workspace, channel, ...thread }: ThreadRecord,
 ): Promise<string[]> {
   const found = await messages
-    .find({ workspace, thread: extId, channel }, { projection: { _id: 1 }, maxTimeMS: QUERY_MS })
+    .find({ workspace, thread: ofThread(thread), channel }, { projection: { _id: 1 }, maxTimeMS: QUERY_MS })
     .limit(BATCH)
     .toArray()
   return found.map(({ _id }) => _id)

@@ -17,13 +17,14 @@ function threadView(thread: ThreadRecord, channel: Pick<Channel, 'callback'> | u
 
 /** What its document alone says of a thread. */
 export function threadSummary(thread: ThreadRecord): object {
-  const { channel, extId, lastMessage, lastAt, unread, contactName: name = thread.user.name } = thread
+  const { channel, extId, joined, lastMessage, lastAt, unread } = thread
+  const { contactName: name = thread.user.name } = thread
   const handler = handlerOf(thread, Date.now())
   const handlerUntil = handler === 'person' ? thread.handlerUntil : undefined
   return {
     _id: publicId(thread),
     ...{ extId, channel, user: { ...thread.user, ...defined({ name }) } },
-    ...defined({ addresses: addressesIn(thread) }),
+    ...defined({ addresses: addressesIn(thread), joined }),
     handler,
     ...defined({ handlerUntil }),
     ...{ lastMessage, lastAt, unread },

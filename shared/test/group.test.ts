@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
-import { group } from '../src/store/group.ts'
+import { group } from '../src/group.ts'
 
 const LONG_MS = 60_000
 

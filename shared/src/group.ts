@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
-import { Problem } from '@parley/shared/problem'
+import { Problem } from './problem.ts'
 
 // A statement may have 16 MB; a character takes up to three bytes.
 const MAX_CHARACTERS = 4 * 1024 * 1024
