@@ -43,3 +43,12 @@ test('a workspace with many specs delays another one by one of them', async () =
   expect(ended).toEqual(['one of many', 'other'])
   await Promise.all(many)
 })
+
+test("the origin of a spec's first server is that of the base of its module where the server is relative", async () => {
+  const reader = createSpecReader()
+  const spec = 'openapi: 3.0.0\npaths: {}\nservers: [{ url: /v1 }]'
+  const originOf = (moduleUrl: string) => reader.originOf({ workspace: 1, spec, moduleUrl })
+  expect(await originOf('native:request?server=https://shop.example/api')).toBe('https://shop.example')
+  expect(await originOf('native:request')).toBeUndefined()
+  await reader.close()
+})

@@ -83,7 +83,14 @@ describe('a form', () => {
     const content = { [FORM]: { schema: refund } }
     const large = '{"charge":"c","amount":1917043659912705296}'
     const spec = bodyOf(content)
-    const task = { kind: 'request', workspace: 1, key: 'k', spec, operationId: 'act', native: true } as const
+    const task = {
+      kind: 'request',
+      workspace: 1,
+      key: 'k',
+      spec,
+      operationId: 'act',
+      moduleUrl: 'native:request',
+    } as const
     expect(runSpecTask({ ...task, args: large }, () => readSpec(spec))).toMatchObject({
       request: { body: 'charge=c&amount=1917043659912705296' },
     })

@@ -18,7 +18,7 @@ const task = (workspace: number, name: string, spec: string, args: object = { x:
   key: `${workspace}/${name}`,
   spec,
   operationId: 'a',
-  native: true,
+  moduleUrl: 'native:request',
   args: JSON.stringify(args),
 })
 const fine = (workspace: number, name: string) => task(workspace, name, specOf('{ type: object }'))

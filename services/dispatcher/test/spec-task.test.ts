@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
+import { readSpec, runSpecTask } from '../src/channels/functions/spec-task.ts'
 import { askSpec } from './ask-spec.ts'
 
 const refunds = (openapi = '3.1.0') => `
@@ -209,4 +210,58 @@ components: { schemas: { Any: {} } }
   ])('%j', (given, kind) => {
     expect(ask('a', given, spec).kind).toBe(kind)
   })
+})
+
+describe('a server', () => {
+  const urlOf = (servers: object[] | undefined, moduleUrl: string) => {
+    const paths = { '/a': { get: { operationId: 'a' } } }
+    const spec = JSON.stringify({ openapi: '3.0.3', paths, ...(servers && { servers }) })
+    const task = {
+      kind: 'request',
+      workspace: 1,
+      key: 'k',
+      spec,
+      operationId: 'a',
+      args: '{}',
+      moduleUrl,
+    } as const
+    const result = runSpecTask(task, () => readSpec(spec))
+    return result.kind === 'request' ? result.request.url : result
+  }
+  const BASE = 'native:request?server=https://shop.example/api/openapi.yaml'
+  const tenant = { url: 'https://{tenant}.desk.example/v2', variables: { tenant: { default: 'demo' } } }
+
+  test.each([
+    [
+      'that is relative is of the base that the module names',
+      [{ url: '/v1/' }],
+      BASE,
+      'https://shop.example/v1/a',
+    ],
+    ['that is relative to its document, too', [{ url: 'v1' }], BASE, 'https://shop.example/api/v1/a'],
+    ['that is absolute stays', [{ url: 'http://other.example' }], BASE, 'http://other.example/a'],
+    [
+      'that is not named is the base',
+      undefined,
+      'native:request?server=https://x.example/v1',
+      'https://x.example/v1/a',
+    ],
+    ['with a variable has its default', [tenant], 'native:request', 'https://demo.desk.example/v2/a'],
+    [
+      'with a variable has what the module says',
+      [tenant],
+      'native:request?tenant=acme',
+      'https://acme.desk.example/v2/a',
+    ],
+  ])('%s', (_what, servers, moduleUrl, url) => {
+    expect(urlOf(servers, moduleUrl)).toBe(url)
+  })
+
+  test.each(['native:request', 'native:request?server=file:///etc', 'native:request?server=/v1'])(
+    'that is relative makes no URL with %s',
+    (moduleUrl) => {
+      const reason = 'has a server without an http(s) URL'
+      expect(urlOf([{ url: '/v1' }], moduleUrl)).toEqual({ kind: 'bad_spec', reason })
+    },
+  )
 })

@@ -30,7 +30,7 @@ export const actionDocument = documentOf(({ text, url }) => ({
   description: text,
   specType: text.describe('`openapi3-yaml` for an OpenAPI 3 document in YAML, `mcp` for an MCP server'),
   moduleUrl: url.describe(
-    'What executes it: `native:request`, an http(s) URL, or the URL of the MCP server (Streamable HTTP)',
+    'What executes it: `native:request` (with `?server=` the base of relative servers), an http(s) URL, or the URL of the MCP server (Streamable HTTP)',
   ),
   spec: text.describe('How it is performed; not read of an MCP server'),
 }))

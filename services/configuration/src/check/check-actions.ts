@@ -1,3 +1,4 @@
+import { nativeServers } from '@parley/shared/native-request'
 import type { ResourceDocument } from '../store/stored-document.ts'
 import type { Batch, Finding } from './finding.ts'
 
@@ -17,8 +18,12 @@ function moduleFindings({ _id, specType, moduleUrl }: ResourceDocument): Finding
     const message = 'the module of an MCP server is its http(s) URL'
     return [{ code: 'bad_handler', resource: 'actions', _id, path: '/moduleUrl', message }]
   }
-  if (isUrl || moduleUrl === 'native:request') return []
-  const message = 'a module is native:request or an http(s) URL'
+  const native = nativeServers(String(moduleUrl))
+  const isBased = native?.base === undefined || /^https?:/.test(native.base)
+  if (isUrl || (native !== undefined && isBased)) return []
+  const message = isBased
+    ? 'a module is native:request or an http(s) URL'
+    : 'the server of native:request is an http(s) URL'
   return [{ code: 'bad_handler', resource: 'actions', _id, path: '/moduleUrl', message }]
 }
 

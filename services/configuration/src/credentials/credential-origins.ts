@@ -1,5 +1,6 @@
 import { CREDENTIALS_CONFIG } from '@parley/shared/documents/assistant'
 import type { JsonObject } from '@parley/shared/json-object'
+import { nativeServers } from '@parley/shared/native-request'
 import { boundSecretOf } from '@parley/shared/providers/bound-secret'
 import { isSealed } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-names'
@@ -100,7 +101,9 @@ async function actionOrigins(
   const { specType, moduleUrl, spec } = action
   if (specType === 'mcp') return URL.canParse(String(moduleUrl)) ? [new URL(String(moduleUrl)).origin] : []
   const origin =
-    moduleUrl === 'native:request' ? await specs.originOf({ workspace, spec: String(spec) }) : undefined
+    nativeServers(String(moduleUrl)) === undefined
+      ? undefined
+      : await specs.originOf({ workspace, spec: String(spec), moduleUrl: String(moduleUrl) })
   return origin === undefined ? [] : [origin]
 }
 

@@ -1,7 +1,7 @@
 import { createTaskProcess } from '@parley/shared/task-process/task-process'
 import { LRUCache } from 'lru-cache'
 import { createKeyedQueue } from '../store/keyed-queue.ts'
-import type { SpecFacts } from './spec-worker.ts'
+import type { SpecFacts, SpecText } from './spec-worker.ts'
 
 const TASK_MS = 1_000
 const MAX_KNOWN = 10_000
@@ -24,7 +24,7 @@ export interface SpecReader {
   /** What is wrong with it; each version is read once. `until` is a time of `performance.now()`. */
   check(version: SpecVersion, until: number): Promise<SpecCheck>
   /** The origin of its first server; undefined where it names none, or is not read within 10 s or its bounds. */
-  originOf(spec: { workspace: number; spec: string }): Promise<string | undefined>
+  originOf(spec: { workspace: number; spec: string; moduleUrl: string }): Promise<string | undefined>
   close(): Promise<void>
 }
 
@@ -32,10 +32,10 @@ type Reading = { kind: 'read'; facts: SpecFacts } | { kind: 'too_slow' | 'not_ch
 
 /** One process for all workspaces, which take turns: each waits there with one spec at a time. */
 export function createSpecReader(): SpecReader {
-  const process = createTaskProcess<string, SpecFacts>(new URL('./spec-worker.ts', import.meta.url))
+  const process = createTaskProcess<SpecText, SpecFacts>(new URL('./spec-worker.ts', import.meta.url))
   const known = new LRUCache<string, SpecCheck>({ max: MAX_KNOWN })
   const turns = createKeyedQueue()
-  const read = async (spec: string): Promise<Reading> => {
+  const read = async (spec: SpecText): Promise<Reading> => {
     const end = await process.run(spec, { taskMs: TASK_MS })
     if (end.kind === 'done') return { kind: 'read', facts: end.result }
     return { kind: end.kind === 'killed' ? 'too_slow' : 'not_checked' }
@@ -48,7 +48,7 @@ export function createSpecReader(): SpecReader {
       const key = `${workspace}/${_id}/${version.version}`
       const found = () => known.get(key) ?? (performance.now() > until ? NOT_CHECKED : undefined)
       const checked = async () => {
-        const check = checkOf(await read(spec))
+        const check = checkOf(await read({ spec }))
         if (check.kind !== 'not_checked')
           known.set(key, check, check.kind === 'too_slow' ? { ttl: SLOW_FOR_MS } : {})
         return check
@@ -56,12 +56,12 @@ export function createSpecReader(): SpecReader {
       const queued = () => inSequence(workspace, async () => found() ?? (await checked()))
       return before(until, NOT_CHECKED, async () => found() ?? (await queued()))
     },
-    originOf({ workspace, spec }) {
+    originOf({ workspace, spec, moduleUrl }) {
       const until = performance.now() + ORIGIN_MS
       return before<string | undefined>(until, undefined, () =>
         inSequence(workspace, async () => {
           if (performance.now() > until) return undefined
-          const reading = await read(spec)
+          const reading = await read({ spec, moduleUrl })
           return reading.kind === 'read' ? reading.facts.origin : undefined
         }),
       )

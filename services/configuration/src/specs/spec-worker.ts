@@ -1,7 +1,11 @@
 import { ForeignDocumentError, readForeignDocument } from '@parley/shared/foreign-document'
+import { nativeServers, serverUrlOf } from '@parley/shared/native-request'
 
-/** The dispatcher calls no server with a longer URL. */
-const MAX_SERVER_CHARACTERS = 8_192
+/** A spec, and the module that executes it. */
+export interface SpecText {
+  spec: string
+  moduleUrl?: string
+}
 
 /** What a spec says of itself. */
 export interface SpecFacts {
@@ -12,7 +16,7 @@ export interface SpecFacts {
 }
 
 /** Reads a spec, in a process that may be killed meanwhile. */
-export default function readSpec(text: string): SpecFacts {
+export default function readSpec({ spec: text, moduleUrl = 'native:request' }: SpecText): SpecFacts {
   let spec: unknown
   try {
     spec = readForeignDocument(text)
@@ -25,24 +29,21 @@ export default function readSpec(text: string): SpecFacts {
     return { error: 'names no OpenAPI 3 version under openapi' }
   const paths = memberOf(spec, 'paths')
   const error = typeof paths === 'object' && paths !== null ? undefined : 'has no paths'
-  return { error, origin: originOf(spec) }
+  return { error, origin: originOf(spec, moduleUrl) }
 }
 
-function originOf(spec: object): string | undefined {
+function originOf(spec: object, moduleUrl: string): string | undefined {
+  const native = nativeServers(moduleUrl)
   const servers = memberOf(spec, 'servers')
   const server = Array.isArray(servers) ? servers[0] : undefined
-  const template = memberOf(server, 'url')
-  if (typeof template !== 'string') return undefined
+  const template = memberOf(server, 'url') ?? (server === undefined ? native?.base : undefined)
+  if (typeof template !== 'string' || native === undefined) return undefined
   const variables = memberOf(server, 'variables')
-  let room = MAX_SERVER_CHARACTERS
-  // One variable may stand in it any number of times.
-  const url = template.slice(0, room).replaceAll(/\{([^{}]*)\}/g, (_whole, name: string) => {
+  const url = serverUrlOf(template, native, (name) => {
     const value = memberOf(memberOf(variables, name), 'default')
-    const text = typeof value === 'object' ? '' : String(value ?? '').slice(0, Math.max(0, room))
-    room -= text.length
-    return text
+    return typeof value === 'object' ? '' : String(value ?? '')
   })
-  return URL.canParse(url) && /^https?:/.test(url) ? new URL(url).origin : undefined
+  return url instanceof URL ? url.origin : undefined
 }
 
 function memberOf(value: unknown, key: string): unknown {

@@ -1,6 +1,7 @@
 import { defined } from '@parley/shared/defined'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
+import { nativeServers } from '@parley/shared/native-request'
 import type { Outcome } from '../../message/outcome.ts'
 import { DELIVERY_MS } from '../callback.ts'
 import type { Channel } from '../channels.ts'
@@ -12,7 +13,6 @@ import type { SpecReader } from './spec-reader.ts'
 import type { SpecResult } from './spec-task.ts'
 
 const MAX_RESPONSE_BYTES = 1024 * 1024
-const NATIVE = 'native:request'
 
 export type FailedOutcome = Exclude<Outcome, { kind: 'accepted' }>
 
@@ -60,11 +60,10 @@ export function createReadOperationCall(options: {
   const limits = { timeoutMs: DELIVERY_MS, maxBytes: MAX_RESPONSE_BYTES }
   return async (call) => {
     const { action, operationId, args } = call
-    const native = action.moduleUrl === NATIVE
-    if (!native && !/^https?:/.test(action.moduleUrl))
+    if (nativeServers(action.moduleUrl) === undefined && !/^https?:/.test(action.moduleUrl))
       return channelFailure(
         'bad_module',
-        `The module of action ${action._id} is neither ${NATIVE} nor an http(s) URL.`,
+        `The module of action ${action._id} is neither native:request nor an http(s) URL.`,
       )
     const { key, workspace, spec } = action
     const task = {
@@ -74,7 +73,7 @@ export function createReadOperationCall(options: {
       spec,
       operationId,
       args: JSON.stringify(args),
-      native,
+      moduleUrl: action.moduleUrl,
     } as const
     const result = await specs.ask(task)
     if (result.kind === 'request') {

@@ -1,5 +1,6 @@
 import { isExactNumber } from '@parley/shared/exact-number'
 import type { JsonObject } from '@parley/shared/json-object'
+import { type NativeServers, serverUrlOf } from '@parley/shared/native-request'
 import { withoutTrailingSlashes } from '@parley/shared/server-url'
 import { declaresKey, type Parameter, parametersOf } from './parameter.ts'
 import { type RequestBody, readBody } from './request-body.ts'
@@ -7,7 +8,6 @@ import { isObject, memberOf, resolved, type SpecDocument, SpecError } from './sp
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
 const MAX_OPERATIONS = 2_000
-const MAX_SERVER_CHARACTERS = 8 * 1024
 
 /** Where an operation stands in its document. */
 export interface FoundOperation {
@@ -59,30 +59,28 @@ export function readOperation(
   return { method, path, parameters, declaresKey: declaresKey(document, owners), ...(body && { body }) }
 }
 
-/** The URL that an operation's path comes behind: its own, its path's or its document's first server. */
-export function serverUrl({ root }: SpecDocument, { operation, item }: FoundOperation): string {
+/**
+ * The URL that an operation's path comes behind: its own, its path's or its document's first server, else the base that the
+ * action's module names.
+ */
+export function serverUrl(
+  { root }: SpecDocument,
+  { operation, item }: FoundOperation,
+  native: NativeServers,
+): string {
   const servers = [operation, item, root].map((owner) => memberOf(owner, 'servers')).find(isServerList)
   const server = servers?.[0]
-  const template = memberOf(server, 'url')
+  const template = memberOf(server, 'url') ?? (server === undefined ? native.base : undefined)
   if (typeof template !== 'string') throw new SpecError('names no server')
   const variables = memberOf(server, 'variables')
-  let room = MAX_SERVER_CHARACTERS
-  // One variable may stand in it any number of times.
-  const bounded = (text: string) => {
-    room -= text.length
-    if (room < 0)
-      throw new SpecError(`has a server whose URL is longer than ${MAX_SERVER_CHARACTERS} characters`)
-    return text
-  }
-  const text = bounded(template).replaceAll(/\{([^{}]*)\}/g, (_whole, name: string) => {
+  const url = serverUrlOf(template, native, (name) => {
     const value = memberOf(memberOf(variables, name), 'default')
-    if (isExactNumber(value)) return bounded(value.rawJSON)
-    return bounded(isObject(value) || Array.isArray(value) ? '' : String(value ?? ''))
+    if (isExactNumber(value)) return value.rawJSON
+    return isObject(value) || Array.isArray(value) ? '' : String(value ?? '')
   })
-  if (!URL.canParse(text) || !/^https?:/.test(text))
-    throw new SpecError('has a server without an http(s) URL')
-  const { protocol, host, pathname } = new URL(text)
-  return `${protocol}//${host}${withoutTrailingSlashes(pathname)}`
+  if (url === 'too_long') throw new SpecError('has a server whose URL is longer than 8192 characters')
+  if (url === undefined) throw new SpecError('has a server without an http(s) URL')
+  return `${url.protocol}//${url.host}${withoutTrailingSlashes(url.pathname)}`
 }
 
 function isServerList(value: unknown): value is unknown[] {

@@ -1,3 +1,4 @@
+import type { NativeServers } from '@parley/shared/native-request'
 import { type FoundOperation, serverUrl } from './operation.ts'
 import { isObject, memberOf, resolved, type SpecDocument, SpecError } from './spec-document.ts'
 
@@ -18,9 +19,9 @@ export type SecurityScheme = { id: string } & (
 export function securityOf(
   document: SpecDocument,
   { operation }: Pick<FoundOperation, 'operation'>,
-  url: string,
+  { url, native }: { url: string; native: NativeServers },
 ): SecurityScheme[][] {
-  if (new URL(url).origin !== originOf(document)) return []
+  if (new URL(url).origin !== originOf(document, native)) return []
   const schemes = schemesOf(document)
   const asked = memberOf(operation, 'security') ?? memberOf(document.root, 'security')
   if (!Array.isArray(asked)) return [...schemes.values()].map((scheme) => [scheme])
@@ -31,10 +32,10 @@ export function securityOf(
   })
 }
 
-function originOf(document: SpecDocument): string | undefined {
+function originOf(document: SpecDocument, native: NativeServers): string | undefined {
   try {
     const nowhere = { method: '', path: '', item: {}, operation: {} }
-    return new URL(serverUrl(document, nowhere)).origin
+    return new URL(serverUrl(document, nowhere, native)).origin
   } catch (error) {
     if (error instanceof SpecError) return undefined
     throw error

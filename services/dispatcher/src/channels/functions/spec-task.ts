@@ -1,5 +1,6 @@
 import { ForeignDocumentError, sizeOf } from '@parley/shared/foreign-document'
 import type { JsonObject } from '@parley/shared/json-object'
+import { nativeServers } from '@parley/shared/native-request'
 import { parseExact } from '@parley/shared/parse-json'
 import { argumentSchema, checkBy } from './argument-schema.ts'
 import { buildRequest, type CallRequest } from './build-request.ts'
@@ -19,8 +20,8 @@ export type SpecTask = { workspace: number; key: string; spec: string } & (
   | { kind: 'server_tools' }
   /** Arguments against the schema that is in `spec` as JSON text. */
   | { kind: 'fits'; args: string }
-  /** The arguments come as JSON text. `native`: the operation's own server is to be called. */
-  | { kind: 'request'; operationId: string; args: string; native: boolean }
+  /** The arguments come as JSON text. By a module that is `native` the operation's own server is to be called. */
+  | { kind: 'request'; operationId: string; args: string; moduleUrl: string }
 )
 
 export type SpecResult =
@@ -93,9 +94,10 @@ function resultOf(task: SpecTask, read: () => ReadSpec): SpecResult {
   const operation = readOnce(task.operationId, found)
   const { target, ...request } = buildRequest(operation, parseExact(task.args) as JsonObject)
   const { declaresKey } = operation
-  if (!task.native) return { kind: 'fits', declaresKey }
-  const url = serverUrl(spec.document, found) + target
-  const security = securityOf(spec.document, found, url)
+  const native = nativeServers(task.moduleUrl)
+  if (native === undefined) return { kind: 'fits', declaresKey }
+  const url = serverUrl(spec.document, found, native) + target
+  const security = securityOf(spec.document, found, { url, native })
   const isOnce = isIdempotent(operation.method)
   const repeated = { isRepeatable: declaresKey || isOnce, isKeyed: declaresKey && !isOnce }
   return { kind: 'request', request: { ...request, url }, security, ...repeated }
