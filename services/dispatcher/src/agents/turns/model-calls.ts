@@ -159,7 +159,7 @@ class InMemoryCalls implements ModelCalls {
     partition.keys.delete(key)
     if (partition.keys.size === 0) partition.drained?.resolve()
     entry.release?.()
-    entry.controller.abort()
+    if (entry.state.kind === 'asking') entry.controller.abort()
   }
 
   async #follow(
