@@ -1,5 +1,7 @@
 // One fault at a time under a steady load, then random ones, and after each the count of what arrived; see run.ts.
 import { randomInt } from 'node:crypto'
+import { uncounted } from '@parley/local/demo/reconciliation'
+import { readTroubles } from '@parley/local/simulator/client'
 import { waitUntil } from '@parley/local/wait-until'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
@@ -57,10 +59,18 @@ try {
   const before = rounds[0]?.holdings ?? {}
   const leaksNow = () => leaks(before, readHoldings(system.pids()))
   await waitUntil(() => leaksNow().length === 0, { timeoutMs: REST_MS, intervalMs: REST_CHECK_MS })
-  const leaked = leaksNow()
-  console.log(summary(rounds, leaked))
-  if (leaked.length > 0 || rounds.some((round) => round.violations.length > 0)) process.exitCode = 1
+  const further = [...leaksNow(), ...(await uncountedPosts())]
+  console.log(summary(rounds, further))
+  if (further.length > 0 || rounds.some((round) => round.violations.length > 0)) process.exitCode = 1
 } finally {
   await system.stop()
   await sink.close()
+}
+
+/** What the provider posted and got an answer to, and no count of the answers has. */
+async function uncountedPosts(): Promise<string[]> {
+  const { webhook } = await readTroubles(system)
+  console.log(`The webhook's answers to the provider: ${JSON.stringify(webhook)}`)
+  const difference = uncounted(webhook)
+  return difference === 0 ? [] : [`${difference} of what the provider posted are in no count`]
 }

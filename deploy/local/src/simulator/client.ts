@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import { whatsapp } from '@parley/shared/providers/whatsapp/whatsapp'
 import { z } from 'zod'
 import { SetupError } from '../setup-error.ts'
@@ -84,9 +85,13 @@ export async function writeInApp(
   return written.parse(await post(new URL('/simulator/echo', simulatorUrl), { phoneNumberId, ...message })).id
 }
 
-/** The refused and dropped sends of a number. */
-export async function readTroubles({ simulatorUrl, phoneNumberId }: Place): Promise<Troubles> {
-  const url = new URL(`/simulator/summary?phoneNumberId=${phoneNumberId}`, simulatorUrl)
+/** The refused and dropped sends of a number, or of all of them. */
+export async function readTroubles({
+  simulatorUrl,
+  phoneNumberId,
+}: Pick<Place, 'simulatorUrl'> & Partial<Place>): Promise<Troubles> {
+  const query = new URLSearchParams(defined({ phoneNumberId }))
+  const url = new URL(`/simulator/summary?${query}`, simulatorUrl)
   const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) })
   return troubles.parse(await response.json())
 }
