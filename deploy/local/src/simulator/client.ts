@@ -68,10 +68,13 @@ export async function registerWebhook(number: SimulatedNumber, url: string): Pro
   await post(new URL('/simulator/webhook', simulatorUrl), { phoneNumberId, url, appSecret })
 }
 
+/** A person by the number, or by the id where the number is not shown, or both. */
+type Sender = { from: string } | { from?: string; userId: string; parentUserId?: string; username?: string }
+
 /** Has a person write to a number, a text or a message of Meta's; resolves with its id. */
 export async function writeAsPerson(
   { simulatorUrl, phoneNumberId }: Place,
-  message: { from: string; name: string; groupId?: string } & ({ text: string } | { message: object }),
+  message: Sender & { name: string; groupId?: string } & ({ text: string } | { message: object }),
 ): Promise<string> {
   return written.parse(await post(new URL('/simulator/inbound', simulatorUrl), { phoneNumberId, ...message }))
     .id

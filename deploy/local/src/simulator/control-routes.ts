@@ -20,9 +20,15 @@ const webhookBody = z.strictObject({
   url: z.url({ protocol: /^https?$/ }),
   appSecret: z.string().min(1),
 })
-const inboundBody = z.strictObject({
+const phone = z.string().regex(/^\d{5,20}$/)
+const userId = z.string().regex(/^[A-Z]{2}\.[\w.]{1,120}$/)
+const inboundFields = z.strictObject({
   phoneNumberId,
-  from: z.string().regex(/^\d{5,20}$/),
+  /** Left out by those who have a user name: then there is an id. */
+  from: phone.optional(),
+  userId: userId.optional(),
+  parentUserId: userId.optional(),
+  username: z.string().min(1).max(64).optional(),
   name: z.string().max(256).default(''),
   text: z.string().min(1).max(4_096).default('Hello'),
   /** In place of a text: a message of Meta's without `id`, `from` and `timestamp`, such as `{type: 'location', …}`. */
@@ -34,9 +40,13 @@ const inboundBody = z.strictObject({
   /** When it was written, for the 24 hours; now when not given. */
   at: z.iso.datetime({ offset: true }).optional(),
 })
+const inboundBody = inboundFields.refine(({ from, userId }) => (from ?? userId) !== undefined, {
+  path: ['from'],
+  error: 'is required where there is no userId',
+})
 const echoBody = z.strictObject({
-  ...{ phoneNumberId, to: inboundBody.shape.from, text: inboundBody.shape.text },
-  message: inboundBody.shape.message,
+  ...{ phoneNumberId, to: phone, text: inboundFields.shape.text },
+  message: inboundFields.shape.message,
 })
 const listQuery = z.strictObject({
   after: z.coerce.number().int().min(0).default(0),
@@ -90,12 +100,17 @@ function inbound({
   media,
 }: Pick<Parts, 'statuses' | 'windows' | 'media'>): RequestHandler {
   return (req, res) => {
-    const { at, text, groupId, ...written } = inboundBody.parse(req.body)
-    const { phoneNumberId, from, name } = written
-    windows.wrote(phoneNumberId, groupId ?? from, at === undefined ? Date.now() : Date.parse(at))
+    const { at, text, groupId, message, media: bytes, ...person } = inboundBody.parse(req.body)
+    const written = { message, media: bytes }
+    const { phoneNumberId, from, userId } = person
+    windows.wrote(
+      phoneNumberId,
+      groupId ?? from ?? userId ?? '',
+      at === undefined ? Date.now() : Date.parse(at),
+    )
     const id = newId()
     const content = { ...defined({ group_id: groupId }), ...(contentOf(media, written) ?? textOf(text)) }
-    res.json({ id, posted: statuses.deliver({ id, phoneNumberId, from, name, content }) })
+    res.json({ id, posted: statuses.deliver({ id, ...person, content }) })
   }
 }
 

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { defined } from '@parley/shared/defined'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { LoggedSend, TroubleLog } from './send-log.ts'
 
@@ -36,7 +37,11 @@ export interface StatusBehaviour {
 interface InboundMessage {
   id: string
   phoneNumberId: string
-  from: string
+  /** The number, or the id where it is not shown, or both. */
+  from?: string | undefined
+  userId?: string | undefined
+  parentUserId?: string | undefined
+  username?: string | undefined
   name: string
   /** Its type, and what is under the type's name. */
   content: object
@@ -145,11 +150,13 @@ const pricingOf = ({ type }: LoggedSend) =>
     ? { billable: true, pricing_model: 'PMP', category: 'utility', type: 'regular' }
     : { billable: false, pricing_model: 'PMP', category: 'service', type: 'free_customer_service' }
 
-function inboundOf({ id, from, name, content }: InboundMessage): Update {
+function inboundOf({ id, from, userId, parentUserId, username, name, content }: InboundMessage): Update {
+  const sender = defined({ from, from_user_id: userId, from_parent_user_id: parentUserId })
+  const ids = defined({ wa_id: from, user_id: userId, parent_user_id: parentUserId })
   return {
     kind: 'messages',
-    item: { id, from, timestamp: seconds(), ...content },
-    contact: { profile: { name }, wa_id: from },
+    item: { id, ...sender, timestamp: seconds(), ...content },
+    contact: { profile: { name, ...defined({ username }) }, ...ids },
   }
 }
 

@@ -116,6 +116,23 @@ test('a message of a person is posted to the number’s webhook in Meta’s form
   expect(nobody.body).toMatchObject({ posted: false })
 })
 
+test('somebody with a user name writes by ids, without a number', async () => {
+  await simulator.post('/simulator/webhook', { phoneNumberId: '7', url: webhook.url, appSecret: SECRET })
+  const person = { name: 'Kim', username: 'kim.test', userId: 'US.42', parentUserId: 'US.ENT.7' }
+  const { body } = await simulator.post('/simulator/inbound', { phoneNumberId: '7', ...person })
+  const [post] = await eventually(() => (posts.length > 0 ? posts : undefined))
+  const ids = { from_user_id: 'US.42', from_parent_user_id: 'US.ENT.7' }
+  expect(JSON.parse(post?.body ?? '').entry[0].changes[0].value).toMatchObject({
+    contacts: [
+      { profile: { name: 'Kim', username: 'kim.test' }, user_id: 'US.42', parent_user_id: 'US.ENT.7' },
+    ],
+    messages: [{ id: body.id, ...ids, timestamp: expect.any(String), type: 'text', text: { body: 'Hello' } }],
+  })
+  expect(JSON.stringify(post)).not.toContain('wa_id')
+  const nobody = await simulator.post('/simulator/inbound', { phoneNumberId: '7' })
+  expect(nobody.status).toBe(400)
+})
+
 test('nothing is posted for a number without a webhook', async () => {
   const text = { messaging_product: 'whatsapp', to: '5511988887777', type: 'text', text: { body: 'hi' } }
   const { body } = await simulator.post('/v23.0/4/messages', text)
