@@ -4,6 +4,12 @@ import { API, VERSION } from './api.ts'
 
 const CONSOLE = 'Meta for Developers, your app, WhatsApp, Configuration, Webhook'
 
+/** Those that most numbers need; the others are notices for whoever wants them. */
+const FIELDS = [
+  ...['messages', 'smb_message_echoes', 'history', 'smb_app_state_sync', 'user_preferences'],
+  ...['message_template_status_update', 'phone_number_quality_update', 'account_update'],
+]
+
 export const description: ProviderDescription = {
   label: 'WhatsApp',
   title: 'A WhatsApp number',
@@ -19,7 +25,7 @@ export const description: ProviderDescription = {
     steps: (url) => [
       { where: `${CONSOLE}: Callback URL`, paste: url },
       { where: `${CONSOLE}: Verify token`, paste: "the channel's config.verifyToken" },
-      { where: `${CONSOLE}: Webhook fields`, subscribe: ['messages'] },
+      { where: `${CONSOLE}: Webhook fields`, subscribe: FIELDS },
       {
         where: "the channel's config.appSecret",
         paste: 'Meta for Developers, your app, App settings, Basic: App secret',
