@@ -1,12 +1,11 @@
-import { expect, test } from '@jest/globals'
+import { test } from '@jest/globals'
 import { waitUntil } from '@parley/local/wait-until'
 import fc from 'fast-check'
-import { MODEL_RUNS } from '../../../../tests/sizes.ts'
 import type { MessageRecord } from '../../src/message/message-record.ts'
 import { agentLine } from './agent-line.ts'
 import { type AgentSystem, lastSaid } from './agent-system.ts'
+import { checkSideBySide } from './side-by-side.ts'
 
-const SIDE_BY_SIDE = 8
 const SETTLE_MS = 60_000
 const DELETED = '[It was deleted by whoever wrote it.]'
 const line = agentLine()
@@ -159,22 +158,6 @@ const commands = fc.commands(
 
 let systems = 0
 
-/** Runs the commands on a new partition, lets everything end, and returns what did not hold. */
-async function violationsAfter(own: Iterable<fc.AsyncCommand<object, Conversation>>): Promise<string[]> {
-  const conversation = new Conversation(systems++)
-  try {
-    await fc.asyncModelRun(() => ({ model: {}, real: conversation }), own)
-  } finally {
-    await conversation.settle()
-  }
-  return conversation.violations
-}
-
 test('whatever happens meanwhile, each message reads as its writer changed it last, and no answer is made of what was changed before', async () => {
-  const sideBySide = fc.tuple(...Array.from({ length: SIDE_BY_SIDE }, () => commands))
-  const property = fc.asyncProperty(sideBySide, async (lists) => {
-    const outcomes = await Promise.all(lists.map(violationsAfter))
-    expect(outcomes.flat()).toEqual([])
-  })
-  await fc.assert(property, { numRuns: MODEL_RUNS, endOnFailure: true })
+  await checkSideBySide(commands, () => new Conversation(systems++))
 }, 300_000)

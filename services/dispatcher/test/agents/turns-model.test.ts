@@ -1,7 +1,6 @@
-import { expect, test } from '@jest/globals'
+import { test } from '@jest/globals'
 import { waitUntil } from '@parley/local/wait-until'
 import fc from 'fast-check'
-import { MODEL_RUNS } from '../../../../tests/sizes.ts'
 import type { ModelRequest, ModelResult } from '../../src/agents/model-client.ts'
 import type { OpenedTool, ToolOutcome } from '../../src/agents/toolbox.ts'
 import type { Outcome } from '../../src/message/outcome.ts'
@@ -9,9 +8,8 @@ import { INTERRUPTED_CALL } from '../../src/message/turn-progress.ts'
 import type { StoreFailure } from '../intake-model/faulty-messages.ts'
 import { agentLine } from './agent-line.ts'
 import { AgentSystem, lastSaid, modelTurn, toolCall } from './agent-system.ts'
+import { checkSideBySide } from './side-by-side.ts'
 
-/** Most of a history is waiting, so that many are run side by side. */
-const SIDE_BY_SIDE = 8
 const MAX_TURNS = 3
 const THREADS = 2
 const SETTLE_MS = 60_000
@@ -246,22 +244,6 @@ const commands = fc.commands(
 
 let systems = 100
 
-/** Runs the commands on a new partition, lets everything recover, and returns what did not hold. */
-async function violationsAfter(own: Iterable<fc.AsyncCommand<object, Conversations>>): Promise<string[]> {
-  const conversations = new Conversations(systems++)
-  try {
-    await fc.asyncModelRun(() => ({ model: {}, real: conversations }), own)
-  } finally {
-    await conversations.settle()
-  }
-  return conversations.violations
-}
-
 test('whatever fails, each turn is stored once before anything of it leaves, and each call and answer leaves once, in order', async () => {
-  const sideBySide = fc.tuple(...Array.from({ length: SIDE_BY_SIDE }, () => commands))
-  const property = fc.asyncProperty(sideBySide, async (lists) => {
-    const outcomes = await Promise.all(lists.map(violationsAfter))
-    expect(outcomes.flat()).toEqual([])
-  })
-  await fc.assert(property, { numRuns: MODEL_RUNS, endOnFailure: true })
+  await checkSideBySide(commands, () => new Conversations(systems++))
 }, 300_000)

@@ -1,7 +1,6 @@
-import { expect, test } from '@jest/globals'
+import { test } from '@jest/globals'
 import { waitUntil } from '@parley/local/wait-until'
 import fc from 'fast-check'
-import { MODEL_RUNS } from '../../../../tests/sizes.ts'
 import type { ModelRequest, ModelResult } from '../../src/agents/model-client.ts'
 import type { Outcome } from '../../src/message/outcome.ts'
 import {
@@ -12,9 +11,8 @@ import {
 } from '../../src/thread-log/take-over.ts'
 import { agentLine } from '../agents/agent-line.ts'
 import { AgentSystem, lastSaid, modelTurn, toolCall } from '../agents/agent-system.ts'
+import { checkSideBySide } from '../agents/side-by-side.ts'
 
-/** Most of a history is waiting, so that many are run side by side. */
-const SIDE_BY_SIDE = 8
 const SETTLE_MS = 60_000
 const line = agentLine()
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -216,22 +214,6 @@ const commands = fc.commands(
 
 let systems = 5_000
 
-/** Runs the commands on a new partition, lets everything end, and returns what did not hold. */
-async function violationsAfter(own: Iterable<fc.AsyncCommand<object, Conversation>>): Promise<string[]> {
-  const conversation = new Conversation(systems++)
-  try {
-    await fc.asyncModelRun(() => ({ model: {}, real: conversation }), own)
-  } finally {
-    await conversation.settle()
-  }
-  return conversation.violations
-}
-
 test('whoever takes over and gives back, no message is answered twice, nothing of the agent leaves once a take-over was responded to or a message of the business is stored, and each reply is sent once, in order', async () => {
-  const sideBySide = fc.tuple(...Array.from({ length: SIDE_BY_SIDE }, () => commands))
-  const property = fc.asyncProperty(sideBySide, async (lists) => {
-    const outcomes = await Promise.all(lists.map(violationsAfter))
-    expect(outcomes.flat()).toEqual([])
-  })
-  await fc.assert(property, { numRuns: MODEL_RUNS, endOnFailure: true })
+  await checkSideBySide(commands, () => new Conversation(systems++))
 }, 300_000)
