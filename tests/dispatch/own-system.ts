@@ -22,6 +22,8 @@ export interface OwnSystem {
 /** Starts a system of its own with so many instances of each service, all of them ready. */
 export function startOwnSystem(options: {
   instances: InstanceCounts
+  /** One process hosts the first of each service; each has its own when not given. */
+  together?: boolean
   /** Those that it uses and stops; some of its own when not given. */
   servers?: Servers & Pick<Parameters<typeof startSystem>[0], 'databaseOf'>
   /** What is killed again and again is started again after at most so long. */

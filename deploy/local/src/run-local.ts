@@ -16,7 +16,7 @@ import type { StatusLine } from './terminal/status-line.ts'
 
 const DEFAULT_PORT = 8080
 const MAX_PORT = 65_535
-/** Two dispatchers, so that one can be killed while the other goes on. */
+/** With a process for each, so that one can be killed while the other goes on. */
 const INSTANCES = { dispatcher: 2 }
 
 /** Starts servers and services, says where they are, and stops them when `signal` aborts. */
@@ -24,19 +24,22 @@ export async function runLocal(options: {
   directory: string
   terminal: StatusLine
   whenReady?: (() => Promise<void>) | undefined
+  /** One process hosts all services; each has its own, and there are two dispatchers, when not given. */
+  together?: boolean | undefined
   /** Whatever changes in the code is running a moment later. */
   watch?: boolean | undefined
   /** A process that somebody else starts. */
   without?: string | undefined
   signal: AbortSignal
 }): Promise<void> {
-  const { directory, terminal, whenReady, watch = false, without, signal } = options
+  const { directory, terminal, whenReady, together = false, watch = false, without, signal } = options
   const say = (line: string) => terminal.say(readableLine(line))
   const port = await choosePort()
   requireSecretsOfData(directory)
   // Before there is any data, which could not be read without them.
   loadSecrets(join(directory, 'secrets.json'))
-  const loaded = watch ? {} : loadProcesses(directory)
+  const loaded = watch ? {} : loadProcesses(directory, together)
+  const instances = together ? {} : INSTANCES
   let servers: Servers | undefined
   let system: System | undefined
   try {
@@ -46,7 +49,7 @@ export async function runLocal(options: {
     for (const made of await making) if (made.status === 'rejected') throw made.reason
     terminal.status('Starting the services')
     const logLevel = process.env.LOG_LEVEL ?? 'warn'
-    const settings = { directory, port, servers, say, logLevel, instances: INSTANCES, watch, without, signal }
+    const settings = { directory, port, servers, say, logLevel, together, instances, watch, without, signal }
     system = await startSystem({ ...settings, loaded })
     terminal.end()
     terminal.say(readyText(system, servers))

@@ -7,6 +7,7 @@ import { gatewayConfig as gateway } from '@parley/gateway/config'
 import { identityConfig as identity } from '@parley/identity/config'
 import { baseConfig, parseConfig } from '@parley/shared/config'
 import { SERVICES, type ServiceName } from '@parley/shared/internal-token'
+import { environmentFor } from '@parley/shared/serve'
 import { config as webhook } from '@parley/webhook/config'
 import { z } from 'zod'
 import { renderEnvironmentPage } from '../../../docs/environment-page.ts'
@@ -34,7 +35,7 @@ describe('npm start gives each service a valid environment', () => {
     ...{ gateway: 1, identity: 2, webhook: 3, configuration: 4, dispatcher: 5 },
     ...{ simulator: 6, 'model-simulator': 7 },
   }
-  const plans = planProcesses({
+  const settings = {
     ...{
       directory: '/state',
       secrets: makeSecrets(),
@@ -46,13 +47,24 @@ describe('npm start gives each service a valid environment', () => {
     mongoUrl: 'mongodb://127.0.0.1:1/?replicaSet=rs0',
     amqpUrl: 'amqp://user:password@127.0.0.1:2',
     redisUrl: 'redis://127.0.0.1:3',
-  })
+  }
+  const plans = planProcesses(settings)
+  const environmentOf = (name: ServiceName) => plans.find((plan) => plan.name === name)?.env ?? {}
 
   test.each(SERVICES)('%s', (name) => {
     // Of no use to the gateway, which has no database, and harmless there.
-    const { MONGO_DATABASE, ...environment } = plans.find((plan) => plan.name === name)?.env ?? {}
+    const { MONGO_DATABASE, ...environment } = environmentOf(name)
     expect(parse(name, environment)).toMatchObject({ success: true })
     expect(MONGO_DATABASE).toBe(name)
+  })
+
+  test.each(SERVICES)('%s the same one in a process with the others', (name) => {
+    const [together, ...others] = planProcesses(settings, true)
+    expect(together?.listeners).toEqual(
+      SERVICES.flatMap((one) => plans.find((plan) => plan.name === one)?.listeners),
+    )
+    expect(others.map((plan) => plan.name)).toEqual(['simulator', 'model-simulator'])
+    expect(environmentFor(name, together?.env ?? {})).toMatchObject(environmentOf(name))
   })
 })
 
