@@ -6,6 +6,7 @@ import { type BaseConfig, baseConfig, ConfigError, parseConfig } from './config.
 import { createHttpServer } from './http-server.ts'
 import type { ServiceName } from './internal-token.ts'
 import { createLog, type Log } from './log.ts'
+import { memoryBound } from './memory.ts'
 import { serveMetrics } from './metrics-server.ts'
 import { openServerTls, type ServerTls } from './server-tls.ts'
 import type { Service } from './service-app.ts'
@@ -116,6 +117,7 @@ export function hosted<S extends z.ZodRawShape>({
     prepare: async (environment) => {
       const config = readConfig(shape, environment)
       const log = createLog({ service: name, level: config.LOG_LEVEL })
+      log.info(memoryBound(config.MEMORY), 'memory of this process, at most')
       const tls = await openServerTls(config, { log })
       return async () => {
         const service = await build(config, log)

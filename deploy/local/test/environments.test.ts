@@ -43,6 +43,7 @@ describe('npm start gives each service a valid environment', () => {
       instances: {},
       metricsPorts: {},
       logLevel: 'warn',
+      memory: 'small' as const,
     },
     mongoUrl: 'mongodb://127.0.0.1:1/?replicaSet=rs0',
     amqpUrl: 'amqp://user:password@127.0.0.1:2',

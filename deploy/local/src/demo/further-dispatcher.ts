@@ -45,6 +45,7 @@ export async function startFurtherDispatcher(options: {
     amqpUrl: system.amqpUrl,
     redisUrl: system.redisUrl,
     logLevel: 'fatal',
+    memory: 'small',
     ...defined({ databaseOf: options.databaseOf }),
   })
   if (plan === undefined) throw new Error('no further dispatcher is planned')

@@ -71,7 +71,11 @@ export class NodeProcess {
   #spawn(): ChildProcess {
     const env = { ...this.#plan.env, ...ownerMark(this.#owner) }
     const child = spawnNode(
-      [...(this.#watch ? ['--watch', '--watch-preserve-output'] : []), this.#plan.script],
+      [
+        ...this.#plan.nodeArguments,
+        ...(this.#watch ? ['--watch', '--watch-preserve-output'] : []),
+        this.#plan.script,
+      ],
       env,
     )
     this.#sayAll(child)
@@ -98,8 +102,13 @@ export class NodeProcess {
 }
 
 /** Starts a process that loads its modules and waits for a {@link NodeProcess} to take it over. */
-export function loadProcess({ script, owner }: { script: string; owner: string }): ChildProcess {
-  return spawnNode([BECOME, script], ownerMark(owner))
+export function loadProcess(options: {
+  script: string
+  nodeArguments: string[]
+  owner: string
+}): ChildProcess {
+  const { script, nodeArguments, owner } = options
+  return spawnNode([...nodeArguments, BECOME, script], ownerMark(owner))
 }
 
 function spawnNode(args: string[], env: Record<string, string>): ChildProcess {

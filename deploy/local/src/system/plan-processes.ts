@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { SERVICES, type ServiceName } from '@parley/shared/internal-token'
+import { heapArguments, type Memory } from '@parley/shared/memory'
 import { CHECKOUT } from '../checkout.ts'
 import { publicKeys, type Secrets } from './secrets.ts'
 
@@ -58,6 +59,8 @@ export interface ProcessPlan {
   /** What runs in it: itself, or one of each service. */
   listeners: Listener[]
   env: Record<string, string>
+  /** Node's own, before the script. */
+  nodeArguments: string[]
 }
 
 interface SystemSettings {
@@ -75,6 +78,7 @@ interface SystemSettings {
   /** The name of a service's database; the service's own when not given. */
   databaseOf?: (service: ServiceName) => string
   logLevel: string
+  memory: Memory
   /** The root folder of the services' code; this checkout's when not given. */
   checkout?: string
 }
@@ -90,7 +94,7 @@ export function planProcesses(settings: SystemSettings, together = false): Proce
 }
 
 /** One process, in whose environment each key has the name of its service in front. */
-function hostAll(services: ProcessPlan[], { checkout = CHECKOUT }: SystemSettings): ProcessPlan {
+function hostAll(services: ProcessPlan[], { checkout = CHECKOUT, memory }: SystemSettings): ProcessPlan {
   const env = services.flatMap(({ name, env }) =>
     Object.entries(env).map(([key, value]) => [`${name.toUpperCase()}_${key}`, value]),
   )
@@ -99,6 +103,7 @@ function hostAll(services: ProcessPlan[], { checkout = CHECKOUT }: SystemSetting
     script: scriptOf('services', checkout),
     listeners: services.flatMap(({ listeners }) => listeners),
     env: { SERVICES: 'all', ...Object.fromEntries(env) },
+    nodeArguments: heapArguments(memory),
   }
 }
 
@@ -112,6 +117,7 @@ function planSimulator(
     script: scriptOf(name),
     listeners: [{ name, url: urlOf(name, ports) }],
     env: { HOST, PORT: String(ports[name]), ...env },
+    nodeArguments: [],
   }
 }
 
@@ -150,6 +156,7 @@ function planService(options: { name: ServiceName; settings: SystemSettings }): 
     env: {
       NODE_ENV: 'development',
       LOG_LEVEL: settings.logLevel,
+      MEMORY: settings.memory,
       HOST,
       PORT: String(settings.ports[name]),
       METRICS_PORT: String(metricsPort),
@@ -158,6 +165,7 @@ function planService(options: { name: ServiceName; settings: SystemSettings }): 
       MONGO_DATABASE: settings.databaseOf?.(name) ?? name,
       ...ownEnvironment(name, { ...settings, ports: { ...settings.ports, ...settings.inFront } }),
     },
+    nodeArguments: heapArguments(settings.memory),
   }
 }
 

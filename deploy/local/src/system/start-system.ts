@@ -3,6 +3,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defined } from '@parley/shared/defined'
 import type { ServiceName } from '@parley/shared/internal-token'
+import { heapArguments, type Memory } from '@parley/shared/memory'
 import { z } from 'zod'
 import { stopOwned } from '../processes/owned.ts'
 import { choosePorts } from '../servers/choose-ports.ts'
@@ -39,6 +40,8 @@ interface SystemOptions {
   say(line: string): void
   /** The least severe level that the services log; `warn` when not given. */
   logLevel?: string
+  /** How much memory the services may take; `default` when not given. */
+  memory?: Memory
   /** One process hosts the first of each service; each has its own when not given. */
   together?: boolean
   /** Copies beyond the first of each service start when all else is ready, as processes of their own. */
@@ -65,10 +68,18 @@ type LoadedProcesses = Partial<Record<string, ChildProcess>>
  * Lets all processes load their modules while something else is being waited for. What {@link startSystem} does not
  * take over is the caller's to kill; all end with this process.
  */
-export function loadProcesses(directory: string, together: boolean): LoadedProcesses {
+export function loadProcesses(options: {
+  directory: string
+  together: boolean
+  memory: Memory
+}): LoadedProcesses {
+  const { directory, together, memory } = options
   const owner = join(directory, 'loading')
   const names = together ? (['services', 'simulator', 'model-simulator'] as const) : PROCESSES
-  return Object.fromEntries(names.map((name) => [name, loadProcess({ script: scriptOf(name), owner })]))
+  const argumentsOf = (name: string) => (SIMULATORS.includes(name) ? [] : heapArguments(memory))
+  const load = (name: (typeof names)[number]) =>
+    loadProcess({ script: scriptOf(name), nodeArguments: argumentsOf(name), owner })
+  return Object.fromEntries(names.map((name) => [name, load(name)]))
 }
 
 type ProcessState = {
@@ -103,7 +114,16 @@ export interface System extends RunFile {
  * not ready; nothing is left running then.
  */
 export async function startSystem(options: SystemOptions): Promise<System> {
-  const { directory, port, servers, say, logLevel = 'warn', instances = {}, inFront = {} } = options
+  const {
+    directory,
+    port,
+    servers,
+    say,
+    logLevel = 'warn',
+    memory = 'default',
+    instances = {},
+    inFront = {},
+  } = options
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const owner = join(directory, 'services')
   await stopOwned(owner, { graceMs: LEFTOVER_GRACE_MS })
@@ -118,6 +138,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     directory,
     secrets,
     logLevel,
+    memory,
     instances,
     inFront,
     ports: { ...ports, gateway: port },
