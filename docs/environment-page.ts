@@ -22,6 +22,10 @@ and a list of everything that is wrong with it, without the values. With \`NODE_
 only fit for a machine of one's own: defaults that must be set, and secrets that are not random. \`npm run compose:env\`
 makes all secrets. How to change one later is in [security](security.md).
 
+\`node services/server.ts\` hosts several services in one process: with \`SERVICES=all\`, or some, separated by commas. A key with a
+service's name in front, such as \`WEBHOOK_PORT\`, is then that service's own and comes before \`PORT\`, which all share. What one
+service does not catch ends all of them.
+
 ## every process
 
 ${tableOf(baseConfig)}

@@ -7,6 +7,7 @@ import { gatewayConfig as gateway } from '@parley/gateway/config'
 import { identityConfig as identity } from '@parley/identity/config'
 import { baseConfig, parseConfig } from '@parley/shared/config'
 import { SERVICES, type ServiceName } from '@parley/shared/internal-token'
+import { heapArguments, sizesOf } from '@parley/shared/memory'
 import { environmentFor } from '@parley/shared/serve'
 import { config as webhook } from '@parley/webhook/config'
 import { z } from 'zod'
@@ -84,6 +85,27 @@ describe('Compose gives each service a valid environment', () => {
     expect(NODE_ENV).toBe('production')
     const schema = z.object({ ...baseConfig, ...shapes[name] })
     expect(() => parseConfig(schema, { NODE_ENV: 'production', ...environment })).not.toThrow()
+  })
+
+  const small = readComposeFile(values, 'docker-compose.small.yml').services
+
+  test.each(SERVICES)('%s the same one where one process hosts all, but for addresses and sizes', (name) => {
+    const { NODE_ENV, ...environment } = environmentFor(name, small.parley?.environment ?? {})
+    expect(NODE_ENV).toBe('production')
+    const schema = z.object({ ...baseConfig, ...shapes[name] })
+    expect(() => parseConfig(schema, { NODE_ENV, ...environment })).not.toThrow()
+    const differing = /^(HOST|PORT|METRICS_PORT|(IDENTITY|WEBHOOK|CONFIGURATION|DISPATCHER|GATEWAY)_URL)$/
+    const same = Object.entries(environmentOf(name)).filter(([key]) => !differing.test(key))
+    expect({ NODE_ENV, ...environment }).toMatchObject(Object.fromEntries(same))
+  })
+
+  test('one process that hosts all has a heap as MEMORY says, and none of the others runs', () => {
+    const { environment, command } = small.parley ?? {}
+    expect(command).toEqual(['services/server.ts'])
+    expect(environment?.NODE_OPTIONS).toBe(heapArguments('small').join(' '))
+    expect(environment?.MEMORY).toBe('small')
+    expect(small.mongo?.command?.at(-1)).toBe(String(sizesOf('small').mongoCacheGb))
+    for (const name of SERVICES) expect(small[name]).toMatchObject({ profiles: ['separate'] })
   })
 
   test('.env has only variables that Compose uses', () => {
