@@ -2,7 +2,6 @@ import { routes as ofConfiguration } from '@parley/configuration/routes'
 import { routes as ofDispatcher } from '@parley/dispatcher/routes'
 import { operations as ofGateway } from '@parley/gateway/openapi'
 import { routes as ofIdentity } from '@parley/identity/routes'
-import { defined } from '@parley/shared/defined'
 import type { Operation } from '@parley/shared/openapi/operation'
 import type { Access } from '@parley/shared/permission/decide'
 import { routes as ofWebhook } from '@parley/webhook/routes'
@@ -17,41 +16,32 @@ export interface PermissionOperation {
   access: Access | 'nothing' | 'token'
   /** The path of the operation that this one is another name for; it is described there. */
   aliasOf?: string
-  service: keyof typeof services
+  service: 'identity' | 'configuration' | 'webhook' | 'dispatcher' | 'gateway'
 }
 
 /** Every public operation as its service describes it, by the service. */
-export const services = {
-  gateway: ofGateway,
+export const services: Record<PermissionOperation['service'], readonly Operation[]> = {
   identity: ofIdentity,
   configuration: ofConfiguration,
   webhook: ofWebhook(),
   dispatcher: ofDispatcher,
-} satisfies Record<string, readonly Operation[]>
-
-/** What an operation of a service takes, under a path of its own or an alias of that. */
-export function permissionOf(
-  service: keyof typeof services,
-  operation: Operation,
-  aliasOf?: string,
-): Omit<PermissionOperation, 'path'> {
-  const { method, path, access, resource = path.split('/')[2] ?? '' } = operation
-  return {
-    ...{ method, resource, service },
-    access: access === 'optional' ? 'token' : access,
-    ...defined({ aliasOf }),
-  }
+  gateway: ofGateway,
 }
 
 /** Every operation that the gateway lets in; those of a service under other names come after its own. */
 export const operations: readonly PermissionOperation[] = Object.entries(services).flatMap(
-  ([name, all]: [string, readonly Operation[]]) => {
-    const service = name as keyof typeof services
-    return [
-      ...all.map((one) => ({ ...permissionOf(service, one), path: one.path })),
-      ...all.flatMap((one) =>
-        (one.aliases ?? []).map((path) => ({ ...permissionOf(service, one, one.path), path })),
-      ),
-    ]
+  ([name, ofService]) => {
+    const service = name as PermissionOperation['service']
+    const aliases = ofService.flatMap((one) =>
+      (one.aliases ?? []).map((path) => ({ ...permissionOf(one, service), path, aliasOf: one.path })),
+    )
+    return [...ofService.map((one) => permissionOf(one, service)), ...aliases]
   },
 )
+
+function permissionOf(
+  { method, path, access, resource = path.split('/')[2] ?? '' }: Operation,
+  service: PermissionOperation['service'],
+): PermissionOperation {
+  return { method, path, resource, access: access === 'optional' ? 'token' : access, service }
+}

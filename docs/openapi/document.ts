@@ -29,9 +29,6 @@ const TAGS = [
   { name: 'operation', description: 'Health, keys and documents' },
 ]
 
-/** The order of their paths. */
-const ORDER = ['identity', 'configuration', 'webhook', 'dispatcher', 'gateway'] as const
-
 interface Parts {
   schemas: Schemas
   refusals: Refusals
@@ -41,8 +38,8 @@ interface Parts {
 export function openApiDocument(): object {
   const parts: Parts = { schemas: createSchemas(), refusals: createRefusals() }
   const paths: Record<string, Record<string, object>> = {}
-  for (const service of ORDER)
-    for (const operation of services[service])
+  for (const ofService of Object.values(services))
+    for (const operation of ofService)
       paths[operation.path] = {
         ...paths[operation.path],
         [operation.method.toLowerCase()]: one(operation, parts),

@@ -26,7 +26,7 @@ import {
 import { type Counted, readTraffic } from './api/traffic/traffic-routes.ts'
 import { type InFlight, readWaiting } from './api/traffic/waiting-routes.ts'
 import { readUsage, type Used } from './api/usage/usage-routes.ts'
-import { type Reconciled, readConservation } from './reconciliation/reconciliation-routes.ts'
+import { type Reconciled, readReconciliation } from './reconciliation/reconciliation-routes.ts'
 
 /** What the routes of this service need. */
 type Needed = MessageLog & Replaying & Media & Counted & InFlight & Reconciled & Prompting & Trying & Used
@@ -35,7 +35,7 @@ type AllNeeded = Needed & Noticed & Subscribed & Following & Threads
 /** Every public operation of this service. */
 export const routes: readonly Route<AllNeeded>[] = [
   ...[listMessages, readMessage, readMessageAudio, readMessageMedia, replayMessages, replayMessage],
-  ...[readTraffic, readWaiting, readConservation],
+  ...[readTraffic, readWaiting, readReconciliation],
   ...[showPrompt, tryAssistant],
   ...[readUsage, listNotices],
   ...[listDeliveries, readDelivery, replayDelivery, replayDeliveries, testSubscription],

@@ -8,6 +8,7 @@ import { createConfirmedIds, createIdempotency } from '@parley/shared/idempotenc
 import { createInternalClient, roundRobin } from '@parley/shared/internal-client'
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
+import { sizesOf } from '@parley/shared/memory'
 import { connectBroker } from '@parley/shared/messaging/connection'
 import { requireSlots } from '@parley/shared/messaging/layout'
 import { createPublishObserver } from '@parley/shared/messaging/publish-observer'
@@ -43,14 +44,12 @@ const LOOKUP_MS = 2_000
 const KIB = 1024
 const MIB = 1024 * KIB
 // Apart, so that what nobody has signed for can't take the room of callers who are known.
-const LARGE_BODIES = {
-  authenticated: { bytes: 256 * MIB, perSender: 96 * MIB, free: MIB },
-  unsigned: { bytes: 128 * MIB, perSender: 16 * MIB, free: 256 * KIB },
-}
+const FREE_BYTES = { authenticated: MIB, unsigned: 256 * KIB }
 
 /** Connects to MongoDB, the broker and Redis in the background and wires the webhook service. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
   const registry = new Registry()
+  const sizes = sizesOf(config.MEMORY)
   const tracing = await createTracing('webhook', config)
   const signer = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'webhook', jwks: config.SERVICE_JWKS })
@@ -61,6 +60,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const database = connectMongo({
     url: config.MONGO_URL,
     database: config.MONGO_DATABASE,
+    memory: config.MEMORY,
     log,
     prepare: prepareDatabase,
   })
@@ -81,6 +81,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     observe: (inFlight) =>
       createPublishObserver({ registry, tracing, exchange: MESSAGES_EXCHANGE, inFlight }),
     sameHeaders: true,
+    maxUnconfirmedBytes: sizes.unconfirmedBytes,
     log,
   })
   const replica = createReplica({
@@ -134,8 +135,11 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
         ...{ configuration, publicUrl: config.PUBLIC_URL, signingSecret: config.SIGNING_SECRET },
         bodyTimeoutMs: config.BODY_TIMEOUT_MS,
         budgets: {
-          authenticated: createBodyBudget(LARGE_BODIES.authenticated),
-          unsigned: createBodyBudget(LARGE_BODIES.unsigned),
+          authenticated: createBodyBudget({
+            ...sizes.bodies.authenticated,
+            free: FREE_BYTES.authenticated,
+          }),
+          unsigned: createBodyBudget({ ...sizes.bodies.unsigned, free: FREE_BYTES.unsigned }),
         },
         hooks: collections.hooks,
         authorizer: createAuthorizer(identity),

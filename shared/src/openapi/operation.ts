@@ -36,8 +36,8 @@ interface ResponseHeader {
   description: string
 }
 
-/** A successful answer. */
-export interface Answer extends Content {
+/** What a success is answered with. */
+export interface OperationResponse extends Content {
   headers?: readonly ResponseHeader[]
   description?: string
 }
@@ -66,7 +66,7 @@ export interface Operation {
   /** The parameters of the query, each with what is said about it. */
   query?: z.ZodObject
   body?: RequestBody
-  response: Answer
+  response: OperationResponse
   /** Answers of another status that are no problem, with a body or without. */
   others?: Readonly<Record<number, { description: string; content?: Content }>>
   /** What it may refuse with beyond what every operation may, and every one that takes a query or a body. */

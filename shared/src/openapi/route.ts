@@ -12,12 +12,12 @@ export interface Route<D> extends Operation {
 }
 
 /** The parameters between the braces of a path. */
-export type PathParameters<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
+type PathParameters<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
   ? { [K in Name]: string } & PathParameters<Rest>
   : Record<never, string>
 
 /** What a request says, as its route describes it. */
-export interface Asked<Q extends z.ZodObject, B extends z.ZodType> {
+interface Asked<Q extends z.ZodObject, B extends z.ZodType> {
   /** Throws `validation_failed`, for what the route does not describe too. */
   query(): z.output<Q>
   /** An optional body that is not there is an empty object. Throws `validation_failed`. */

@@ -1,6 +1,6 @@
 import { pathsOf, type ResourceName } from '@parley/shared/configuration-resources'
 import { safeInteger } from '@parley/shared/json-object'
-import type { Answer } from '@parley/shared/openapi/operation'
+import type { OperationResponse } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { definitions } from './all-resources.ts'
 import type { ResourceDefinition } from './definition.ts'
@@ -30,7 +30,7 @@ const anyDocument = z
 /** The time in examples. */
 export const EXAMPLE_TIME = '2026-11-20T11:36:37.235Z'
 
-type Header = NonNullable<Answer['headers']>[number]
+type Header = NonNullable<OperationResponse['headers']>[number]
 
 export const etag: Header = {
   name: 'ETag',

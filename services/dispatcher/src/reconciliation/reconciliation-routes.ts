@@ -36,7 +36,7 @@ export interface Reconciled {
 }
 
 /** What the caller's workspace has accepted against what became of it, per hour in UTC. */
-export const readConservation = route({
+export const readReconciliation = route({
   method: 'GET',
   path: '/rest/messages/conservation',
   access: 'read',

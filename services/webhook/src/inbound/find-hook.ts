@@ -16,7 +16,7 @@ export interface Hook {
 }
 
 /** What the path of a webhook names. */
-export interface HookAddress {
+interface HookAddress {
   provider: string
   slug: string
   channelExtId: string
