@@ -9,8 +9,8 @@ import type { Express } from 'express'
 import { Gauge, Registry } from 'prom-client'
 import { createOwnAuthorizer } from './access/authorizer.ts'
 import { freeLoginTries, type IdentityConfig, minPasswordLength } from './config.ts'
-import { changesRoute, roleVersionRoute, workspaceBySlugRoute } from './internal-routes.ts'
-import { callerRoute, introspectRoute } from './introspection/introspect.ts'
+import { internalRoutes } from './internal-routes.ts'
+import { introspectionRoutes } from './introspection/introspect.ts'
 import { createPasswords, HashPool } from './passwords/passwords.ts'
 import { type IdentityDependencies, routes } from './routes.ts'
 import { createKeyRing, ensureKeyRing } from './signing-keys/key-ring.ts'
@@ -88,6 +88,5 @@ function mountRoutes(app: Express, dependencies: IdentityDependencies): void {
   const forEverybody = ['/api/auth/register', '/api/auth/refresh', '/api/auth/logout']
   app.use(forEverybody, slowDownByAddress(throttles))
   app.use(serveRoutes(routes, dependencies, { requireCaller: requireCaller(verifier) }))
-  app.use(introspectRoute(dependencies), callerRoute(dependencies), changesRoute(dependencies))
-  app.use(roleVersionRoute(dependencies), workspaceBySlugRoute(dependencies))
+  app.use(introspectionRoutes(dependencies), internalRoutes(dependencies))
 }

@@ -1,6 +1,7 @@
 import { collectPage } from '@parley/shared/collect-page'
 import type { Caller } from '@parley/shared/internal-token'
 import { idCursor, pageLimit } from '@parley/shared/list-query'
+import { pageOf } from '@parley/shared/openapi/operation'
 import { idParameter, pathId } from '@parley/shared/openapi/path-id'
 import { type Route, route } from '@parley/shared/openapi/route'
 import { callerOf } from '@parley/shared/service-app'
@@ -41,14 +42,6 @@ type Words = Pick<Route<Administration>, 'id' | 'summary'> & { description?: str
 
 const ruled = <T>({ name, ruledBy = name }: Resource<T>): string => ruledBy
 
-/** A page of `one`, and an example with one of them. */
-export function pageOf<T>({ title, schema, example }: Pick<Resource<T>, 'title' | 'schema' | 'example'>) {
-  return {
-    schema: z.object({ data: z.array(schema), next: z.string().nullable() }).meta({ id: `${title}Page` }),
-    example: { data: [example], next: null },
-  }
-}
-
 /**
  * `GET` of the collection: a page of what the caller may read, by id: 50 documents or the `limit` asked for, at most 200, and
  * fewer where they come to 8 MiB. `next` is what `after` has to be for the following page, null on the last one.
@@ -65,7 +58,7 @@ export function listRoute<T extends { _id: number }>(
     resource: ruled(resource),
     tag: resource.tag,
     query: z.object({ limit: pageLimit, after: idCursor.optional() }),
-    response: pageOf(resource),
+    response: pageOf(resource.title, resource.schema, resource.example),
     handle:
       ({ collections, authorizer }: Administration) =>
       async (_req, res, asked) => {

@@ -23,15 +23,14 @@ import { createServiceCalls } from '@parley/shared/service-calls'
 import { withTimeout } from '@parley/shared/with-timeout'
 import { Counter, Registry } from 'prom-client'
 import { createAudioStore } from './audio/audio-store.ts'
-import { audioRoutes } from './audio/routes.ts'
 import { createBodyBudget } from './body/body-budget.ts'
 import { createChannels } from './channels.ts'
 import type { Config } from './config.ts'
 import { collectionsOf, prepareDatabase } from './database.ts'
 import { createHookLog } from './hooks/hook-notes.ts'
 import { createFindHook } from './inbound/find-hook.ts'
+import { internalRoutes } from './internal-routes.ts'
 import { createPeople } from './people/people.ts'
-import { peopleRoutes } from './people/routes.ts'
 import { routes } from './routes.ts'
 import { createWorkspaces } from './workspaces.ts'
 
@@ -147,7 +146,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
         confirmedIds: createConfirmedIds(redis, log),
       }
       app.use(serveRoutes(routes(), needed, { requireCaller: requireCaller(verifier) }))
-      app.use('/internal', requireService(verifier, 'dispatcher'), audioRoutes(audio), peopleRoutes(people))
+      app.use('/internal', requireService(verifier, 'dispatcher'), internalRoutes({ audio, people }))
     },
   })
   return {

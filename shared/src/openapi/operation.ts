@@ -73,6 +73,14 @@ export interface Operation {
   errors?: readonly ErrorCode[]
 }
 
+/** The response of a list: a page of `one`, and an example with one of them. */
+export function pageOf(name: string, one: z.ZodType, example: unknown): OperationResponse {
+  return {
+    schema: z.object({ data: z.array(one), next: z.string().nullable() }).meta({ id: `${name}Page` }),
+    example: { data: [example], next: null },
+  }
+}
+
 export type JsonSchema = Record<string, unknown>
 
 /** A zod schema as JSON Schema 2020-12: what is sent, before defaults and transforms. */

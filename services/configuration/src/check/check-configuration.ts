@@ -3,6 +3,7 @@ import { pointerSegment } from '@parley/shared/json-object'
 import { encodeCursor, parameterError } from '@parley/shared/list-query'
 import { mapSecrets } from '@parley/shared/map-secrets'
 import { mapYielding } from '@parley/shared/map-yielding'
+import { pageOf } from '@parley/shared/openapi/operation'
 import { route } from '@parley/shared/openapi/route'
 import { openSecrets } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-names'
@@ -59,21 +60,13 @@ export const checkConfiguration = route({
   description:
     'Up to 500 findings, or what is found in 3 seconds; `next` goes on from there. Specs that were not read by then are `not_checked`; a further check goes on with them.',
   query: checkQuery,
-  response: {
-    schema: z.object({ data: z.array(finding), next: z.string().nullable() }).meta({ id: 'FindingPage' }),
-    example: {
-      data: [
-        {
-          code: 'dangling_reference',
-          resource: 'assistant',
-          _id: 1,
-          path: '/job',
-          message: 'there is no jobs/7',
-        },
-      ],
-      next: null,
-    },
-  },
+  response: pageOf('Finding', finding, {
+    code: 'dangling_reference',
+    resource: 'assistant',
+    _id: 1,
+    path: '/job',
+    message: 'there is no jobs/7',
+  }),
   handle:
     ({ database, authorizer, secrets, specs }: Dependencies) =>
     async (_req, res, asked) => {

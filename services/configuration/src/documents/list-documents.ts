@@ -1,7 +1,7 @@
 import { mapYielding } from '@parley/shared/map-yielding'
+import { pageOf } from '@parley/shared/openapi/operation'
 import { type Route, route } from '@parley/shared/openapi/route'
 import { callerOf } from '@parley/shared/service-app'
-import { z } from 'zod'
 import { documentFilter } from '../access/access.ts'
 import { populate } from '../references/populate.ts'
 import { cursorAfter, listAsked, listParametersOf } from '../requests/list-query.ts'
@@ -22,12 +22,7 @@ export function listDocuments(definition: ResourceDefinition): Route<Dependencie
     id: `list${name[0]?.toUpperCase() + name.slice(1)}`,
     summary: `List ${name}`,
     query: listParametersOf(definition),
-    response: {
-      schema: z
-        .object({ data: z.array(schemas.read), next: z.string().nullable() })
-        .meta({ id: `${title}Page` }),
-      example: { data: [stored], next: null },
-    },
+    response: pageOf(title, schemas.read, stored),
     handle:
       ({ database, authorizer, secrets }: Dependencies) =>
       async (_req, res, asked) => {

@@ -1,5 +1,6 @@
 import { defined } from '@parley/shared/defined'
 import type { Caller } from '@parley/shared/internal-token'
+import { pageOf } from '@parley/shared/openapi/operation'
 import { idParameter, pathId } from '@parley/shared/openapi/path-id'
 import { type Route, route } from '@parley/shared/openapi/route'
 import { allows } from '@parley/shared/permission/decide'
@@ -9,7 +10,7 @@ import { z } from 'zod'
 import { filterOf, requireSelected } from '../access/authorizer.ts'
 import { label } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
-import { pageOf, type Resource, storeChange } from '../resource-routes.ts'
+import { type Resource, storeChange } from '../resource-routes.ts'
 import { MERGE_PATCH, REST_BODY_BYTES, smallContext } from '../schemas.ts'
 import { type Workspace, workspaceExample, workspaceSchema, workspaceView } from '../store/workspace.ts'
 
@@ -35,7 +36,7 @@ export const workspaceRoutes: readonly Route<Administration>[] = [
     id: 'listWorkspaces',
     tag,
     summary: 'List workspaces: the one that the caller is in',
-    response: pageOf(workspaces),
+    response: pageOf(workspaces.title, workspaceSchema, workspaceExample),
     handle: (administration: Administration) => async (_req, res) => {
       const caller = callerOf(res)
       const decision = await administration.authorizer.require(caller, 'workspaces', 'read')

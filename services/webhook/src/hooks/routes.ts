@@ -3,6 +3,7 @@ import type { InternalClient } from '@parley/shared/internal-client'
 import { safeInteger } from '@parley/shared/json-object'
 import { idCursor, pageLimit, splitPage } from '@parley/shared/list-query'
 import { mapYielding } from '@parley/shared/map-yielding'
+import { pageOf } from '@parley/shared/openapi/operation'
 import { route } from '@parley/shared/openapi/route'
 import { allows, type Decision } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
@@ -79,8 +80,7 @@ export const listHooks = route({
   summary: 'List webhooks, and how they go',
   query: z.object({ limit: pageLimit.describe('How many channels at a time'), after: idCursor.optional() }),
   response: {
-    schema: z.object({ data: z.array(hook), next: z.string().nullable() }).meta({ id: 'HookPage' }),
-    example: { data: [hookExample], next: null },
+    ...pageOf('Hook', hook, hookExample),
     headers: [{ name: 'Cache-Control', description: '`no-store`' }],
   },
   handle:

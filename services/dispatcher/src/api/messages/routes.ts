@@ -1,5 +1,6 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import { cursorOf, encodeCursor, pageLimit, splitPage } from '@parley/shared/list-query'
+import { pageOf } from '@parley/shared/openapi/operation'
 import { route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
@@ -40,10 +41,7 @@ export const listMessages = route({
     limit: pageLimit,
     after: cursorOf(position).optional(),
   }),
-  response: {
-    schema: z.object({ data: z.array(summary), next: z.string().nullable() }).meta({ id: 'MessagePage' }),
-    example: { data: [summaryExample], next: null },
-  },
+  response: pageOf('Message', summary, summaryExample),
   handle: ({ collections, authorizer }: MessageLog) => {
     const { messages, threads } = collections
     return async (_req, res, asked) => {

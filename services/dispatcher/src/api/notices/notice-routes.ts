@@ -3,6 +3,7 @@ import { collectPage } from '@parley/shared/collect-page'
 import type { InternalClient } from '@parley/shared/internal-client'
 import { safeInteger } from '@parley/shared/json-object'
 import { cursorOf, encodeCursor, pageLimit } from '@parley/shared/list-query'
+import { pageOf } from '@parley/shared/openapi/operation'
 import { idParameter, pathId } from '@parley/shared/openapi/path-id'
 import { route } from '@parley/shared/openapi/route'
 import { callerOf } from '@parley/shared/service-app'
@@ -58,12 +59,7 @@ export const listNotices = route({
     limit: pageLimit,
     after: cursorOf(z.tuple([z.number().int(), z.string()])).optional(),
   }),
-  response: {
-    schema: z
-      .object({ data: z.array(notice), next: z.string().nullable() })
-      .meta({ id: 'ChannelNoticePage' }),
-    example: { data: [noticeExample], next: null },
-  },
+  response: pageOf('ChannelNotice', notice, noticeExample),
   errors: ['invalid_id', 'not_found'],
   handle: (needed: Noticed) => async (req, res, asked) => {
     const caller = callerOf(res)

@@ -3,7 +3,7 @@ import type { Authorizer } from '@parley/shared/authorizer'
 import { EVENT_TYPES, SUBSCRIPTION_TEST } from '@parley/shared/event-types'
 import type { InternalClient } from '@parley/shared/internal-client'
 import { cursorOf, encodeCursor, pageLimit, splitPage } from '@parley/shared/list-query'
-import type { OperationParameter } from '@parley/shared/openapi/operation'
+import { type OperationParameter, pageOf } from '@parley/shared/openapi/operation'
 import { idParameter, pathId } from '@parley/shared/openapi/path-id'
 import { route } from '@parley/shared/openapi/route'
 import { parseJson } from '@parley/shared/parse-json'
@@ -105,10 +105,7 @@ export const listDeliveries = route({
     limit: pageLimit,
     after: cursorOf(z.tuple([z.number().int().nonnegative()])).optional(),
   }),
-  response: {
-    schema: z.object({ data: z.array(delivery), next: z.string().nullable() }).meta({ id: 'DeliveryPage' }),
-    example: { data: [example], next: null },
-  },
+  response: pageOf('Delivery', delivery, example),
   errors: ['invalid_id', 'not_found'],
   handle: (needed: Subscribed) => async (req, res, asked) => {
     const { key } = await subscribed(needed, req, res, 'read')

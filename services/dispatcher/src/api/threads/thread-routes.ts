@@ -3,7 +3,7 @@ import type { InternalClient } from '@parley/shared/internal-client'
 import { safeInteger } from '@parley/shared/json-object'
 import { encodeCursor, splitPage } from '@parley/shared/list-query'
 import type { Publisher } from '@parley/shared/messaging/publisher'
-import type { OperationParameter } from '@parley/shared/openapi/operation'
+import { type OperationParameter, pageOf } from '@parley/shared/openapi/operation'
 import { route } from '@parley/shared/openapi/route'
 import { allProviders } from '@parley/shared/providers/registry'
 import { callerOf } from '@parley/shared/service-app'
@@ -159,10 +159,7 @@ export const listThreads = route({
   summary: 'List threads',
   description: 'The newest activity first; it is at most two seconds behind.',
   query: threadQuery,
-  response: {
-    schema: z.object({ data: z.array(thread), next: z.string().nullable() }).meta({ id: 'ThreadPage' }),
-    example: { data: [example], next: null },
-  },
+  response: pageOf('Thread', thread, example),
   handle:
     ({ collections, authorizer, channels }: Threads) =>
     async (_req, res, asked) => {
