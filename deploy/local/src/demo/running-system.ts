@@ -14,7 +14,7 @@ const schema = z.looseObject({
 const health = z.object({ status: z.string() })
 const READY_MS = 5_000
 
-/** What `npm start` says of itself: where it is, and the process id of each service and server it started. */
+/** The run file of `npm start`: where it is, and the process id of each service and server it started. */
 export type RunningSystem = z.output<typeof schema>
 
 /** Reads what `npm start` wrote and asks the gateway whether it is ready. Throws SetupError when it is not. */
@@ -30,7 +30,7 @@ export async function findRunningSystem(runFile: string): Promise<RunningSystem>
   return system
 }
 
-/** What the run file says now; undefined when there is none. */
+/** Reads the run file; undefined when there is none. */
 export function readRunFile(path: string): RunningSystem | undefined {
   try {
     return schema.parse(JSON.parse(readFileSync(path, 'utf8')))
@@ -50,7 +50,7 @@ export async function isReady(baseUrl: string): Promise<boolean> {
   }
 }
 
-/** What a kill did. */
+/** The effect of a kill. */
 export interface Kill {
   victim: string
   pid: number

@@ -71,7 +71,7 @@ interface SystemSettings {
   checkout?: string
 }
 
-/** What to run, and with which environment. */
+/** Plans the processes to run, and their environments. */
 export function planProcesses(settings: SystemSettings): ProcessPlan[] {
   const { ports } = settings
   const services: ServiceName[] = ['identity', 'webhook', 'configuration', 'dispatcher']
