@@ -68,7 +68,7 @@ export function dispatchersOf({ processes }: { processes: Record<string, unknown
   return Object.keys(processes).filter((name) => /^dispatcher(-\d+)?$/.test(name))
 }
 
-/** Whether one process hosts all services, so that none can be killed alone. */
+/** True when one process hosts all services, so that none can be killed alone. */
 export function isTogether({ processes }: Pick<RunningSystem, 'processes'>): boolean {
   return processes.gateway?.pid !== undefined && processes.gateway.pid === processes.dispatcher?.pid
 }
