@@ -44,6 +44,13 @@ export function deadlineOf(record: Worked, { messageMs, now }: { messageMs: numb
   return Math.min(now, ...begun.map(({ at, ms }) => at - ms)) + messageMs
 }
 
+/** What the time is for the model: the same in all turns of a run, so that their prompts begin alike. */
+export function clockOf(record: Worked, now: number): Date {
+  const since = ranAgainAt(record)
+  const first = record.turns?.find(({ at }) => at.getTime() >= since)
+  return first?.at ?? new Date(now)
+}
+
 function turnsOfRun(record: Worked): number {
   const since = ranAgainAt(record)
   return (record.turns ?? []).filter(({ at }) => at.getTime() >= since).length

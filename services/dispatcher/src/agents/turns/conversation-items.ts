@@ -144,9 +144,9 @@ function textOf(send: Pick<Send, 'content'>): string[] {
 }
 
 /** The text, or its beginning and how much more there was. */
-export function cutText(text: string): string {
-  if (text.length <= MAX_CHARACTERS) return text
-  const remaining = text.slice(0, MAX_CHARACTERS).replace(HIGH_SURROGATE, '')
+export function cutText(text: string, characters = MAX_CHARACTERS): string {
+  if (text.length <= characters) return text
+  const remaining = text.slice(0, characters).replace(HIGH_SURROGATE, '')
   return `${remaining}… (cut: ${text.length - remaining.length} more characters)`
 }
 

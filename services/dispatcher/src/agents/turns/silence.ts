@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import type { MessageRecord } from '../../message/message-record.ts'
 import { ranAgainAt } from '../../message/progress.ts'
 import { isPersonal } from '../../message/spoken-text.ts'
@@ -45,11 +46,11 @@ export function unlessSilent(
 }
 
 function discarded(
-  { turn: { inputTokens, outputTokens } }: Extract<ModelResult, { kind: 'answered' }>,
+  { turn: { inputTokens, outputTokens, cachedTokens } }: Extract<ModelResult, { kind: 'answered' }>,
   code: string,
   reason: string,
 ): ModelResult {
-  return { kind: 'refused', code, reason, inputTokens, outputTokens }
+  return { kind: 'refused', code, reason, inputTokens, outputTokens, ...defined({ cachedTokens }) }
 }
 
 function toLastSentence(text: string): string {
