@@ -10,7 +10,7 @@ import type {
   ModelResult,
   ResponsePart,
 } from '../model-client.ts'
-import { type Failure, failureOf, refused, retryable, StreamError } from './model-failure.ts'
+import { EMPTY_RESPONSE, type Failure, failureOf, refused, retryable, StreamError } from './model-failure.ts'
 import { messagesOf, uniqueCallId } from './model-messages.ts'
 import { withCacheMarks } from './prompt-cache.ts'
 import { createLanguageModels, type LanguageModel, type ModelCall } from './provider-models.ts'
@@ -262,7 +262,7 @@ function failureIn({ text, characters, calls, finishReason }: Said): Failure | u
   if (calls.length > MAX_CALLS || size > MAX_RESPONSE_CHARACTERS)
     return retryable('answer_too_large', "The model's answer is too large.")
   if (text === '' && calls.length === 0 && finishReason === 'other')
-    return retryable('empty_answer', 'The model answered nothing.')
+    return refused(EMPTY_RESPONSE, 'The model answered nothing.')
   return undefined
 }
 

@@ -66,12 +66,14 @@ interface TurnSettings {
   historyLimit: number
   /** What the person gets where a bound is met; empty for nothing. */
   fallbackMessage: string
+  /** Whether the thread goes to a person when a message ends without an answer. */
+  handsOffOnFailure: boolean
   /** Whether what a model says is also passed on while it says it. */
   streamsTokens: boolean
 }
 
 export function turnSettingsOf(config: JsonObject): TurnSettings {
-  const { fallbackMessage, streamResponseBy } = config
+  const { fallbackMessage, handOffOnFailure, streamResponseBy } = config
   return {
     maxTurns: Math.floor(channelNumber(config, 'maxTurns')),
     turnMs: channelNumber(config, 'turnTimeoutSeconds') * 1_000,
@@ -80,6 +82,7 @@ export function turnSettingsOf(config: JsonObject): TurnSettings {
     historyTokens: channelNumber(config, 'historyTokens'),
     historyLimit: Math.floor(channelNumber(config, 'historyLimit')),
     fallbackMessage: typeof fallbackMessage === 'string' ? fallbackMessage : '',
+    handsOffOnFailure: handOffOnFailure === true,
     streamsTokens: streamResponseBy === 'token',
   }
 }
