@@ -71,7 +71,6 @@ async function traceOf(world: World): Promise<string[]> {
       note(`store ${stateOf(stored)}`)
       return stored
     },
-    ensureStored: async () => true,
     release: async () => {},
   }
   const run = createDeliverMessage(optionsOf(world, { note, now: () => now, read: async () => stored }))
