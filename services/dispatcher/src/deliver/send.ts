@@ -15,13 +15,13 @@ import {
   outsideServiceWindow,
   SUBMITTED,
 } from '../message/outcome.ts'
-import { attemptOf, claimed } from '../message/progress.ts'
+import { attemptOf, claimed, HANDLER_IS_PERSON } from '../message/progress.ts'
 import { isFromProvider } from '../message/received-content.ts'
 import { callSettled, handOffSettled, INTERRUPTED_CALL } from '../message/turn-progress.ts'
 import { claimOf, SEND_DEADLINE_MS } from './claim.ts'
 import { type DeliveryRoute, type MessageRun, routeOf } from './message-run.ts'
-import type { Planned } from './prepare.ts'
-import { type StepResult, settleSend, settleTakenOver } from './settle-attempt.ts'
+import { type StepResult, settleEndMerged, settleSend } from './settle-attempt.ts'
+import type { Planned } from './step.ts'
 import type { RunResult } from './thread-run.ts'
 import { waitFor } from './thread-run.ts'
 import { waitForEndpoint } from './wait.ts'
@@ -39,7 +39,7 @@ type Leave = Extract<Admission, { kind: 'entered' }>['leave']
 /** Makes the message's next send, which is no call of a model, by its route, and settles it. */
 export async function sendNext(run: MessageRun, planned: Planned, next: NextSend): Promise<StepResult> {
   const { id, of, content } = next.send
-  if (run.record.takenOver !== undefined) return settleTakenOver(run)
+  if (run.record.takenOver !== undefined) return settleEndMerged(run, HANDLER_IS_PERSON)
   if (content.kind === 'submit') return submitTask(run, planned, next.index)
   if (content.kind === 'tool') throw new Error('a call of a model is made in its turn')
   const messageId = run.record._id
@@ -97,7 +97,7 @@ async function submitTask(
 
 /** Claims a send, makes it by its route when it may be made, and settles it. */
 export async function sendBy(run: MessageRun, route: DeliveryRoute, next: NextSend): Promise<StepResult> {
-  if (run.record.takenOver !== undefined) return settleTakenOver(run)
+  if (run.record.takenOver !== undefined) return settleEndMerged(run, HANDLER_IS_PERSON)
   const pause = await waitForStatus(run, route, next)
   if (pause !== undefined) return pause
   const admission = route.url === undefined ? undefined : await enter(run, route.url)
@@ -131,18 +131,9 @@ function waitForStatus(
   if (claim.kind === 'free') return undefined
   if (claim.kind === 'busy') return { kind: 'reload', at: claim.until, for: 'status' }
   const outcome = isKeyed ? INTERRUPTED_KEYED : INTERRUPTED
-  if (isRepeatable) return settleInterrupted(run, { index, reports, call, outcome })
+  if (isRepeatable) return settleSend(run, { index, reports, call, outcome, ms: 0 })
   if (call === 'result') return settleInterruptedCall(run, { index, send })
   return settleSend(run, { index, reports, outcome: INTERRUPTED_FUNCTION, ms: 0 })
-}
-
-/** It may have happened: what its status says is read before it is made again. */
-async function settleInterrupted(
-  run: MessageRun,
-  interrupted: { index: number; reports: boolean; call: DeliveryRoute['call']; outcome: Outcome },
-): Promise<StepResult> {
-  const settled = await settleSend(run, { ...interrupted, ms: 0 })
-  return settled.kind === 'next' ? { kind: 'reload', at: run.options.now(), for: 'status' } : settled
 }
 
 /** It may have run, and is not made again: the model decides what follows. */
