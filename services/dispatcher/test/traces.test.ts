@@ -283,6 +283,13 @@ test.each<[string, World]>([
     { models: [late], config: { fallbackMessage: 'Later!', messageTimeoutSeconds: 10 } },
   ],
   [
+    'whose budget is spent',
+    {
+      models: [{ kind: 'refused', code: 'budget_spent', reason: 'It is spent.' }],
+      config: { fallbackMessage: 'Later!' },
+    },
+  ],
+  [
     'that ends at its last turn',
     {
       models: [modelTurn('', [toolCall('note')])],

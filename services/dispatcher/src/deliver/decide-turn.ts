@@ -213,7 +213,8 @@ function ofCall(
       takes: key,
     }
   }
-  return { ...ofFailedCall(known, call, result), takes: key }
+  const step = ofFailedCall(known, call, result)
+  return step.kind === 'lookUpStopped' ? step : { ...step, takes: key }
 }
 
 type FailedResult = Exclude<ModelResult, { kind: 'answered' }>
