@@ -23,7 +23,7 @@ export interface Planned {
 type Failure = Exclude<Outcome, { kind: 'accepted' }>
 type EndpointWait = Extract<Admission, { kind: 'wait' }>
 export type EndedCall = Extract<ModelCallState, { kind: 'ended' }>
-export type NewTurn = Extract<ModelResult, { kind: 'answered' }>['turn']
+type NewTurn = Extract<ModelResult, { kind: 'answered' }>['turn']
 
 /** What a message does next. Times are in milliseconds since the epoch. */
 export type Step = (
@@ -63,7 +63,7 @@ export type Step = (
 export type StepOf<Kind extends Step['kind']> = Extract<Step, { kind: Kind }>
 
 /** Why the functions of a plan can't be called, as far as the first that can't. */
-export type FunctionCheck = { kind: 'fine' } | { kind: 'failed'; id: string; failure: Failure; ms: number }
+type FunctionCheck = { kind: 'fine' } | { kind: 'failed'; id: string; failure: Failure; ms: number }
 
 /** What came of asking the handler, and how long that took, in milliseconds. */
 type HandlerResult = (Handled | Busy | EndpointWait) & { ms: number }
