@@ -5,7 +5,7 @@ const END = '<!-- end of the rules -->'
 
 const TITLES: Record<keyof typeof RULES, string> = {
   any: 'Any message',
-  answer: 'A message that carries its answer, or gets one by a handler',
+  response: 'A message that carries its answer, or gets one by a handler',
   turns: 'A message that an agent works in turns',
 }
 

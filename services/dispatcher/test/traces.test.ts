@@ -88,8 +88,8 @@ async function traceOf(world: World): Promise<string[]> {
 }
 
 function stateOf({ state, reason, sends, turns }: MessageRecord): string {
-  const answered = turns === undefined ? '' : ` after ${turns.length} turns`
-  return `${state} [${sends.map((send) => send.state)}]${answered}${reason === undefined ? '' : `: ${reason}`}`
+  const worked = turns === undefined ? '' : ` after ${turns.length} turns`
+  return `${state} [${sends.map((send) => send.state)}]${worked}${reason === undefined ? '' : `: ${reason}`}`
 }
 
 function optionsOf(

@@ -15,7 +15,7 @@ export function decide(record: MessageRecord, facts: Facts): Step {
   if (pause !== undefined) return pause
   if (!channel) return firstOf(UNROUTED, { record, facts })
   const known = { record, facts, channel, message, settings: turnSettingsOf(channel.config) }
-  return firstOf(isForTurns(known) ? TURN_RULES : ANSWER, known)
+  return firstOf(isForTurns(known) ? TURN_RULES : RESPONSE, known)
 }
 
 function firstOf<M>(rules: readonly Rule<M>[], of: M): Step {
@@ -80,7 +80,7 @@ const UNROUTED: readonly Rule<Unrouted>[] = [
 ]
 
 /** A message that carries its answer, or gets one by a handler. */
-const ANSWER: readonly Rule[] = [
+const RESPONSE: readonly Rule[] = [
   GROUP,
   {
     when: 'a person has taken its thread over',
@@ -117,7 +117,7 @@ const ANSWER: readonly Rule[] = [
   {
     when: 'its answer is not planned',
     next: 'plan what is sent, once its functions are checked; end where nothing can or has to be',
-    step: (known) => (isPlanned(known) ? undefined : ofAnswer(known)),
+    step: (known) => (isPlanned(known) ? undefined : ofResponse(known)),
   },
   {
     when: 'nothing has left, and its functions are not checked or can’t be called',
@@ -157,7 +157,7 @@ function ofHandlerFailure({ facts: { handled } }: Known): Step | undefined {
   return { kind: 'fail', step: 'handler', outcome, ms }
 }
 
-function ofAnswer({ record, facts, channel, message: given }: Known): Step {
+function ofResponse({ record, facts, channel, message: given }: Known): Step {
   const { handled, maxText } = facts
   const isHandled = !hasAnswer(given.answer) && handled?.kind === 'answer'
   const message = isHandled ? { ...given, answer: handled.answer } : given
@@ -198,4 +198,4 @@ function ofFunctions({ record, facts }: Unrouted, planned: Planned): Step | unde
 }
 
 /** All rules, as docs/architecture.md lists them. */
-export const RULES = { any: [DUE, ...UNROUTED], answer: ANSWER, turns: TURN_RULES } as const
+export const RULES = { any: [DUE, ...UNROUTED], response: RESPONSE, turns: TURN_RULES } as const

@@ -122,11 +122,11 @@ async function lookUpStopped(run: MessageRun): Promise<StepResult> {
 /** Looks at the functions of a plan, as far as the first that can't be called. */
 async function checkFunctions(run: MessageRun, { planned }: StepOf<'checkFunctions'>): Promise<StepResult> {
   const { record, calling, options } = run
-  const { sends, answer: _answer, ...of } = planned
+  const { sends, channel, message } = planned
   const started = performance.now()
   for (const { id, content } of sends) {
     if (content.kind !== 'function') continue
-    const call = { ...of, messageId: record._id, id, content }
+    const call = { channel, message, messageId: record._id, id, content }
     const failure = await calling(() => options.functions.check(call, needsOf(run)))
     if (failure === undefined) continue
     return found(run, { check: { kind: 'failed', id, failure, ms: performance.now() - started } })
