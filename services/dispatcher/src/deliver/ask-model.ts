@@ -5,7 +5,7 @@ import { isSeeing } from '../agents/model/seeing.ts'
 import type { ModelChoice, ModelRequest, ModelResult } from '../agents/model-client.ts'
 import type { Toolbox } from '../agents/toolbox.ts'
 import { agentTypeOf } from '../agents/turns/agents.ts'
-import { deadlineOf, turnSettingsOf } from '../agents/turns/bounds.ts'
+import { clockOf, deadlineOf, turnSettingsOf } from '../agents/turns/bounds.ts'
 import { dataItem, personItems, turnItems } from '../agents/turns/conversation-items.ts'
 import { choiceOf } from '../agents/turns/model-retry.ts'
 import { hasSpoken, unlessSilent } from '../agents/turns/silence.ts'
@@ -144,7 +144,7 @@ async function requestOf({ record, options, agents, of }: MessageRun, agent: Age
   const toolbox = await agents.openToolbox({ agent, channel, messageId, thread, message })
   const earlier = await agents.readHistory(record, turnSettingsOf(channel.config))
   const quoted = await quotedBy(agents.readQuoted, record, message)
-  const { system, data } = agents.promptOf({ agent, channel, message, now: new Date(options.now()) })
+  const { system, data } = agents.promptOf({ agent, channel, message, now: clockOf(record, options.now()) })
   const conversation = [
     ...earlier,
     dataItem(data),

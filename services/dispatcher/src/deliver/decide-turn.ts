@@ -47,8 +47,8 @@ export const TURN_RULES: readonly Rule[] = [
   },
   ...takenWhileEnded(({ record }) => {
     const send = sendOf(record)
-    // A hand-over tells of the person who has the thread by then.
-    return send !== undefined && !isHandOff(send)
+    // A hand-over tells of the person who has the thread by then, and one that gave up has handed it over.
+    return send !== undefined && !isHandOff(send) && record.ending === undefined
   }),
   {
     when: 'the model says something',

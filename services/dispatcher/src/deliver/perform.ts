@@ -183,16 +183,29 @@ async function storeTurn(run: MessageRun, { turn }: StepOf<'storeTurn'>): Promis
   return NEXT
 }
 
-/** There is no answer: the person gets the channel's fallback message where there is one, then the message is dead. */
+/**
+ * There is no answer: the thread goes to a person where the channel says so, the person who wrote gets the channel's
+ * fallback message where there is one, then the message is dead.
+ */
 async function giveUp(
   run: MessageRun,
   { reason, attempt, isSilent = false }: StepOf<'giveUp'>,
 ): Promise<StepResult> {
   const { options, channel } = run
-  const farewell = isSilent ? '' : turnSettingsOf(channel.config).fallbackMessage
+  const { fallbackMessage, handsOffOnFailure } = turnSettingsOf(channel.config)
+  if (handsOffOnFailure && run.record.inbound === true) await handOffUnanswered(run, reason)
+  const farewell = isSilent ? '' : fallbackMessage
   const { maxText } = options.callbackOf(channel.callback)
   const ending = { state: 'dead', reason, fault: 'channel' } as const
   const decided = { ending, farewell, maxText, at: options.now() }
   await run.message.commitMerged((record) => endDecided(withTry(record, attempt), decided))
   return NEXT
+}
+
+/** The channel's own system is told once, where there is one: the event of the thread says it for sure. */
+async function handOffUnanswered({ record, calling, agents, of }: MessageRun, reason: string): Promise<void> {
+  const { channel, message } = of
+  await calling(async () => agents.handOff?.({ record, channel, reason }))
+  const id = `${record._id}:unanswered`
+  void agents.notifyHandOff({ channel, messageId: record._id, message, id, reason })?.deliver()
 }
