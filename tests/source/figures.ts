@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { circlesOf, filesOfTree, readModules, unusedExports } from './modules.ts'
+import { pathFiles, walkFrom } from './walk.ts'
 
 /** Files that commands write and git has all the same: the released API is compared with, the rest is read where no command runs. */
 const GENERATED = /^docs\/(openapi-released\.json|(errors|environment|times|whatsapp)\.md)$/
@@ -30,6 +31,11 @@ print(
   'provider words outside the folders of providers',
   Number(/(\d+) provider words/.exec(words.stdout)?.[1]),
 )
+print('files of the path of a message', pathFiles().length)
+const walk = await walkFrom('services/dispatcher/src/deliver/deliver-message.ts', 'deliver')
+print('functions that the loop of a message leads to in its folder', walk.functions)
+print('files that they are in', walk.files)
+print('folders that they call', walk.folders)
 for (const file of generated) print(`generated lines: ${file}`, linesOf([file]))
 
 function isTest(file: string): boolean {
