@@ -1,3 +1,4 @@
+import { reasonNotToBindIn } from '@parley/shared/bound-value'
 import { ForeignDocumentError, readForeignDocument } from '@parley/shared/foreign-document'
 import { nativeServers, serverUrlOf } from '@parley/shared/native-request'
 
@@ -28,7 +29,8 @@ export default function readSpec({ spec: text, moduleUrl = 'native:request' }: S
   if (!/^3(\.|$)/.test(String(memberOf(spec, 'openapi'))))
     return { error: 'names no OpenAPI 3 version under openapi' }
   const paths = memberOf(spec, 'paths')
-  const error = typeof paths === 'object' && paths !== null ? undefined : 'has no paths'
+  const hasPaths = typeof paths === 'object' && paths !== null
+  const error = hasPaths ? reasonNotToBindIn(spec) : 'has no paths'
   return { error, origin: originOf(spec, moduleUrl) }
 }
 

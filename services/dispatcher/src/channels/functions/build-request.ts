@@ -1,6 +1,8 @@
+import type { CallContext } from '@parley/shared/bound-value'
 import { defined } from '@parley/shared/defined'
 import { isExactNumber } from '@parley/shared/exact-number'
 import { type JsonObject, pointerSegment } from '@parley/shared/json-object'
+import { isAlike, isWhole, withBound } from './bindings.ts'
 import type { EncodedBody } from './encode-body.ts'
 import type { Operation } from './operation.ts'
 import type { Parameter } from './parameter.ts'
@@ -21,18 +23,31 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 /**
  * The request that an operation's arguments make: those named like a parameter are that parameter, all others
  * together the body (or `body` alone is, where the body has no property of that name). Throws
- * {@link ArgsError} for what is missing, not known or does not fit.
+ * {@link ArgsError} for what is missing, not known or does not fit. With a `context` what is bound is set by it, else it is an
+ * argument as all others.
  */
-export function buildRequest(operation: Operation, args: JsonObject): CallRequest {
+export function buildRequest(operation: Operation, args: JsonObject, context?: CallContext): CallRequest {
   const given = operation.parameters.flatMap((parameter) => {
-    const value = givenValue(parameter, args)
+    const value = givenValue(parameter, args, context)
     return value === undefined ? [] : { parameter, value }
   })
+  const isBound = (name: string, place: Parameter['place']): boolean =>
+    context !== undefined &&
+    operation.parameters.some(
+      (one) => one.place === place && one.bindings.length > 0 && isAlike(one.name, name),
+    )
   const at = (place: Parameter['place']) => given.filter(({ parameter }) => parameter.place === place)
-  const query = at('query').flatMap(({ parameter, value }) => pairsOf(parameter, value))
-  const cookies = at('cookie').flatMap(({ parameter, value }) => pairsOf(parameter, value))
-  const headers = at('header').map(({ parameter, value }) => [parameter.name, headerText(parameter, value)])
-  const body = bodyOf(operation, args)
+  const pairsAt = (place: 'query' | 'cookie') =>
+    at(place).flatMap(({ parameter, value }) =>
+      pairsOf(parameter, value).filter(
+        (pair) => isOwnPair(parameter, pair) || !isBound(decodeURIComponent(pair[0]), place),
+      ),
+    )
+  const [query, cookies] = [pairsAt('query'), pairsAt('cookie')]
+  const headers = at('header')
+    .filter(({ parameter: { name, bindings } }) => bindings.length > 0 || !isBound(name, 'header'))
+    .map(({ parameter, value }) => [parameter.name, headerText(parameter, value)])
+  const body = bodyOf(operation, args, context)
   return {
     method: operation.method,
     target: pathOf(operation.path, at('path')) + (query.length > 0 ? `?${joinedPairs(query, '&')}` : ''),
@@ -48,9 +63,20 @@ export function buildRequest(operation: Operation, args: JsonObject): CallReques
 const joinedPairs = (pairs: Array<[string, string]>, separator: string): string =>
   pairs.map((pair) => pair.join('=')).join(separator)
 
-function givenValue({ name, required, check }: Parameter, args: JsonObject): unknown {
+/** Whether the parameter says how the pair is called, and not the value, whose own names are the model's. */
+const isOwnPair = ({ name }: Parameter, [key]: [string, string]): boolean => {
+  const encoded = encodeURIComponent(name)
+  return key === encoded || key.startsWith(`${encoded}${encodeURIComponent('[')}`)
+}
+
+function givenValue(
+  { name, required, check, bindings }: Parameter,
+  args: JsonObject,
+  context: CallContext | undefined,
+): unknown {
   const at = `/${pointerSegment(name)}`
-  const value = Object.hasOwn(args, name) ? args[name] : undefined
+  const given = Object.hasOwn(args, name) ? args[name] : undefined
+  const value = context === undefined ? given : withBound(given, bindings, { context, at })
   if (value !== undefined) check(value, at)
   else if (required) throw new ArgsError(at, 'is missing')
   return value
@@ -77,8 +103,16 @@ function headerText(parameter: Parameter, value: unknown): string {
   return text
 }
 
-function bodyOf({ parameters, body }: Operation, args: JsonObject): EncodedBody | undefined {
-  const names = new Set(parameters.map(({ name }) => name))
+function bodyOf(
+  { parameters, body }: Operation,
+  args: JsonObject,
+  context: CallContext | undefined,
+): EncodedBody | undefined {
+  const isSet = ({ bindings }: Pick<Parameter, 'bindings'>) => context !== undefined && isWhole(bindings)
+  // A name that is bound is the body's where the body has it, too.
+  const names = new Set(
+    parameters.filter((one) => !(isSet(one) && body?.names.has(one.name))).map(({ name }) => name),
+  )
   const rest = Object.entries(args).filter(([name]) => !names.has(name))
   const [first] = rest
   if (body === undefined) {
@@ -86,11 +120,14 @@ function bodyOf({ parameters, body }: Operation, args: JsonObject): EncodedBody 
       throw new ArgsError(`/${pointerSegment(first[0])}`, 'is not known to the operation')
     return undefined
   }
-  const isWhole = rest.length === 1 && first?.[0] === 'body' && !body.names.has('body')
-  if (first === undefined && !body.required) return undefined
-  const value = body.sent(isWhole ? first[1] : Object.fromEntries(rest))
-  body.check(value, isWhole ? '/body' : '')
-  return body.encode(value)
+  const isUnderBody = rest.length === 1 && first?.[0] === 'body' && !body.names.has('body')
+  const at = isUnderBody ? '/body' : ''
+  const given = first === undefined ? undefined : body.sent(isUnderBody ? first[1] : Object.fromEntries(rest))
+  const bound = context === undefined ? given : withBound(given, body.bindings, { context, at })
+  if (bound === undefined && !body.required) return undefined
+  const value = bound ?? {}
+  body.check(value, at)
+  return body.encode(value, context === undefined ? [] : body.bindings)
 }
 
 /** As they are written between values, which are encoded (RFC 6570, 3.2.8). */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import { argumentSchema, type CheckValue, checkBy } from './argument-schema.ts'
+import { bindingsIn, boundValueOf, type PlacedBinding, placedIn } from './bindings.ts'
 import { isObject, memberOf, resolved, type SpecDocument, SpecError } from './spec-document.ts'
 
 const PLACES = ['path', 'query', 'header', 'cookie'] as const
@@ -28,6 +29,8 @@ export interface Parameter {
   description?: string
   schema: unknown
   check: CheckValue
+  /** What of it configuration sets. */
+  bindings: PlacedBinding[]
 }
 
 /** The parameters of a path item and its operation, whose own come before the item's. Throws {@link SpecError}. */
@@ -73,6 +76,8 @@ function parameterOf(document: SpecDocument, given: unknown): Parameter | undefi
   const explode = memberOf(given, 'explode') ?? style === 'form'
   const schema = memberOf(media ?? given, 'schema') ?? true
   const description = memberOf(given, 'description')
+  const own = boundValueOf(given)
+  const bindings = [...bindingsIn(document, schema), ...(own === undefined ? [] : [{ path: [], value: own }])]
   return {
     name,
     place,
@@ -82,5 +87,6 @@ function parameterOf(document: SpecDocument, given: unknown): Parameter | undefi
     style,
     explode: explode === true,
     check: checkBy(argumentSchema(document, schema)),
+    bindings: placedIn(document, schema, bindings),
   }
 }

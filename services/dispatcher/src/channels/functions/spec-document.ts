@@ -1,3 +1,4 @@
+import { BOUND_VALUE } from '@parley/shared/bound-value'
 import { isExactNumber } from '@parley/shared/exact-number'
 import { EXACT_SCHEMA } from '@parley/shared/exact-yaml'
 import { ForeignDocumentError, readForeignDocument } from '@parley/shared/foreign-document'
@@ -11,6 +12,8 @@ export interface SpecDocument {
   dialect: '3.0' | '2020-12'
   /** Whether its schemas tell what only responses have (`readOnly`). */
   hasDirections?: true
+  /** Whether something in it binds a value (`x-parley-value`). */
+  hasBindings?: boolean
   root: JsonObject
 }
 
@@ -20,7 +23,8 @@ export function parseSpec(text: string): SpecDocument {
   if (!isObject(root)) throw new SpecError('is no YAML mapping')
   const version = String(memberOf(root, 'openapi'))
   if (!/^3(\.|$)/.test(version)) throw new SpecError('names no OpenAPI 3 version under openapi')
-  return { dialect: /^3(\.0|$)/.test(version) ? '3.0' : '2020-12', hasDirections: true, root }
+  const dialect = /^3(\.0|$)/.test(version) ? '3.0' : '2020-12'
+  return { dialect, hasDirections: true, hasBindings: hasBinding(root), root }
 }
 
 function readDocument(text: string): unknown {
@@ -40,6 +44,25 @@ export function resolved({ root }: SpecDocument, value: unknown): unknown {
     current = pointedAt(root, reference)
   }
   throw new SpecError('has references that lead in a circle')
+}
+
+/** Whether something binds a value, itself or in what it has or `resolve` says that it refers to. */
+export function hasBinding(
+  start: unknown,
+  resolve: (reference: string) => unknown = () => undefined,
+): boolean {
+  const seen = new Set<unknown>()
+  const waiting = [start]
+  while (waiting.length > 0) {
+    const next = waiting.pop()
+    if (typeof next !== 'object' || next === null || isExactNumber(next) || seen.has(next)) continue
+    seen.add(next)
+    if (Object.hasOwn(next, BOUND_VALUE)) return true
+    const reference = memberOf(next, '$ref')
+    if (typeof reference === 'string') waiting.push(resolve(reference))
+    for (const one of Object.values(next)) waiting.push(one)
+  }
+  return false
 }
 
 /** What a local reference points at. Throws {@link SpecError}. */
