@@ -54,9 +54,9 @@ const callOf = () => endpoint.calls.find(({ text }) => text.includes('tools/call
 
 describe('what an action binds', () => {
   test('is neither shown to a model nor its to set, of an operation and of a tool of an MCP server', async () => {
-    const orders = await opened(refunds(bound({ order: '{{person.phone}}' })))
-    expect(schemaOf(orders, 'refund')).toMatchObject({ properties: { amount: {} }, required: ['amount'] })
-    await callTool(orders, 'refund', { order: 'of-maria', amount: 5 })
+    const ofSpec = await opened(refunds(bound({ order: '{{person.phone}}' })))
+    expect(schemaOf(ofSpec, 'refund')).toMatchObject({ properties: { amount: {} }, required: ['amount'] })
+    await callTool(ofSpec, 'refund', { order: 'of-maria', amount: 5 })
     expect(endpoint.calls).toMatchObject([
       { path: `/v1/orders/${encodeURIComponent(PHONE)}/refund`, text: '{"amount":5}' },
     ])
@@ -76,9 +76,9 @@ describe('what an action binds', () => {
 
   test('is never sent without its value: the model reads why', async () => {
     const unknown = { user: { name: 'João' } }
-    const orders = await opened(refunds(bound({ order: '{{person.phone}}' })), unknown)
+    const ofSpec = await opened(refunds(bound({ order: '{{person.phone}}' })), unknown)
     const result = { state: 'failed', text: expect.stringContaining('{{person.phone}}') }
-    expect(await callTool(orders, 'refund', { order: 'of-maria', amount: 5 })).toEqual({
+    expect(await callTool(ofSpec, 'refund', { order: 'of-maria', amount: 5 })).toEqual({
       kind: 'answered',
       result,
     })

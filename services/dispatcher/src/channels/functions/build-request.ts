@@ -27,15 +27,19 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
  * argument as all others.
  */
 export function buildRequest(operation: Operation, args: JsonObject, context?: CallContext): CallRequest {
-  const given = operation.parameters.flatMap((parameter) => {
-    const value = givenValue(parameter, args, context)
-    return value === undefined ? [] : { parameter, value }
-  })
   const isBound = (name: string, place: Parameter['place']): boolean =>
     context !== undefined &&
     operation.parameters.some(
       (one) => one.place === place && one.bindings.length > 0 && isAlike(one.name, name),
     )
+  const given = operation.parameters.flatMap((parameter) => {
+    const value = givenValue(parameter, args, context)
+    if (value === undefined) return []
+    // The names in it are the model's, and stand in the path as parameters do.
+    const isNaming = parameter.style === 'matrix' && parameter.bindings.length === 0 && isObject(value)
+    const own = isNaming ? Object.entries(value).filter(([name]) => !isBound(name, 'path')) : []
+    return { parameter, value: isNaming ? Object.fromEntries(own) : value }
+  })
   const at = (place: Parameter['place']) => given.filter(({ parameter }) => parameter.place === place)
   const pairsAt = (place: 'query' | 'cookie') =>
     at(place).flatMap(({ parameter, value }) =>
@@ -86,7 +90,7 @@ function pathOf(template: string, given: Array<{ parameter: Parameter; value: un
   let path = template
   for (const { parameter, value } of given) {
     const at = `/${pointerSegment(parameter.name)}`
-    const text = simpleText(parameter, value, encodeURIComponent)
+    const text = pathText(parameter, value)
     if (text === '') throw new ArgsError(at, 'is empty, and so makes no path')
     path = path.replaceAll(`{${parameter.name}}`, () => text)
     // Those would lead out of the path that the spec names.
@@ -133,7 +137,32 @@ function bodyOf(
 /** As they are written between values, which are encoded (RFC 6570, 3.2.8). */
 const SEPARATORS: Record<string, string> = { spaceDelimited: '%20', pipeDelimited: '%7C' }
 
-type Given = Pick<Parameter, 'name' | 'style' | 'explode'>
+type Given = Pick<Parameter, 'name' | 'style' | 'explode' | 'allowReserved'>
+
+/** A path parameter's value (RFC 6570, 3.2.2, 3.2.5 and 3.2.7). */
+function pathText(parameter: Given, value: unknown): string {
+  const { name, style, explode } = parameter
+  if (style !== 'label' && style !== 'matrix') return simpleText(parameter, value, encodeURIComponent)
+  const before = style === 'label' ? '.' : ';'
+  const encode = (one: unknown) => encodeURIComponent(scalarText(name, one))
+  const key = encodeURIComponent(name)
+  const named = (text: string) => (style === 'label' ? text : text === '' ? key : `${key}=${text}`)
+  if (isObject(value) && explode)
+    return Object.entries(value)
+      .map(([inner, one]) => `${before}${encodeURIComponent(inner)}=${encode(one)}`)
+      .join('')
+  const parts = isObject(value) ? Object.entries(value).flat().map(encode) : [value].flat().map(encode)
+  return explode ? parts.map((part) => before + named(part)).join('') : before + named(parts.join(','))
+}
+
+/** What a query may have as it is (RFC 3986, 3.4), without what ends or separates its parameters. */
+const RESERVED = /%(?:3A|2F|3F|40|24|2C)/g
+const encoderOf =
+  ({ allowReserved }: Given) =>
+  (text: string): string =>
+    allowReserved
+      ? encodeURIComponent(text).replaceAll(RESERVED, decodeURIComponent)
+      : encodeURIComponent(text)
 
 /** A path or header parameter's value as text (style `simple`); `encode` is applied to each part. */
 function simpleText(
@@ -149,14 +178,16 @@ function simpleText(
 }
 
 /** A query or cookie parameter as its pairs of key and value, encoded. */
-function pairsOf({ name, style, explode }: Given, value: unknown): Array<[string, string]> {
+function pairsOf(parameter: Given, value: unknown): Array<[string, string]> {
+  const { name, style, explode } = parameter
   const key = encodeURIComponent(name)
-  const text = (item: unknown) => encodeURIComponent(scalarText(name, item))
-  if (style === 'json') return [[key, encodeURIComponent(JSON.stringify(value))]]
+  const encode = encoderOf(parameter)
+  const text = (item: unknown) => encode(scalarText(name, item))
+  if (style === 'json') return [[key, encode(JSON.stringify(value))]]
   if (style === 'deepObject')
     return deepPairs(name, value).map((pair) => pair.map(encodeURIComponent) as [string, string])
   if (Array.isArray(value)) {
-    if (explode && style === 'form') return value.map((item) => [key, text(item)])
+    if (explode) return value.map((item) => [key, text(item)])
     // A list of nothing is not there.
     return value.length === 0 ? [] : [[key, value.map(text).join(SEPARATORS[style] ?? ',')]]
   }

@@ -2,7 +2,7 @@ import type { Binding } from '@parley/shared/bound-value'
 import { argumentSchema, type CheckValue, checkBy } from './argument-schema.ts'
 import { bindingsIn, type PlacedBinding, placedIn } from './bindings.ts'
 import { type EncodedBody, type Encodings, formBody, multipartBody, textBody } from './encode-body.ts'
-import { withoutReadOnly } from './read-only.ts'
+import { readOnlyNames, withoutReadOnly } from './read-only.ts'
 import { isObject, memberOf, resolved, type SpecDocument, SpecError } from './spec-document.ts'
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
@@ -19,7 +19,7 @@ export interface RequestBody {
   required: boolean
   schema: unknown
   check: CheckValue
-  /** Of its properties. */
+  /** Of its properties, as far as a request has them. */
   names: Set<string>
   /** What of it configuration sets. */
   bindings: PlacedBinding[]
@@ -45,7 +45,9 @@ export function readBody(document: SpecDocument, given: unknown): RequestBody {
     required: memberOf(given, 'required') === true,
     schema,
     check: checkBy(argumentSchema(document, schema)),
-    names: new Set(isObject(properties) ? Object.keys(properties) : []),
+    names: new Set(isObject(properties) ? Object.keys(properties) : []).difference(
+      new Set(readOnlyNames(document, resolved(document, schema))),
+    ),
     bindings: placedIn(document, schema, bindingsIn(document, schema)),
     sent: (value) => withoutReadOnly(document, schema, value),
     encode: encoderOf(document, type, { media, properties }),

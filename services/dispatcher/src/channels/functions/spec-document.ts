@@ -3,10 +3,12 @@ import { isExactNumber } from '@parley/shared/exact-number'
 import { EXACT_SCHEMA } from '@parley/shared/exact-yaml'
 import { ForeignDocumentError, readForeignDocument } from '@parley/shared/foreign-document'
 import type { JsonObject } from '@parley/shared/json-object'
+import { isSwagger, withoutSwagger } from '@parley/shared/openapi/swagger'
 
 const MAX_HOPS = 32
+const NO_VERSION = 'names neither an OpenAPI 3 version under openapi nor 2.0 under swagger'
 
-/** An OpenAPI 3 document; what is in it has not been checked. */
+/** An OpenAPI 3 document, or one of Swagger 2.0 as that; what is in it has not been checked. */
 export interface SpecDocument {
   /** Schemas up to 3.0 are written in a dialect of their own; later ones are JSON Schema 2020-12. */
   dialect: '3.0' | '2020-12'
@@ -19,10 +21,11 @@ export interface SpecDocument {
 
 /** Parses a spec. Throws {@link SpecError}. */
 export function parseSpec(text: string): SpecDocument {
-  const root = readDocument(text)
-  if (!isObject(root)) throw new SpecError('is no YAML mapping')
+  const given = readDocument(text)
+  if (!isObject(given)) throw new SpecError('is no YAML mapping')
+  const root = isSwagger(given) ? withoutSwagger(given) : given
   const version = String(memberOf(root, 'openapi'))
-  if (!/^3(\.|$)/.test(version)) throw new SpecError('names no OpenAPI 3 version under openapi')
+  if (!/^3(\.|$)/.test(version)) throw new SpecError(NO_VERSION)
   const dialect = /^3(\.0|$)/.test(version) ? '3.0' : '2020-12'
   return { dialect, hasDirections: true, hasBindings: hasBinding(root), root }
 }
