@@ -78,7 +78,7 @@ export const readAsyncApi = route({
   },
 })
 
-/** What services publish, as AsyncAPI 3; made from the very schemas that they validate by. */
+/** Describes what services publish, as AsyncAPI 3; made from the very schemas that they validate by. */
 export function asyncApi(): object {
   return {
     asyncapi: '3.0.0',

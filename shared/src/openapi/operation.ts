@@ -69,7 +69,7 @@ export interface Operation {
   response: OperationResponse
   /** Answers of another status that are no problem, with a body or without. */
   others?: Readonly<Record<number, { description: string; content?: Content }>>
-  /** What it may refuse with beyond what every operation may, and every one that takes a query or a body. */
+  /** Codes that it may refuse with beyond those of every operation, and of every one that takes a query or a body. */
   errors?: readonly ErrorCode[]
 }
 
