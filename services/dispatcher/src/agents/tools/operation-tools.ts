@@ -132,6 +132,7 @@ function openedCall(operation: ReadyOperation, action: AgentAction): OpenedTool 
     url: operation.url,
     isRepeatable,
     isKeyed,
+    isReadOnly: operation.isReadOnly,
     deliver: (id, mayLeave) => delivered(call, id, mayLeave),
   }
 }
