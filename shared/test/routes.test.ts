@@ -113,10 +113,10 @@ test('what is not described is refused, and only of who may do it at all', async
 
 test('an alias is the same route', async () => {
   const call = await served({ asked: [], mayWrite: true })
-  const answers = ['/rest/things', '/rest/objects'].map((path) =>
+  const responses = ['/rest/things', '/rest/objects'].map((path) =>
     call('POST', path, { body: { name: 'one' } }),
   )
-  expect(new Set((await Promise.all(answers)).map(({ json }) => json.made))).toEqual(new Set([1, 2]))
+  expect(new Set((await Promise.all(responses)).map(({ json }) => json.made))).toEqual(new Set([1, 2]))
 })
 
 test('another method is refused with those of the path, also those that another service has', async () => {
