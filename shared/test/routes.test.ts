@@ -42,6 +42,15 @@ const routes = [
       }
     },
   }),
+  route({
+    ...words,
+    ...{ method: 'POST', path: '/rest/things/{id}/repair', access: 'write', id: 'repair' },
+    body: {
+      schema: z.strictObject({ at: z.string().default('once') }),
+      ...{ example: {}, optional: true, maxBytes: 64 },
+    },
+    handle: () => (_req, res, asked) => void res.json(asked.body()),
+  }),
 ]
 
 let close: (() => Promise<void>) | undefined
@@ -109,6 +118,15 @@ test('what is not described is refused, and only of who may do it at all', async
   expect(await codes('/rest/things', { name: 'x'.repeat(64) })).toEqual([413, 'body_too_large'])
   things.mayWrite = false
   expect(await codes('/rest/things?typo=1', { typo: 1 })).toEqual([403, 'forbidden'])
+})
+
+test('an optional body that is not there is an empty one, and another that is no object is refused', async () => {
+  const call = await served({ asked: [], mayWrite: true })
+  expect((await call('POST', '/rest/things/7/repair')).json).toEqual({ at: 'once' })
+  expect((await call('POST', '/rest/things/7/repair', { body: { at: 'night' } })).json).toEqual({
+    at: 'night',
+  })
+  expect((await call('POST', '/rest/things/7/repair', { body: null })).status).toBe(422)
 })
 
 test('an alias is the same route', async () => {

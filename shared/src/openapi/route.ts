@@ -1,7 +1,7 @@
 import { type Request, type RequestHandler, type Response, Router } from 'express'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { jsonBody } from '../json-body.ts'
-import { noParameters, readQuery } from '../list-query.ts'
+import { readQuery } from '../list-query.ts'
 import { methodNotAllowed } from '../problem.ts'
 import { parse } from '../validate.ts'
 import type { Operation, RequestBody } from './operation.ts'
@@ -32,6 +32,8 @@ interface Definition<P extends string, D, Q extends z.ZodObject, B extends z.Zod
   handle(needed: D): (req: Request<PathParameters<P>>, res: Response, asked: Asked<Q, B>) => unknown
 }
 
+const noParameters = z.object({})
+
 /** A route: what it is served by and what it is described by are the same. */
 export function route<
   const P extends string,
@@ -49,7 +51,7 @@ export function route<
         (req, res) =>
           handler(req as unknown as Request<PathParameters<P>>, res, {
             query: () => readQuery(query as Q, req),
-            body: () => parse(body?.schema as B, body?.optional ? (req.body ?? {}) : req.body),
+            body: () => parse(body?.schema as B, body?.optional && req.body === undefined ? {} : req.body),
           }),
       ]
     },
@@ -90,9 +92,8 @@ export function serveRoutes<D>(
     served.flatMap((one) => [one.path, ...(one.aliases ?? [])].map((path) => ({ ...one, path }))),
     ({ path }) => path,
   )
-  for (const [path, here] of [...byPath].toSorted(([one], [other]) =>
-    rankOf(one) < rankOf(other) ? -1 : 1,
-  )) {
+  const sorted = [...byPath].toSorted(([one], [other]) => (rankOf(one) < rankOf(other) ? -1 : 1))
+  for (const [path, here] of sorted) {
     const at = router.route(path.replaceAll(/\{(\w+)\}/g, ':$1'))
     if (here.some(({ access }) => access !== 'nothing' && access !== 'optional'))
       at.all(options.requireCaller)
