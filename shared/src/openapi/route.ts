@@ -95,9 +95,11 @@ export function serveRoutes<D>(
   const sorted = [...byPath].toSorted(([one], [other]) => (rankOf(one) < rankOf(other) ? -1 : 1))
   for (const [path, here] of sorted) {
     const at = router.route(path.replaceAll(/\{(\w+)\}/g, ':$1'))
-    if (here.some(({ access }) => access !== 'nothing' && access !== 'optional'))
-      at.all(options.requireCaller)
-    for (const { method, handlers } of here) at[method.toLowerCase() as Lowercase<typeof method>](handlers)
+    for (const { method, access, handlers } of here) {
+      const isOpen = access === 'nothing' || access === 'optional'
+      const verb = method.toLowerCase() as Lowercase<typeof method>
+      at[verb](...(isOpen ? [] : [options.requireCaller]), ...handlers)
+    }
     const there: readonly string[] = [
       ...here.map(({ method }) => method),
       ...(options.elsewhere?.[path] ?? []),
