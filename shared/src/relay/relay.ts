@@ -137,7 +137,10 @@ async function follow<Change extends { at?: Date | undefined }>(
   let savedAt = 0
   try {
     while (isLeased() && isNeeded(options)) {
-      const changes = (await nextEvents(stream, signal)).map(options.changeOf)
+      const events = await nextEvents(stream, signal)
+      // What was read of a batch that broke off comes again: its last event may not be whole.
+      if (events === undefined) return
+      const changes = events.map(options.changeOf)
       if (changes.length > 0) await options.handle(changes, isLeased)
       else await options.idle?.(isLeased)
       if (changes.length === 0 && performance.now() < savedAt + SAVE_IDLE_MS) continue
@@ -180,8 +183,11 @@ function openChangeStream<Change extends { at?: Date | undefined }>(
   })
 }
 
-/** The events of one batch of the database's, at most 100; none when nothing happened for a second. */
-async function nextEvents(stream: mongo.ChangeStream<Event, Event>, signal: AbortSignal): Promise<Event[]> {
+/** The events of one batch, at most 100; none when nothing happened for a second, undefined when `signal` ended the wait. */
+async function nextEvents(
+  stream: mongo.ChangeStream<Event, Event>,
+  signal: AbortSignal,
+): Promise<Event[] | undefined> {
   const events: Event[] = []
   try {
     do {
@@ -191,8 +197,7 @@ async function nextEvents(stream: mongo.ChangeStream<Event, Event>, signal: Abor
     } while (events.length < BATCH && stream.bufferedCount() > 0)
     return events
   } catch (error) {
-    // Closed while it waited.
-    if (signal.aborted) return events
+    if (signal.aborted) return undefined
     throw error
   }
 }
