@@ -119,6 +119,7 @@ const plainBodies: Record<string, (world: MatrixWorld) => unknown> = {
     return { token: json.token, name: 'Bo', password: PASSWORD }
   },
   'POST /api/auth/me': () => ({}),
+  'PATCH /api/auth/me': () => ({ phone: '+351 1' }),
   'POST /api/auth/password': () => ({
     currentPassword: PASSWORD,
     newPassword: PASSWORD,

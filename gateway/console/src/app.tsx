@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, logOut, unreachable } from './api.ts'
-import { Button, Dialog, Notices, notify } from './components/actions.tsx'
+import { Button, Dialog, LeaveQuestion, Notices, notify } from './components/actions.tsx'
 import { Failure, Icon, type IconName, Loading, NotFound } from './components/basics.tsx'
 import { useKeys } from './components/keyboard.ts'
 import { useLoad } from './load.ts'
@@ -12,14 +12,15 @@ import { EventsPage } from './pages/events.tsx'
 import { LoginPage } from './pages/login.tsx'
 import { MessagesPage } from './pages/messages.tsx'
 import { OverviewPage } from './pages/overview.tsx'
-import { PeoplePage } from './pages/people.tsx'
+import { TeamPage } from './pages/team.tsx'
 import { RESOURCES } from './resources.ts'
 import { type Me, may, me } from './rights.ts'
-import { hrefOf, navigate, type PageProps, usePlace } from './router.ts'
+import { hrefOf, leaveTo, type PageProps, usePlace } from './router.ts'
 import { account, session } from './session.ts'
 import { followLive } from './shared-stream.ts'
 import { useStore } from './store.ts'
-import { nextTheme, theme } from './theme.ts'
+import { chooseTheme, THEMES, theme } from './theme.ts'
+import { mayLeave } from './unsaved.ts'
 
 interface PageEntry {
   path: string
@@ -54,20 +55,33 @@ const PAGES: readonly PageEntry[] = [
     reads: ['subscriptions'],
   },
   {
-    ...{ path: '/people', name: 'People', icon: 'people', key: 'p', page: PeoplePage },
+    ...{ path: '/team', name: 'Team', icon: 'people', key: 'p', page: TeamPage },
     reads: ['users', 'roles', 'tokens', 'audit'],
   },
 ]
 
+/** Bookmarks have the earlier names. */
+const RENAMED: Record<string, string> = { people: 'team' }
+
 /** The console: the login, or the pages that the caller may see. */
 export function App() {
   const signedIn = useStore(session)
+  const current = useStore(account)
+  // What somebody typed before their session ended is there once they have logged in again.
+  const owner = useRef(current)
+  if (signedIn !== 'ended') owner.current = current
+  const hasEnded = signedIn === 'ended'
   return (
     <>
       <Banner />
       {signedIn === 'unknown' && <Loading />}
-      {signedIn === 'out' && <LoginPage />}
-      {signedIn === 'in' && <Shell />}
+      {(signedIn === 'out' || hasEnded) && <LoginPage key={signedIn} hasEnded={hasEnded} />}
+      {(signedIn === 'in' || hasEnded) && (
+        <div key={owner.current} hidden={hasEnded}>
+          <Shell />
+        </div>
+      )}
+      <LeaveQuestion />
       <Notices />
     </>
   )
@@ -125,7 +139,7 @@ function Shell() {
     ({ reads }) => reads === undefined || reads.some((resource) => may('read', resource)),
   )
   const [, first = '', ...rest] = path.split('/')
-  const current = pages.find((page) => page.path === `/${first}`)
+  const current = pages.find((page) => page.path === `/${RENAMED[first] ?? first}`)
   const Page = current?.page
   return (
     <div class="shell">
@@ -142,6 +156,7 @@ function Shell() {
 }
 
 async function leave(): Promise<void> {
+  if (!(await mayLeave())) return
   if (!(await logOut()))
     notify('You are still signed in: the session could not be ended. Log out again.', 'bad')
 }
@@ -191,9 +206,18 @@ function Navigation({ pages, current, caller }: NavigationProps) {
             {caller.name} · {caller.role.name}
           </p>
           <div class="actions">
-            <Button small onClick={nextTheme}>
-              Theme: {chosen}
-            </Button>
+            <select
+              class="small"
+              aria-label="Theme"
+              value={chosen}
+              onChange={(event) => chooseTheme(event.currentTarget.value)}
+            >
+              {THEMES.map((name) => (
+                <option key={name} value={name}>
+                  {name === 'system' ? 'theme of the system' : name}
+                </option>
+              ))}
+            </select>
             <Button small onClick={leave}>
               Log out
             </Button>
@@ -209,7 +233,7 @@ function Keys({ pages }: { pages: readonly PageEntry[] }) {
   const [open, setOpen] = useState(false)
   const [leading, setLeading] = useState(false)
   const go = (page: PageEntry) => {
-    if (leading) navigate(page.path)
+    if (leading) void leaveTo(page.path)
     setLeading(false)
   }
   useKeys({

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { streamOpening, unreachable } from './api.ts'
+import { session } from './session.ts'
 import { type LiveEvent, onLive } from './shared-stream.ts'
 import { useStore } from './store.ts'
 
@@ -17,6 +18,9 @@ export interface LoadOptions {
   /** The events of the stream after which it is loaded again, at most once a second. */
   live?: (event: LiveEvent) => boolean
 }
+
+/** Nobody sees what is loaded, or nobody may. */
+const isIdle = (): boolean => document.hidden || session.get() === 'ended'
 
 const WHILE_UNREACHABLE_MS = 1_500
 const AT_MOST_MS = 1_000
@@ -51,14 +55,15 @@ export function useLoad<T>(
         if (!stop.signal.aborted) setState({ key, data })
       } catch (thrown) {
         if (stop.signal.aborted) return
+        isMissed.current ||= isIdle()
         const error = thrown instanceof Error ? thrown : new Error(String(thrown))
         setState((before) => ({ ...(before.key === key ? before : { key }), error }))
       }
     }
     let timer: ReturnType<typeof setTimeout> | undefined
     const loop = async () => {
-      isMissed.current = document.hidden
-      if (!document.hidden) {
+      isMissed.current = isIdle()
+      if (!isIdle()) {
         loading.current = once()
         await loading.current
       }
@@ -80,20 +85,22 @@ export function useLoad<T>(
   const reloadAfter = useCallback(async () => {
     // What is under way may take longer than it is to the next event.
     await loading.current
-    if (document.hidden) isMissed.current = true
+    if (isIdle()) isMissed.current = true
     else reload()
   }, [reload])
   useLive(live, reloadAfter)
   useEffect(() => {
     const show = () => {
-      if (!document.hidden && isMissed.current) reload()
+      if (!isIdle() && isMissed.current) reload()
     }
     const restore = ({ persisted }: PageTransitionEvent) => {
       if (persisted) reload()
     }
     document.addEventListener('visibilitychange', show)
     addEventListener('pageshow', restore)
+    const unsubscribe = session.subscribe(show)
     return () => {
+      unsubscribe()
       document.removeEventListener('visibilitychange', show)
       removeEventListener('pageshow', restore)
     }

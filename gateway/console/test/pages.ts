@@ -69,9 +69,9 @@ export const consolePages = (thread: string): [path: string, wait: string][] => 
   ['/events', 'tbody tr'],
   ['/events/1', 'tbody tr'],
   ['/events/new', 'fieldset'],
-  ['/people', 'tbody tr'],
-  ['/people/roles', 'tbody tr'],
-  ['/people/tokens', '.empty'],
-  ['/people/audit', '.empty, tbody tr'],
+  ['/team', 'tbody tr'],
+  ['/team/roles', 'tbody tr'],
+  ['/team/tokens', '.empty'],
+  ['/team/audit', '.empty, tbody tr'],
   ['/nothing-there', '.empty'],
 ]

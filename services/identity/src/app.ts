@@ -24,6 +24,7 @@ import { authBody, page } from './requests.ts'
 import { roleRoutes } from './roles/role-routes.ts'
 import { loginRoute } from './sessions/login.ts'
 import { logoutRoute } from './sessions/logout.ts'
+import { ownSessionRoutes } from './sessions/own-sessions.ts'
 import { refreshRoute } from './sessions/refresh.ts'
 import { createKeyRing, ensureKeyRing, jwksRoute, type KeyRing } from './signing-keys/key-ring.ts'
 import type { AuditEntry } from './store/audit.ts'
@@ -113,8 +114,9 @@ function mountRoutes(app: Express, dependencies: IdentityDependencies): void {
   app.use(registerRoute(dependencies), loginRoute(dependencies), refreshRoute(dependencies))
   app.use(logoutRoute(dependencies), acceptInvitationRoute(dependencies), jwksRoute(dependencies))
 
-  app.use(['/api/auth/me', '/api/auth/tokens', '/api/auth/password', '/rest'], requireCaller(verifier))
-  app.use(meRoute(dependencies), changePasswordRoute(dependencies))
+  const forCallers = ['me', 'tokens', 'password', 'sessions'].map((name) => `/api/auth/${name}`)
+  app.use([...forCallers, '/rest'], requireCaller(verifier))
+  app.use(meRoute(dependencies), changePasswordRoute(dependencies), ownSessionRoutes(dependencies))
   app.use(apiTokenRoutes(dependencies, authBody()))
   app.use('/rest', administrationRoutes(dependencies))
 

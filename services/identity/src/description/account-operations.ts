@@ -1,7 +1,7 @@
 import { jsonObject } from '@parley/shared/json-object'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
-import { anyObject } from '../accounts/me.ts'
+import { anyObject, ownChange } from '../accounts/me.ts'
 import { acceptance } from '../invitations/invitation-routes.ts'
 import { passwordChange } from '../password-change/change-password.ts'
 import { registration } from '../registration/register.ts'
@@ -16,6 +16,7 @@ import {
   role,
   roleExample,
   sessionTokens,
+  time,
   times,
   timesExample,
   tokensExample,
@@ -65,6 +66,24 @@ const me = z
     context: jsonObject.nullish(),
   })
   .meta({ id: 'CurrentUser', description: 'Who is calling' })
+
+const session = z
+  .object({
+    _id: z.string(),
+    createdAt: time.describe('When somebody logged in'),
+    usedAt: time.describe('When it was refreshed last'),
+    userAgent: z.string().nullable().describe('What the program calls itself; 256 characters at most'),
+    isCurrent: z.boolean().describe('Whether it is the one that asks'),
+  })
+  .meta({ id: 'OwnSession', description: 'A login of one’s own that has not ended' })
+const sessionExample = {
+  _id: 'bG9naW4tb2YtYW5h',
+  createdAt: AT,
+  usedAt: AT,
+  userAgent: 'Mozilla/5.0',
+  isCurrent: true,
+}
+const ended = z.object({ ended: z.literal(true) })
 
 const { accessToken: example, expiresAt } = tokensExample
 
@@ -167,6 +186,60 @@ export const accountOperations: readonly DescribedOperation[] = [
       example: { ...who, workspace: workspaceExample, role: roleExample, context: {} },
       headers: NO_STORE,
     },
+  },
+  {
+    method: 'PATCH',
+    path: '/api/auth/me',
+    id: 'changeMe',
+    tag,
+    summary: 'Change one’s own name and phone number',
+    description:
+      'Takes no rights but a login: an API token may not. Refused where the role grants more to whoever has that name.',
+    body: { schema: ownChange, example: { name: 'Ana Souza' } },
+    response: {
+      schema: me,
+      example: { ...who, workspace: workspaceExample, role: roleExample, context: {} },
+      headers: NO_STORE,
+    },
+    errors: ['precondition_failed'],
+  },
+  {
+    method: 'GET',
+    path: '/api/auth/sessions',
+    id: 'listOwnSessions',
+    tag,
+    summary: 'List one’s own sessions',
+    description: 'Those that have not ended, the latest 200 first. An API token may not.',
+    response: {
+      schema: z.object({ data: z.array(session) }).meta({ id: 'OwnSessions' }),
+      example: { data: [sessionExample] },
+      headers: NO_STORE,
+    },
+  },
+  {
+    method: 'DELETE',
+    path: '/api/auth/sessions',
+    id: 'endOtherSessions',
+    tag,
+    summary: 'End all other sessions of one’s own',
+    description: 'Their tokens stop working in under 2 s. An API token may not.',
+    response: { schema: ended, example: { ended: true } },
+  },
+  {
+    method: 'DELETE',
+    path: '/api/auth/sessions/{id}',
+    id: 'endOwnSession',
+    tag,
+    summary: 'End one session of one’s own',
+    description: 'Its tokens stop working in under 2 s. An API token may not.',
+    parameters: [
+      {
+        ...{ name: 'id', in: 'path', required: true, description: 'As listed' },
+        ...{ schema: z.string(), example: sessionExample._id },
+      },
+    ],
+    response: { schema: ended, example: { ended: true } },
+    errors: ['not_found'],
   },
   {
     ...{
