@@ -86,8 +86,8 @@ export const routes: readonly Route[] = [
   toIdentity('/api/auth/password', 'authenticated', 'POST'),
   toIdentity('/.well-known/jwks.json', 'public', 'GET', 'HEAD'),
   toIdentity('/api/auth/me', 'authenticated', 'POST', 'PATCH'),
-  toIdentity('/api/auth/sessions', 'authenticated', 'GET', 'DELETE'),
-  { ...toIdentity('/api/auth/sessions', 'authenticated', 'DELETE'), match: 1 },
+  toIdentity('/api/auth/sessions', 'authenticated', 'GET'),
+  toIdentity('/api/auth/sessions/end', 'authenticated', 'POST'),
   {
     path: '/api/auth/tokens',
     upstream: 'identity',

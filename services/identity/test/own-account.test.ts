@@ -36,10 +36,10 @@ describe('one’s own sessions', () => {
       await login(user.username, user.password),
     ]
     const of = (await sessionsOf(first)).find(({ isCurrent }) => isCurrent)?._id
-    expect((await as(second)('DELETE', `/api/auth/sessions/${of}`)).json).toEqual({ ended: true })
+    expect((await as(second)('POST', '/api/auth/sessions/end', { session: of })).json).toEqual({ ended: true })
     expect(await sessionsOf(second)).toHaveLength(2)
-    expect((await as(second)('DELETE', `/api/auth/sessions/${of}`)).status).toBe(404)
-    expect((await as(second)('DELETE', '/api/auth/sessions')).json).toEqual({ ended: true })
+    expect((await as(second)('POST', '/api/auth/sessions/end', { session: of })).status).toBe(404)
+    expect((await as(second)('POST', '/api/auth/sessions/end')).json).toEqual({ ended: true })
     expect((await sessionsOf(second)).map(({ isCurrent }) => isCurrent)).toEqual([true])
     expect(
       await identity.database
@@ -51,7 +51,7 @@ describe('one’s own sessions', () => {
   test('of another account are not there, and end for nobody else', async () => {
     const other = await addUser('WORKSPACE_ADMIN')
     const theirs = (await sessionsOf(other.token))[0]?._id
-    expect((await as(user.token)('DELETE', `/api/auth/sessions/${theirs}`)).status).toBe(404)
+    expect((await as(user.token)('POST', '/api/auth/sessions/end', { session: theirs })).status).toBe(404)
     expect(await isOver(other.token)).toBe(false)
   })
 })
@@ -81,8 +81,7 @@ test('an API token has no sessions, and is nobody to rename', async () => {
   const { json } = await asAdmin('POST', '/api/auth/tokens', { name: 'x', role: 'VIEWER' })
   for (const [method, path, body] of [
     ['GET', '/api/auth/sessions'],
-    ['DELETE', '/api/auth/sessions'],
-    ['DELETE', '/api/auth/sessions/x'],
+    ['POST', '/api/auth/sessions/end'],
     ['PATCH', '/api/auth/me', { name: 'x' }],
   ] as const)
     expect((await (await identity.confirm(json.token))(method, path, body)).status).toBe(403)

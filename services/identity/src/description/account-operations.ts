@@ -7,6 +7,7 @@ import { passwordChange } from '../password-change/change-password.ts'
 import { registration } from '../registration/register.ts'
 import { credentials } from '../sessions/login.ts'
 import { logoutBody } from '../sessions/logout.ts'
+import { sessionsToEnd } from '../sessions/own-sessions.ts'
 import { refreshBody } from '../sessions/refresh.ts'
 import {
   AT,
@@ -83,7 +84,6 @@ const sessionExample = {
   userAgent: 'Mozilla/5.0',
   isCurrent: true,
 }
-const ended = z.object({ ended: z.literal(true) })
 
 const { accessToken: example, expiresAt } = tokensExample
 
@@ -217,28 +217,16 @@ export const accountOperations: readonly DescribedOperation[] = [
     },
   },
   {
-    method: 'DELETE',
-    path: '/api/auth/sessions',
-    id: 'endOtherSessions',
+    method: 'POST',
+    path: '/api/auth/sessions/end',
+    id: 'endOwnSessions',
     tag,
-    summary: 'End all other sessions of one’s own',
-    description: 'Their tokens stop working in under 2 s. An API token may not.',
-    response: { schema: ended, example: { ended: true } },
-  },
-  {
-    method: 'DELETE',
-    path: '/api/auth/sessions/{id}',
-    id: 'endOwnSession',
-    tag,
-    summary: 'End one session of one’s own',
-    description: 'Its tokens stop working in under 2 s. An API token may not.',
-    parameters: [
-      {
-        ...{ name: 'id', in: 'path', required: true, description: 'As listed' },
-        ...{ schema: z.string(), example: sessionExample._id },
-      },
-    ],
-    response: { schema: ended, example: { ended: true } },
+    summary: 'End sessions of one’s own',
+    description:
+      'The one of that id, or without it all others than the one that asks: their tokens stop working in under 2 s. ' +
+      'An API token may not.',
+    body: { schema: sessionsToEnd.unwrap(), example: { session: sessionExample._id }, optional: true },
+    response: { schema: z.object({ ended: z.literal(true) }), example: { ended: true } },
     errors: ['not_found'],
   },
   {

@@ -2,17 +2,23 @@ import type { Caller } from '@parley/shared/internal-token'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
+import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
+import { z } from 'zod'
 import type { Administration } from '../administration.ts'
+import { authBody } from '../requests.ts'
 import { hasEnded, type Session } from '../store/session.ts'
 import { revokeSession, revokeSessions } from './revoke.ts'
 
 const MOST_SHOWN = 200
 const MAX_MS = 5_000
 
+/** What ends: the session of that id, or all others than the one that asks. */
+export const sessionsToEnd = z.strictObject({ session: z.string().max(64).optional() }).optional()
+
 /**
- * `/api/auth/sessions`: the sessions of the caller's own account, the latest 200. GET lists them, DELETE ends all others
- * than the one that asks, and below an id that one. An API token has none, and is refused.
+ * `GET /api/auth/sessions`: those of the caller's own account, the latest 200. `POST /api/auth/sessions/end` ends one of
+ * them, or all others. An API token has none, and is refused.
  */
 export function ownSessionRoutes({
   connection,
@@ -32,24 +38,25 @@ export function ownSessionRoutes({
       const living = found.filter((one) => !hasEnded(one, now))
       res.set('cache-control', 'no-store').json({ data: living.map((one) => sessionView(one, session)) })
     })
-    .delete(async (_req, res) => {
-      const { caller, session } = withSession(callerOf(res))
-      const others = { account: caller.account._id, except: session }
-      await inTransaction(connection, (transaction) => revokeSessions(collections, transaction, others))
-      res.json({ ended: true })
-    })
-    .all(methodNotAllowed('GET', 'DELETE'))
+    .all(methodNotAllowed('GET'))
   router
-    .route('/api/auth/sessions/:id')
-    .delete(async (req, res) => {
-      const { caller } = withSession(callerOf(res))
-      const own = { _id: String(req.params.id), account: caller.account._id }
-      const found = await collections.sessions.findOne(own)
-      if (found === null || hasEnded(found, Date.now())) throw new Problem('not_found')
-      await inTransaction(connection, (transaction) => revokeSession(collections, transaction, own._id))
+    .route('/api/auth/sessions/end')
+    .post(authBody(), async (req, res) => {
+      const { caller, session: except } = withSession(callerOf(res))
+      const { session } = parse(sessionsToEnd, req.body) ?? {}
+      const account = caller.account._id
+      if (session === undefined)
+        await inTransaction(connection, (transaction) =>
+          revokeSessions(collections, transaction, { account, except }),
+        )
+      else {
+        const found = await collections.sessions.findOne({ _id: session, account })
+        if (found === null || hasEnded(found, Date.now())) throw new Problem('not_found')
+        await inTransaction(connection, (transaction) => revokeSession(collections, transaction, session))
+      }
       res.json({ ended: true })
     })
-    .all(methodNotAllowed('DELETE'))
+    .all(methodNotAllowed('POST'))
   return router
 }
 
