@@ -198,7 +198,7 @@ describe('parley why', () => {
       '--wait',
       '30',
     ])
-    expect(sent).toMatchObject({ state: 'unrouted' })
+    expect(sent).toMatchObject({ state: 'unrouted', warning: 'unknown-channel' })
     const { stdout } = await ana.run(['why', String(sent?._id)])
     expect(stdout).toContain('To do  Create a channel with the external id no-such-line')
   })

@@ -5,6 +5,7 @@ import { Button, Dialog, LeaveQuestion, Notices, notify } from './components/act
 import { Failure, Icon, type IconName, Loading, NotFound } from './components/basics.tsx'
 import { useKeys } from './components/keyboard.ts'
 import { useLoad } from './load.ts'
+import { AccountPage } from './pages/account.tsx'
 import { AssistantsPage } from './pages/assistants.tsx'
 import { ChannelsPage } from './pages/channels.tsx'
 import { ConversationsPage } from './pages/conversations.tsx'
@@ -13,13 +14,15 @@ import { LoginPage } from './pages/login.tsx'
 import { MessagesPage } from './pages/messages.tsx'
 import { OverviewPage } from './pages/overview.tsx'
 import { TeamPage } from './pages/team.tsx'
+import { roleInWords } from './people.ts'
 import { RESOURCES } from './resources.ts'
 import { type Me, may, me } from './rights.ts'
-import { hrefOf, leaveTo, type PageProps, usePlace } from './router.ts'
+import { hrefOf, leaveTo, navigate, type PageProps, usePlace } from './router.ts'
 import { account, session } from './session.ts'
 import { followLive } from './shared-stream.ts'
 import { useStore } from './store.ts'
 import { chooseTheme, THEMES, theme } from './theme.ts'
+import { useNotices, useUnread } from './unread.ts'
 import { mayLeave } from './unsaved.ts'
 
 interface PageEntry {
@@ -27,6 +30,8 @@ interface PageEntry {
   name: string
   icon: IconName
   key: string
+  /** It is led to from elsewhere than the menu. */
+  isAside?: true
   /** Shown to who may read one of these; to everybody when left out. */
   reads?: string[]
   page: ComponentType<PageProps>
@@ -58,6 +63,7 @@ const PAGES: readonly PageEntry[] = [
     ...{ path: '/team', name: 'Team', icon: 'people', key: 'p', page: TeamPage },
     reads: ['users', 'roles', 'tokens', 'audit'],
   },
+  { path: '/account', name: 'My account', icon: 'people', key: 'y', isAside: true, page: AccountPage },
 ]
 
 /** Bookmarks have the earlier names. */
@@ -147,12 +153,38 @@ function Shell() {
         Skip to the content
       </a>
       <Navigation pages={pages} current={current} caller={known} />
+      <Noticing />
       <main id="main" tabIndex={-1}>
-        {Page ? <Page key={current.path} rest={rest} query={query} /> : <NotFound />}
+        {Page ? <Page key={current.path} rest={rest} query={query} /> : <Elsewhere path={path} />}
       </main>
       <Keys pages={pages} />
     </div>
   )
+}
+
+/** What is for who has not logged in yet, and what is not there. */
+function Elsewhere({ path }: { path: string }) {
+  const isEntrance = path === '/login' || path === '/register'
+  useEffect(() => {
+    if (isEntrance) navigate('/', { replace: true })
+  }, [isEntrance])
+  if (isEntrance) return <Loading />
+  if (path !== '/invitation') return <NotFound />
+  return (
+    <div class="empty">
+      <h1 class="empty-title">You are logged in already</h1>
+      <p class="quiet">The invitation is for a new account: log out to accept it.</p>
+      <Button kind="primary" onClick={leave}>
+        Log out
+      </Button>
+    </div>
+  )
+}
+
+/** Tells of what is written; for who may read it. */
+function Noticing() {
+  useNotices()
+  return null
 }
 
 async function leave(): Promise<void> {
@@ -171,6 +203,7 @@ function Navigation({ pages, current, caller }: NavigationProps) {
   const [open, setOpen] = useState(false)
   const { path } = usePlace()
   const chosen = useStore(theme)
+  const unread = useUnread()
   // Going elsewhere closes the menu.
   useEffect(() => setOpen(false), [path])
   return (
@@ -191,19 +224,31 @@ function Navigation({ pages, current, caller }: NavigationProps) {
       </div>
       <div class="side-body" id="navigation">
         <nav aria-label="Pages">
-          {pages.map((page) => (
-            <a key={page.path} href={hrefOf(page.path)} aria-current={page === current ? 'page' : undefined}>
-              <Icon name={page.icon} />
-              {page.name}
-            </a>
-          ))}
+          {pages
+            .filter(({ isAside }) => !isAside)
+            .map((page) => (
+              <a
+                key={page.path}
+                href={hrefOf(page.path)}
+                aria-current={page === current ? 'page' : undefined}
+              >
+                <Icon name={page.icon} />
+                {page.name}
+                {page.path === '/conversations' && unread !== '' && (
+                  <span class="unread">
+                    {unread}
+                    <span class="hidden"> unread</span>
+                  </span>
+                )}
+              </a>
+            ))}
         </nav>
         <div class="who">
           <p class="who-workspace" title={caller.workspace.host}>
             {caller.workspace.name}
           </p>
           <p class="quiet" title={caller.username}>
-            {caller.name} · {caller.role.name}
+            <a href={hrefOf('/account')}>{caller.name}</a> · {roleInWords(caller.role.name)}
           </p>
           <div class="actions">
             <select

@@ -47,10 +47,6 @@ export function useDrafts<T>(): (id: string) => T | undefined {
   return (id) => (owner === undefined ? undefined : read<T>(prefixOf(owner) + id))
 }
 
-/** How many drafts the account has. */
-export const countDrafts = (owner = account.get()): number =>
-  owner === undefined ? 0 : keysOf(prefixOf(owner)).length
-
 /** Removes the drafts of the account. */
 export function dropDrafts(owner = account.get()): void {
   if (owner !== undefined) for (const key of keysOf(prefixOf(owner))) localStorage.removeItem(key)

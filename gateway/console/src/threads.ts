@@ -83,7 +83,7 @@ export function initialsOf(name: string): string {
   return letters.join('').toUpperCase() || '#'
 }
 
-const TEMPLATE = /^\[Template (\S+) \([^)]*\)((?: \| .*)?)\]?$/s
+const TEMPLATE = /^\[Template (\S+) \([^)]*\)((?: \| .*?)?)\]?$/s
 
 /** The beginning of what was said last, as one reads it: a template by its name and what it was filled with. */
 export function shownLast(lastMessage: string): string {

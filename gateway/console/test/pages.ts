@@ -73,5 +73,6 @@ export const consolePages = (thread: string): [path: string, wait: string][] => 
   ['/team/roles', 'tbody tr'],
   ['/team/tokens', '.empty'],
   ['/team/audit', '.empty, tbody tr'],
+  ['/account', '.rows'],
   ['/nothing-there', '.empty'],
 ]

@@ -258,3 +258,78 @@ describe('a conversation', () => {
     })
   })
 })
+
+describe('the way in', () => {
+  test('has an address for new workspaces, focus in its first field, and says what is wrong in words of the form', async () => {
+    await onPage({}, async (page) => {
+      const focused = () => page.evaluate(() => document.activeElement?.getAttribute('autocomplete'))
+      await page.goto(`${system.url}/console/register`)
+      await page.getByLabel('Your name').fill('Rui')
+      await page.getByLabel('Email').fill('rui@new.example.com')
+      await page.getByLabel('Phone').fill('11 98888')
+      await page.getByLabel('Workspace').fill('New Co!')
+      await page.getByLabel('Password').fill('correct horse battery staple')
+      await page.getByRole('button', { name: 'Show' }).click()
+      expect(await page.getByLabel('Password').getAttribute('type')).toBe('text')
+      await page.getByRole('button', { name: 'Create a workspace' }).click()
+      await page.getByText('is no phone number').waitFor()
+      await page.getByText('has letters, digits').waitFor()
+
+      await page.getByRole('link', { name: 'Log in' }).click()
+      await page.getByRole('heading', { name: 'Log in' }).waitFor()
+      await page.goto(`${system.url}/console/login`)
+      await page.getByRole('heading', { name: 'Log in' }).waitFor()
+      expect(await focused()).toBe('username')
+      await page.getByLabel('Email').fill(system.garden.email)
+      await page.getByLabel('Password').fill('wrong')
+      await page.getByRole('button', { name: 'Log in' }).click()
+      await page.getByText('The email or the password is wrong.').waitFor()
+    })
+  })
+
+  test('leads on where somebody is logged in already', async () => {
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await page.goto(`${system.url}/console/login`)
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+      await page.goto(`${system.url}/console/invitation#some-token`)
+      await page.getByText('log out to accept it').waitFor()
+      await page.getByRole('main').getByRole('button', { name: 'Log out' }).click()
+      await page.getByRole('heading', { name: 'Accept the invitation' }).waitFor()
+    })
+  })
+})
+
+describe('a channel', () => {
+  test('that is being connected is gone on with after a reload, and says that a provider needs an address in public', async () => {
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, '/channels/1/connect', '.facts')
+      await page.getByText('an https address that the internet can reach').waitFor()
+      await page.reload()
+      await page.getByRole('heading', { name: '2. Receive' }).waitFor()
+      await page.getByRole('heading', { name: '3. Send a test' }).waitFor()
+    })
+  })
+
+  test('that was deleted is put back as it was', async () => {
+    await call('PUT', '/rest/channels/3', {
+      ...{ name: 'Gone', description: 'Old', extId: 'gone', hook: 'rpc', callback: 'rpc' },
+      ...{ handlerUrl: 'native:agents/echo', config: { callbackUrl: 'https://example.com/x' } },
+    })
+    const { json: before } = await call('GET', '/rest/channels/3')
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, '/channels/3', 'form')
+      await page.getByRole('button', { name: 'Delete channel Gone' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
+      await page.getByText('Gone was deleted.').waitFor()
+      expect((await call('GET', '/rest/channels/3')).status).toBe(404)
+      await page.getByRole('button', { name: 'Undo' }).click()
+      await page.getByRole('heading', { name: 'Gone' }).waitFor()
+    })
+    const { json: after } = await call('GET', '/rest/channels/3')
+    const { createdAt: _made, updatedAt: _changed, ...document } = before
+    expect(after).toMatchObject(document)
+  })
+})

@@ -36,7 +36,9 @@ describe('one’s own sessions', () => {
       await login(user.username, user.password),
     ]
     const of = (await sessionsOf(first)).find(({ isCurrent }) => isCurrent)?._id
-    expect((await as(second)('POST', '/api/auth/sessions/end', { session: of })).json).toEqual({ ended: true })
+    expect((await as(second)('POST', '/api/auth/sessions/end', { session: of })).json).toEqual({
+      ended: true,
+    })
     expect(await sessionsOf(second)).toHaveLength(2)
     expect((await as(second)('POST', '/api/auth/sessions/end', { session: of })).status).toBe(404)
     expect((await as(second)('POST', '/api/auth/sessions/end')).json).toEqual({ ended: true })

@@ -1,3 +1,4 @@
+import { reasonInWords } from '@parley/shared/explain-message'
 import { allProviders, providerNamed, usualProvider } from '@parley/shared/providers/registry'
 import type { Setting } from '@parley/shared/providers/setting'
 import { useState } from 'preact/hooks'
@@ -201,7 +202,7 @@ function TestStep({ channel, step }: { channel: Document; step: number }) {
   })
   return (
     <Card title={`${step}. Send a test`}>
-      <form class="form" onSubmit={submit}>
+      <form class="form" onSubmit={submit} data-passing>
         <TextField
           label="Phone"
           type="tel"
@@ -238,7 +239,7 @@ function TestResult({ thread }: { thread: string }) {
         <>
           <State of={message.state} />
           <a href={hrefOf(`/messages/${message._id}`)}>The test message</a>
-          {message.reason && <span class="quiet">{message.reason}</span>}
+          {message.reason && <span class="quiet">{reasonInWords(message.reason)}</span>}
         </>
       )}
     </p>

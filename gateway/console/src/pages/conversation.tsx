@@ -11,6 +11,7 @@ import { hrefOf } from '../router.ts'
 import { type LiveEvent, onLive } from '../shared-stream.ts'
 import { knownBy, nameOf, type Said, type SaidPage, type Thread } from '../threads.ts'
 import { setTitle } from '../title.ts'
+import { useShown } from '../unread.ts'
 import { Bubbles } from './bubbles.tsx'
 import { ReplyBox } from './reply-box.tsx'
 
@@ -48,6 +49,7 @@ const isOf = (thread: Thread | undefined, data: LiveEvent['data']): boolean =>
   (data.thread === thread.extId || data.extId === thread.extId)
 
 function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
+  useShown(thread._id)
   const said = useSaid(thread)
   const writable = may('write', 'threads')
   const path = `/rest/threads/${thread._id}`

@@ -109,7 +109,7 @@ function Explain({ role }: { role: Role }) {
   }
   return (
     <Card title={`What ${role.name} allows`}>
-      <form class="form" onSubmit={ask}>
+      <form class="form" onSubmit={ask} data-passing>
         <SelectField
           label="Resource"
           value={resource}
