@@ -11,8 +11,8 @@ export const MESSAGE_EVENTS = [
 ] as const
 export type MessageEvent = (typeof MESSAGE_EVENTS)[number]
 
-/** A thread begins, or a person has it from then on. */
-export const THREAD_EVENTS = ['thread.handed_off', 'thread.opened'] as const
+/** A thread begins, a person has it from then on, or a message of it ended without an answer. */
+export const THREAD_EVENTS = ['thread.handed_off', 'thread.opened', 'thread.unanswered'] as const
 export type ThreadEvent = (typeof THREAD_EVENTS)[number]
 
 /** Something happened to a channel at its provider. */

@@ -6,8 +6,7 @@ const MAX_URL = 2_048
 const MAX_LINES = 200_000
 const SERVERS = /^([ \t]*)(?:- )?(["']?)servers\2[ \t]*:/
 
-const URL_VALUE =
-  /(?:^|[\s{,"'-])url["']?[ \t]*:[ \t]*["']?([a-z][a-z\d+.-]{0,39}:\/\/[^\s"'`<>,}\]]{1,2048})/gi
+const URL_VALUE = /(?:^|[\s{,"'-])url["']?[ \t]*:[ \t]*["']?([a-z][a-z\d+.-]*:\/\/[^\s"'`<>,}\]]+)/gi
 
 const BLOCK_INDICATOR = /[|>][-+\d]{0,2}$/
 

@@ -64,6 +64,7 @@ export function createApp(options: {
   Object.defineProperty(app.request, 'fresh', { value: false })
   const states = shared(() => statesOf(options.readiness))
   showReadiness(registry, states)
+  app.locals.isReady = async () => canWork(await states())
   app.use((req, res, next) => {
     nameRequest(req, res)
     next()

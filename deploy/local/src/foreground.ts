@@ -13,13 +13,14 @@ const INTERRUPTED = 130
 
 /**
  * Starts everything, runs until a signal, stops everything, and ends this process. `whenReady` runs once all is ready;
- * with `watch`, each process starts anew whenever its code changes, and that of `without` is somebody else's to start.
+ * `together`, one process hosts all services; with `watch`, each process starts anew whenever its code changes, and that of `without` is somebody else's to start.
  */
 export async function runInForeground({
   whenReady,
   ...options
 }: {
   whenReady?: () => Promise<void>
+  together?: boolean
   watch?: boolean
   without?: string | undefined
 } = {}): Promise<never> {
@@ -39,6 +40,7 @@ async function start(
   terminal: StatusLine,
   options: {
     whenReady: (() => Promise<void>) | undefined
+    together?: boolean
     watch?: boolean
     without?: string | undefined
     signal: AbortSignal

@@ -83,6 +83,7 @@ export async function buildApp(
   const database = connectMongo({
     url: config.MONGO_URL,
     database: config.MONGO_DATABASE,
+    memory: config.MEMORY,
     log,
     prepare: async (connection) => {
       await prepareDatabase(connection, config.PARTITIONS)

@@ -9,6 +9,9 @@ const schema = z.looseObject({
   gatewayUrl: z.url(),
   simulatorUrl: z.url(),
   modelSimulatorUrl: z.url(),
+  mongoUrl: z.string(),
+  amqpUrl: z.string(),
+  redisUrl: z.string(),
   processes: z.record(z.string(), z.looseObject({ pid: z.int().optional(), url: z.string() })),
 })
 const health = z.object({ status: z.string() })
@@ -63,6 +66,11 @@ export interface Kill {
 /** The dispatchers of a system, the first one first. */
 export function dispatchersOf({ processes }: { processes: Record<string, unknown> }): string[] {
   return Object.keys(processes).filter((name) => /^dispatcher(-\d+)?$/.test(name))
+}
+
+/** Whether one process hosts all services, so that none can be killed alone. */
+export function isTogether({ processes }: Pick<RunningSystem, 'processes'>): boolean {
+  return processes.gateway?.pid !== undefined && processes.gateway.pid === processes.dispatcher?.pid
 }
 
 /**

@@ -204,18 +204,35 @@ async function askWhenDue(
   return waitUntilDue(run) ?? { kind: 'next' }
 }
 
-/** There is no answer: the person gets the channel's fallback message where there is one, then the message is dead. */
+/**
+ * There is no answer: the thread goes to a person where the channel says so, the person who wrote gets the channel's
+ * fallback message where there is one, then the message is dead.
+ */
 export async function giveUp(
   run: MessageRun,
-  { channel }: AgentMessage,
+  found: AgentMessage,
   { reason, attempt, isSilent = false }: { reason: string; attempt?: Attempt; isSilent?: boolean },
 ): Promise<StepResult> {
+  const { channel } = found
+  const { fallbackMessage, handsOffOnFailure } = turnSettingsOf(channel.config)
+  if (handsOffOnFailure && run.record.inbound === true) await handOffUnanswered(run, found, reason)
   const ending: Ending = { state: 'dead', reason, fault: 'channel' }
-  const farewell = isSilent ? '' : turnSettingsOf(channel.config).fallbackMessage
+  const farewell = isSilent ? '' : fallbackMessage
   const { maxText } = run.options.callbackOf(channel.callback)
   const decided = { ending, farewell, maxText, at: run.options.now() }
   await run.message.commitMerged((record) => endDecided(withTry(record, attempt), decided))
   return { kind: 'next' }
+}
+
+/** The channel's own system is told once, where there is one: the event of the thread says it for sure. */
+async function handOffUnanswered(
+  { record, calling }: MessageRun,
+  { agents, channel, message }: AgentMessage,
+  reason: string,
+): Promise<void> {
+  await calling(async () => agents.handOff?.({ record, channel, reason }))
+  const id = `${record._id}:unanswered`
+  void agents.notifyHandOff({ channel, messageId: record._id, message, id, reason })?.deliver()
 }
 
 function withTry(record: MessageRecord, attempt: Attempt | undefined): MessageRecord {

@@ -4,7 +4,7 @@ import type { Agent } from '../agents/agent.ts'
 import { isSeeing } from '../agents/model/seeing.ts'
 import type { ModelChoice, ModelRequest, ModelResult } from '../agents/model-client.ts'
 import type { Toolbox } from '../agents/toolbox.ts'
-import { boundReached, turnSettingsOf } from '../agents/turns/bounds.ts'
+import { boundReached, clockOf, turnSettingsOf } from '../agents/turns/bounds.ts'
 import { dataItem, personItems, turnItems } from '../agents/turns/conversation-items.ts'
 import { choiceOf } from '../agents/turns/model-retry.ts'
 import { hasSpoken, unlessSilent } from '../agents/turns/silence.ts'
@@ -149,7 +149,7 @@ async function requestOf({ record, options }: MessageRun, found: AgentMessage, a
   const toolbox = await agents.openToolbox({ agent, channel, messageId, thread, message })
   const earlier = await agents.readHistory(record, turnSettingsOf(channel.config))
   const quoted = await quotedBy(agents.readQuoted, record, message)
-  const { system, data } = agents.promptOf({ agent, channel, message, now: new Date(options.now()) })
+  const { system, data } = agents.promptOf({ agent, channel, message, now: clockOf(record, options.now()) })
   const conversation = [
     ...earlier,
     dataItem(data),
