@@ -7,7 +7,7 @@ const system = consoleSystem()
 const { onPage, open } = system
 
 test('somebody changes their own name and password, and the sessions that are elsewhere end', async () => {
-  const shop = await register(system.url, 'ateliê')
+  const shop = await register(system.url, 'atelier')
   const other = await system.parley.call('POST', '/api/auth/login', {
     body: { username: shop.email, password: shop.password },
   })
