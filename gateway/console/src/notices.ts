@@ -2,7 +2,7 @@ import { account } from './session.ts'
 import { createStore } from './store.ts'
 
 /** What somebody wants to be told of while they look elsewhere; of each account in this browser. */
-export interface NoticeSettings {
+interface NoticeSettings {
   sound: boolean
   desktop: boolean
 }

@@ -17,6 +17,8 @@ import { freeLoginTries, type IdentityConfig, minPasswordLength } from './config
 import { changesRoute, roleVersionRoute, workspaceBySlugRoute } from './internal-routes.ts'
 import { callerRoute, introspectRoute } from './introspection/introspect.ts'
 import { acceptInvitationRoute, invitationRoutes } from './invitations/invitation-routes.ts'
+import { changeOwnRoute } from './own-account/change-own.ts'
+import { ownSessionRoutes } from './own-account/own-sessions.ts'
 import { changePasswordRoute } from './password-change/change-password.ts'
 import { createPasswords, HashPool } from './passwords/passwords.ts'
 import { registerRoute } from './registration/register.ts'
@@ -24,7 +26,6 @@ import { authBody, page } from './requests.ts'
 import { roleRoutes } from './roles/role-routes.ts'
 import { loginRoute } from './sessions/login.ts'
 import { logoutRoute } from './sessions/logout.ts'
-import { ownSessionRoutes } from './sessions/own-sessions.ts'
 import { refreshRoute } from './sessions/refresh.ts'
 import { createKeyRing, ensureKeyRing, jwksRoute, type KeyRing } from './signing-keys/key-ring.ts'
 import type { AuditEntry } from './store/audit.ts'
@@ -117,7 +118,8 @@ function mountRoutes(app: Express, dependencies: IdentityDependencies): void {
 
   const forCallers = ['me', 'tokens', 'password', 'sessions'].map((name) => `/api/auth/${name}`)
   app.use([...forCallers, '/rest'], requireCaller(verifier))
-  app.use(meRoute(dependencies), changePasswordRoute(dependencies), ownSessionRoutes(dependencies))
+  app.use(meRoute(dependencies), changePasswordRoute(dependencies))
+  app.use(changeOwnRoute(dependencies), ownSessionRoutes(dependencies))
   app.use(apiTokenRoutes(dependencies, authBody()))
   app.use('/rest', administrationRoutes(dependencies))
 

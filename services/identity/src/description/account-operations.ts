@@ -1,13 +1,14 @@
 import { jsonObject } from '@parley/shared/json-object'
 import type { DescribedOperation } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
-import { anyObject, ownChange } from '../accounts/me.ts'
+import { anyObject } from '../accounts/me.ts'
 import { acceptance } from '../invitations/invitation-routes.ts'
+import { ownChange } from '../own-account/change-own.ts'
+import { sessionsToEnd } from '../own-account/own-sessions.ts'
 import { passwordChange } from '../password-change/change-password.ts'
 import { registration } from '../registration/register.ts'
 import { credentials } from '../sessions/login.ts'
 import { logoutBody } from '../sessions/logout.ts'
-import { sessionsToEnd } from '../sessions/own-sessions.ts'
 import { refreshBody } from '../sessions/refresh.ts'
 import {
   AT,

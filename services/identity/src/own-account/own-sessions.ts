@@ -7,8 +7,8 @@ import { Router } from 'express'
 import { z } from 'zod'
 import type { Administration } from '../administration.ts'
 import { authBody } from '../requests.ts'
+import { revokeSession, revokeSessions } from '../sessions/revoke.ts'
 import { hasEnded, type Session } from '../store/session.ts'
-import { revokeSession, revokeSessions } from './revoke.ts'
 
 const MOST_SHOWN = 200
 const MAX_MS = 5_000
