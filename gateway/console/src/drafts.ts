@@ -87,7 +87,7 @@ function write(key: string, value: unknown): void {
 /** The oldest go where there are as many as there may be. */
 function makeRoom(key: string): void {
   const others = keysOf(key.slice(0, key.indexOf('.', PREFIX.length) + 1))
+  if (others.length < MOST_DRAFTS) return
   const oldestFirst = others.toSorted((one, other) => (stored(one)?.at ?? 0) - (stored(other)?.at ?? 0))
-  for (const one of oldestFirst.slice(0, Math.max(0, others.length - MOST_DRAFTS + 1)))
-    localStorage.removeItem(one)
+  for (const one of oldestFirst.slice(0, others.length - MOST_DRAFTS + 1)) localStorage.removeItem(one)
 }

@@ -14,7 +14,7 @@ const LONGEST = 140
 /** What happened longer ago is no news: the stream may bring again what it brought before. */
 const RECENT_MS = 5 * 60_000
 /** So long a tab that shows the conversation has to say so. */
-const ANSWER_MS = 250
+const RESPONSE_MS = 250
 
 /** How many conversations are unread, in words, empty for none: in the title and the icon of the tab, too. */
 export function useUnread(): string {
@@ -71,7 +71,7 @@ export function useNotices(): void {
       if ('looksAt' in data) seen.add(data.looksAt)
       else if (looks(data.asks)) tabs.postMessage({ looksAt: data.asks } satisfies Question)
     }
-    const tell = (thread: Thread) => {
+    const notifyOf = (thread: Thread) => {
       const { _id } = thread
       seen.delete(_id)
       tabs.postMessage({ asks: _id } satisfies Question)
@@ -80,17 +80,17 @@ export function useNotices(): void {
         const text = shownLast(thread.lastMessage).slice(0, LONGEST)
         const onClick = () => void leaveTo(`/conversations/${_id}`)
         raiseNotice({ tag: _id, title: nameOf(thread), text, onClick })
-      }, ANSWER_MS)
+      }, RESPONSE_MS)
     }
     const unfollow = onLive(({ event, data }) => {
       if (event !== 'thread') return
       const thread = data as unknown as Thread
-      const isNews = isUnreadNews(thread, known.get(thread._id) ?? 0)
+      const isNew = hasNewMessage(thread, known.get(thread._id) ?? 0)
       known.delete(thread._id)
       if (thread.unread > 0) known.set(thread._id, thread.unread)
       // Those that were read long ago.
       for (const [oldest] of known) if (known.size > MOST_KNOWN) known.delete(oldest)
-      if (isNews && isReader()) tell(thread)
+      if (isNew && isReader()) notifyOf(thread)
     })
     return () => {
       unfollow()
@@ -101,5 +101,5 @@ export function useNotices(): void {
 
 const MOST_KNOWN = 2_000
 
-const isUnreadNews = ({ unread, lastAt }: Thread, before: number): boolean =>
+const hasNewMessage = ({ unread, lastAt }: Thread, before: number): boolean =>
   unread > before && Date.now() - Date.parse(lastAt) < RECENT_MS

@@ -17,19 +17,19 @@ export function followTyping(): void {
   })
 }
 
-/** Whether something typed within an element, or anywhere, would be lost. */
-export function isUnsaved(within: Node = document.body): boolean {
+/** Whether something typed in an element, or anywhere, would be lost. */
+export function isUnsaved(element: Node = document.body): boolean {
   for (const form of typedIn) if (!form.isConnected) typedIn.delete(form)
-  return [...typedIn].some((form) => within.contains(form))
+  return [...typedIn].some((form) => element.contains(form))
 }
 
 /** Whether nothing is lost by leaving an element, or the page; else whoever typed is asked. */
-export async function mayLeave(within: Node = document.body): Promise<boolean> {
-  if (!isUnsaved(within)) return true
+export async function mayLeave(element: Node = document.body): Promise<boolean> {
+  if (!isUnsaved(element)) return true
   leaveQuestion.get()?.answer(false)
   const isLeaving = await new Promise<boolean>((answer) => leaveQuestion.set({ answer }))
   leaveQuestion.set(undefined)
-  if (isLeaving) for (const form of [...typedIn]) if (within.contains(form)) typedIn.delete(form)
+  if (isLeaving) for (const form of [...typedIn]) if (element.contains(form)) typedIn.delete(form)
   return isLeaving
 }
 

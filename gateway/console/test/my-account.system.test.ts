@@ -41,7 +41,7 @@ test('somebody changes their own name and password, and the sessions that are el
   })
 })
 
-test('what people write to the team is told once over all tabs, and not to who looks at it', async () => {
+test('what people write to the team is reported once over all tabs, and not to who looks at it', async () => {
   const shop = await register(system.url, 'florista')
   const call = (method: string, path: string, body?: object) =>
     system.parley.call(method, path, { token: shop.token, ...(body && { body }) })
@@ -60,16 +60,16 @@ test('what people write to the team is told once over all tabs, and not to who l
   )
   expect((await call('PATCH', `/rest/threads/${thread}`, { handler: 'person' })).status).toBe(200)
   await onPage({}, async (page, context) => {
-    const told: string[] = []
-    await context.exposeFunction('tell', (text: string) => told.push(text))
+    const raised: string[] = []
+    await context.exposeFunction('report', (text: string) => raised.push(text))
     await context.addInitScript(() => {
-      const { tell } = globalThis as unknown as { tell(text: string): void }
+      const { report } = globalThis as unknown as { report(text: string): void }
       globalThis.Notification = class {
         static permission = 'granted'
         static requestPermission = async () => 'granted'
         onclick = () => undefined
         constructor(title: string, { body }: { body: string }) {
-          tell(`${title}: ${body}`)
+          report(`${title}: ${body}`)
         }
         close() {}
       } as unknown as typeof Notification
@@ -93,8 +93,8 @@ test('what people write to the team is told once over all tabs, and not to who l
       })
       await tab.getByRole('link', { name: 'Conversations 1 unread' }).waitFor()
     }
-    await eventually(async () => told.length > 0)
-    expect(told).toEqual(['Inês: Is anybody there?'])
+    await eventually(async () => raised.length > 0)
+    expect(raised).toEqual(['Inês: Is anybody there?'])
 
     await page.bringToFront()
     await open(page, `/conversations/${thread}`, '.reply')
@@ -103,7 +103,7 @@ test('what people write to the team is told once over all tabs, and not to who l
     await page.locator('.said.theirs', { hasText: 'Then I come tomorrow.' }).waitFor()
     await open(page, '/messages', 'tbody tr')
     await say('Or today?')
-    await eventually(async () => told.length > 1)
-    expect(told).toEqual(['Inês: Is anybody there?', 'Inês: Or today?'])
+    await eventually(async () => raised.length > 1)
+    expect(raised).toEqual(['Inês: Is anybody there?', 'Inês: Or today?'])
   })
 })

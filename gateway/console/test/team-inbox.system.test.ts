@@ -111,7 +111,7 @@ describe('what was typed into a form and not saved', () => {
       await page.getByRole('link', { name: 'Line' }).first().click()
       const name = page.getByLabel('Name', { exact: true })
       await name.fill('Half typed')
-      const ways = [
+      const methods = [
         () => page.getByRole('link', { name: 'Messages', exact: true }).first().click(),
         () => page.goBack(),
         () => page.getByRole('button', { name: 'Log out' }).click(),
@@ -121,7 +121,7 @@ describe('what was typed into a form and not saved', () => {
           await page.keyboard.press('o')
         },
       ]
-      for (const leave of ways) {
+      for (const leave of methods) {
         await leave()
         await question(page).getByRole('button', { name: 'Stay' }).click()
         await question(page).waitFor({ state: 'detached' })

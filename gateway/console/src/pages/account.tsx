@@ -59,13 +59,13 @@ const NOTHING = { current: '', next: '' }
 
 function Password() {
   const [typed, setTyped] = useState(NOTHING)
-  const [keepsTokens, setKeepsTokens] = useState(true)
+  const [tokensEnd, setTokensEnd] = useState(false)
   const set = (field: keyof typeof NOTHING) => (value: string) =>
     setTyped((before) => ({ ...before, [field]: value }))
   const { busy, error, submit } = useSubmit(async () => {
     const body = {
       ...{ currentPassword: typed.current, newPassword: typed.next },
-      keepApiTokens: keepsTokens,
+      keepApiTokens: !tokensEnd,
     }
     await call('POST', '/api/auth/password', { body })
     setTyped(NOTHING)
@@ -91,8 +91,8 @@ function Password() {
           <label>
             <input
               type="checkbox"
-              checked={!keepsTokens}
-              onChange={(event) => setKeepsTokens(!event.currentTarget.checked)}
+              checked={tokensEnd}
+              onChange={(event) => setTokensEnd(event.currentTarget.checked)}
             />
             End my API tokens and the invitations that I made, too
           </label>
@@ -180,8 +180,8 @@ function NoticesCard() {
   useStore(noticeChanges)
   const { sound, desktop } = readNoticeSettings()
   const canShow = 'Notification' in globalThis && navigator.locks !== undefined
-  const change = async (wanted: Parameters<typeof changeNotices>[0]) => {
-    if (!(await changeNotices(wanted)))
+  const set = async (change: Parameters<typeof changeNotices>[0]) => {
+    if (!(await changeNotices(change)))
       notify('The browser does not allow notices of this page: allow them in its settings.', 'bad')
   }
   return (
@@ -191,12 +191,12 @@ function NoticesCard() {
     >
       <div class="field choices">
         {[
-          { name: 'A sound', isOn: sound, set: (isOn: boolean) => change({ sound: isOn }), isThere: true },
+          { name: 'A sound', isOn: sound, choose: (isOn: boolean) => set({ sound: isOn }), isThere: true },
           {
             ...{ name: 'On the desktop', isOn: desktop, isThere: canShow },
-            set: (isOn: boolean) => change({ desktop: isOn }),
+            choose: (isOn: boolean) => set({ desktop: isOn }),
           },
-        ].map(({ name, isOn, isThere, set }) => (
+        ].map(({ name, isOn, isThere, choose }) => (
           <label key={name}>
             <input
               type="checkbox"
@@ -205,7 +205,7 @@ function NoticesCard() {
               onChange={(event) => {
                 const { checked } = event.currentTarget
                 event.currentTarget.checked = isOn
-                void set(checked)
+                void choose(checked)
               }}
             />
             {name}
