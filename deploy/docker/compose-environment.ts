@@ -52,7 +52,7 @@ export function environmentFile(values: Record<string, string>): string {
     .join('')
 }
 
-/** What an `.env` of an earlier version becomes: the same, with the server passwords that it has not got yet. */
+/** Adds the server passwords that an `.env` of an earlier version lacks, and changes nothing else in it. */
 export function addServerPasswords(text: string): { text: string; added: string[] } {
   const missing = Object.entries(serverPasswords()).filter(
     ([name]) => !text.split('\n').some((line) => line.startsWith(`${name}=`)),
@@ -71,7 +71,7 @@ function serverPasswords(): Record<string, string> {
   )
 }
 
-/** What Compose makes of a file with the values of an `.env`. Throws when it asks for one that is not there. */
+/** Reads a file as Compose does with the values of an `.env`. Throws when it asks for one that is not there. */
 export function readComposeFile(
   values: Record<string, string>,
   file = 'docker-compose.yml',

@@ -32,7 +32,7 @@ interface Means {
   doctor: string
 }
 
-/** What else is known when a message is explained. */
+/** Facts beside the message by which it is explained. */
 interface Surroundings {
   now: Date
   means: Means
@@ -62,7 +62,7 @@ export interface Explanation {
   waits: string | undefined
   /** Whose fault it is that it is not delivered; undefined where it is nobody's. */
   fault: string | undefined
-  /** What to do, each a sentence. */
+  /** The things to do, each a sentence. */
   advice: string[]
   /** It would fail again. */
   isReplayFutile: boolean
@@ -258,13 +258,13 @@ function missingChannel(extId: string, exists: false | undefined): string {
     : `Create a channel with the external id ${extId} where there is none: this role may not read channels.`
 }
 
-/** What to do in the place of a replay, by whose fault it is. */
+/** Advice in the place of a replay, by whose fault it is. */
 const FUTILE: Record<string, string> = {
   caller: 'Post a corrected message; this one would fail again.',
   recipient: 'Leave the person alone: it would fail again.',
 }
 
-/** What our own codes ask for. */
+/** Advice for our own codes. */
 const REPAIRS: Record<string, string> = {
   channel_not_configured: "Fill in what the channel's config lacks.",
   unknown_agent: "The channel's handlerUrl names a built-in agent that there is none of: correct it.",

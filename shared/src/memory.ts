@@ -10,7 +10,7 @@ interface Sizes {
   semiSpaceMib: number
   /** Bodies that are read at a time, and of them those of one sender: callers, and whoever has not signed. */
   bodies: { authenticated: BodySizes; unsigned: BodySizes }
-  /** What waits for the broker's confirm. */
+  /** Bytes of messages that wait for the broker's confirm. */
   unconfirmedBytes: number
   /** Connections of one service to MongoDB. */
   mongoConnections: number
@@ -81,7 +81,7 @@ export function heapArguments(memory: Memory): string[] {
 // Code, stacks, sockets and what the allocator keeps, as measured after loads.
 const NATIVE_MIB = 120
 
-/** What a process of this setting uses at most, in MiB: its heap as it is, and buffers outside it. */
+/** The most that a process of this setting uses, in MiB: its heap as it is, and buffers outside it. */
 export function memoryBound(memory: Memory): { heapMib: number; buffersMib: number; atMostMib: number } {
   const { bodies, unconfirmedBytes } = SIZES[memory]
   const heapMib = Math.round(getHeapStatistics().heap_size_limit / MIB)

@@ -34,7 +34,7 @@ const NEVER_MS = 2 ** 30
 const RESOLUTION_MS = 50
 let measuring: ReturnType<typeof monitorEventLoopDelay> | undefined
 
-/** What prom-client has of a process; the delay of its event loop is measured once for all registries of it. */
+/** Collects prom-client's metrics of a process; the delay of its event loop is measured once for all registries of it. */
 function collectProcessMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS })
   const delays = measuring ?? monitorEventLoopDelay({ resolution: RESOLUTION_MS })

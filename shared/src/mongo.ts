@@ -105,7 +105,7 @@ export async function connectMongoForCommand(options: {
   return mongo
 }
 
-/** What we need of the driver's `cmap/connection`, which it does not export. */
+/** The part that we need of the driver's `cmap/connection`, which it does not export. */
 interface DriverConnection {
   socket: Pick<Socket, 'write' | 'emit'>
   closed: boolean

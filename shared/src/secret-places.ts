@@ -17,7 +17,7 @@ const isBeyond = (line: string, indent: number, servers: number): boolean =>
   indent < servers || (indent === servers && !'-]}'.includes(line[indent] ?? ''))
 
 /**
- * What of a value is secret, by where it lies:
+ * The secret part of a value, by where it lies:
  * `document` – a configuration document: what its fields say.
  * `settings`, `deeper` – free-form settings, at their top and below: what the names say, and parts of URLs.
  * `state` – what a conversation has: the settled names alone.

@@ -48,7 +48,7 @@ async function start(
 ): Promise<void> {
   mkdirSync(STATE_DIRECTORY, { recursive: true, mode: 0o700 })
   const unlock = lockDirectory(STATE_DIRECTORY)
-  // What a run that was killed left behind.
+  // A run that was killed left it behind.
   rmSync(join(STATE_DIRECTORY, 'run.json'), { force: true })
   await stopOwned(STATE_DIRECTORY, { graceMs: LEFTOVER_GRACE_MS })
   const reaper = startReaper({ directory: STATE_DIRECTORY, remove: false })

@@ -19,7 +19,7 @@ const PACKAGES = ['shared', 'gateway', ...SERVICES.slice(1).map((name) => `servi
 const dockerfile = readFileSync(join(CHECKOUT, 'deploy/docker/Dockerfile'), 'utf8')
 const ignore = readFileSync(join(CHECKOUT, '.dockerignore'), 'utf8')
 
-/** What `COPY` takes from the build context, as [source, destination]; those from another stage are left out. */
+/** Files that `COPY` takes from the build context, as [source, destination]; those from another stage are left out. */
 const instructions = [...dockerfile.matchAll(/^COPY (?!--from)(.+)$/gm)].flatMap(([, text = '']) => {
   const words = text.split(/\s+/)
   const destination = words.at(-1) ?? ''
@@ -79,9 +79,9 @@ describe('the image', () => {
   })
 
   test('runs as an unprivileged user, on the Node version of the lock file', () => {
-    const { devDependencies } = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8'))
+    const { dependencies } = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8'))
     const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)
-    expect(new Set(bases)).toEqual(new Set([`node:${devDependencies.node}-alpine`]))
+    expect(new Set(bases)).toEqual(new Set([`node:${dependencies.node}-alpine`]))
     expect(dockerfile).toMatch(/^USER node$/m)
   })
 })

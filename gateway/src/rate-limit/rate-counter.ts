@@ -8,7 +8,7 @@ export interface Policy {
   windowSeconds: number
 }
 
-/** What one key has used of one window. */
+/** A key's use of one window. */
 export interface Use {
   key: string
   window: number
@@ -24,6 +24,8 @@ export interface RateCounter {
   take(key: string): void
   /** The uses that wait to be settled, 50,000 at most and of one window; each is returned once. */
   drain(): Use[]
+  /** Calls `notify` whenever something begins to wait to be settled. */
+  whenWaiting(notify: () => void): void
 }
 
 const MAX_KEYS = 50_000
@@ -37,10 +39,11 @@ export function createRateCounter({
   ...policy
 }: Policy & { onRefused?: () => void }): RateCounter {
   const waiting = new Set<Use>()
-  // What is not counted with any more is not settled either: there may be nobody to settle it.
+  // A use that is not counted with any more is not settled either: there may be nobody to settle it.
   const uses = new LRUCache<string, Use>({ max: MAX_KEYS, dispose: (use) => void waiting.delete(use) })
   const windowMs = policy.windowSeconds * 1000
   let counted = 0
+  let notify = () => {}
   return {
     policy,
     take(key) {
@@ -58,12 +61,16 @@ export function createRateCounter({
         throw limited(policy, Math.ceil(((window + 1) * windowMs - now) / 1000))
       }
       use.pending++
+      if (waiting.size === 0) notify()
       waiting.add(use)
     },
     drain() {
       const drained = [...waiting]
       waiting.clear()
       return drained
+    },
+    whenWaiting(call) {
+      notify = call
     },
   }
 }

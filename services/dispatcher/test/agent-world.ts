@@ -1,7 +1,9 @@
 import { namedSecret } from '@parley/local/testing/service-under-test'
 import type { ReplicaQuery } from '@parley/shared/config-replica/replica-store'
 import type { ResourceName } from '@parley/shared/configuration-resources'
+import { defined } from '@parley/shared/defined'
 import type { JsonObject } from '@parley/shared/json-object'
+import type { WebhookMessage } from '@parley/shared/message'
 import { createSecretBox, sealSecrets, secretKeyring } from '@parley/shared/sealed-value'
 import type { Agent, AgentAction } from '../src/agents/agent.ts'
 import type { Toolbox, ToolOutcome } from '../src/agents/toolbox.ts'
@@ -10,6 +12,7 @@ import type { Channel } from '../src/channels/channels.ts'
 import { createReadOperationCall } from '../src/channels/functions/operation-call.ts'
 import { createSpecReader } from '../src/channels/functions/spec-reader.ts'
 import { createHttpClient } from '../src/channels/http/http-client.ts'
+import type { ReadThreadFile } from '../src/channels/media/thread-files.ts'
 import { createSigner } from '../src/channels/signing.ts'
 import { config } from '../src/config.ts'
 
@@ -70,7 +73,11 @@ export const agentOf = (actions: AgentAction[], type: Agent['type'] = 'functionC
 
 /** Toolboxes over real HTTP to loopback, with a configuration service that `post` stands for. */
 export function startTools(
-  options: { post?: (path: string, body: unknown) => Promise<unknown>; listMs?: number } = {},
+  options: {
+    post?: (path: string, body: unknown) => Promise<unknown>
+    listMs?: number
+    readFile?: ReadThreadFile
+  } = {},
 ) {
   const specs = createSpecReader()
   const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS.parse('127.0.0.0/8') })
@@ -78,7 +85,8 @@ export function startTools(
   const signer = createSigner('service key of this test')
   const open = createOpenToolbox({
     specs,
-    readCall: createReadOperationCall({ specs, http, signer }),
+    readCall: createReadOperationCall({ specs, http, signer, ...defined({ readFile: options.readFile }) }),
+    signer,
     configuration: { post },
     isFirstOfName: async () => true,
     fetch: globalThis.fetch,
@@ -86,8 +94,11 @@ export function startTools(
     listedForMs: 500,
   })
   return {
-    open: (agent: Agent, own: Partial<Channel> = {}): Promise<Toolbox> =>
-      open({ agent, channel: { ...channel, ...own }, messageId: 'm', thread: 'thread-1', message }),
+    open: (agent: Agent, own: Partial<Channel> = {}, of: Partial<WebhookMessage> = {}): Promise<Toolbox> =>
+      open({
+        ...{ agent, channel: { ...channel, ...own }, messageId: 'm', thread: 'thread-1' },
+        message: { ...message, ...of },
+      }),
     close: async () => {
       http.close()
       await specs.close()

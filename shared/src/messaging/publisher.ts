@@ -51,7 +51,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
 class BrokerPublisher implements Publisher {
   readonly #options: PublisherOptions
   readonly #inFlight = createInFlight()
-  /** What the broker may still confirm, which amqplib has in memory whether or not anybody waits for it. */
+  /** Publications that the broker may still confirm, which amqplib has in memory whether or not anybody waits for them. */
   readonly #unconfirmed = { count: 0, bytes: 0 }
   readonly #observer: PublishObserver | undefined
   // amqplib makes the headers the prototype of an object, which costs more for a new one than all the rest of a publish.

@@ -145,7 +145,7 @@ async function sendAll(
   }
 }
 
-/** What is killed where one process hosts all services. */
+/** Starts a dispatcher to be killed, where one process hosts all services. */
 async function furtherDispatcher(options: DemoOptions): Promise<FurtherDispatcher | undefined> {
   const { system, runFile, withFailures } = options
   if (!withFailures || !isTogether(system)) return undefined

@@ -44,7 +44,7 @@ export function furtherInstances(counts: InstanceCounts): { service: ServiceName
 /** The port of the proxy in front of a process, where there is one. */
 export type FrontPorts = Partial<Record<ProcessName, number>>
 
-/** What listens at a port of its own. */
+/** A part of a process that listens at a port of its own. */
 export interface Listener {
   name: ProcessName | FurtherInstance
   url: string
@@ -56,7 +56,7 @@ export interface ProcessPlan {
   /** `services` of the process that hosts one of each. */
   name: ProcessName | FurtherInstance | 'services'
   script: string
-  /** What runs in it: itself, or one of each service. */
+  /** The parts that run in it: itself, or one of each service. */
   listeners: Listener[]
   env: Record<string, string>
   /** Node's own, before the script. */
@@ -83,7 +83,7 @@ interface SystemSettings {
   checkout?: string
 }
 
-/** What to run, and with which environment: a process for each service, or `together` one for all. */
+/** Plans the processes to run, and their environments: one for each service, or `together` one for all. */
 export function planProcesses(settings: SystemSettings, together = false): ProcessPlan[] {
   const services = SERVICES.map((name) => planService({ name, settings }))
   return [

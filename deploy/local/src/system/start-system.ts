@@ -52,7 +52,7 @@ interface SystemOptions {
   checkout?: string
   /** Processes that have loaded their modules already. */
   loaded?: LoadedProcesses
-  /** What ends again and again is started again after at most so long; 10 s when not given. */
+  /** The longest pause before a process that ends again and again is started again; 10 s when not given. */
   lastRestartDelayMs?: number
   /** Each process starts anew whenever one of its modules changes. */
   watch?: boolean

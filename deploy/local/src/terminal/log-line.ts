@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 const FORMAT = /^(\S+)\s+(\{.*\})$/
-/** What every line has, or what says nothing to somebody in front of a terminal. */
+/** Fields that every line has, or that say nothing to somebody in front of a terminal. */
 const LEFT_OUT = ['level', 'time', 'service', 'msg', 'err', 'traceId', 'workspace', 'alarm']
 const MAX_VALUE = 200
 

@@ -1,5 +1,8 @@
+import { BOUND_VALUE, readBindings } from '@parley/shared/bound-value'
 import { CONFIGURATION_RESOURCES, KINDS } from '@parley/shared/configuration-resources'
 import { configDocument, WORKFLOWS_CONFIG } from '@parley/shared/documents/assistant'
+import { type JsonObject, jsonObject, pointerSegment } from '@parley/shared/json-object'
+import type { FieldError } from '@parley/shared/problem'
 import { ownOrigins, type Reference, type ResourceDefinition } from './definition.ts'
 
 /** An owner's type is free text; where it names a resource, in the singular or the plural, it is a reference. */
@@ -10,6 +13,22 @@ const owners: Reference[] = CONFIGURATION_RESOURCES.map((to) => ({
   // What it owns is a part of what it is: a config of an assistant may give it another model.
   changes: true,
 }))
+
+/** What a config binds the arguments of tools to: a value that is misspelled would be the model's to set. */
+function errorsOfBindings({ sent }: { sent: JsonObject }): FieldError[] {
+  const value = jsonObject.safeParse(sent.value).data ?? {}
+  if (!/^actions?$/.test(String(sent.ownerType)) || !Object.hasOwn(value, BOUND_VALUE)) return []
+  const read = readBindings(value[BOUND_VALUE])
+  if (Array.isArray(read)) return []
+  const path = ['value', BOUND_VALUE, ...(read.key === '' ? [] : [read.key])]
+  return [
+    {
+      path: path.map((key) => `/${pointerSegment(key)}`).join(''),
+      code: 'invalid_value',
+      message: read.reason,
+    },
+  ]
+}
 
 export const config: ResourceDefinition = {
   name: 'configs',
@@ -27,6 +46,7 @@ export const config: ResourceDefinition = {
   ),
   indexed: { name: 'text', owner: 'integer', ownerType: 'text' },
   references: owners,
+  errorsOfChange: errorsOfBindings,
   freeReferences: [
     { field: 'value.ids', to: 'workflows', when: { field: 'name', values: [WORKFLOWS_CONFIG] } },
   ],

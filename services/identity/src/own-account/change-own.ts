@@ -1,39 +1,47 @@
 import { defined } from '@parley/shared/defined'
 import type { Caller } from '@parley/shared/internal-token'
+import { route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
-import { parse } from '@parley/shared/validate'
-import { Router } from 'express'
 import { z } from 'zod'
 import { seenByRules } from '../access/caller-of-today.ts'
 import { requireMayGiveOwn } from '../access/privileges.ts'
-import { currentUser } from '../accounts/me.ts'
+import { currentUser, meRoute } from '../accounts/me.ts'
 import { label } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import { requireStillValid } from '../password-change/recent-password.ts'
-import { authBody } from '../requests.ts'
+import { AUTH_BODY_BYTES } from '../schemas.ts'
 import { audit } from '../store/audit.ts'
 import { announce } from '../store/change.ts'
 import { withSession } from './own-sessions.ts'
 
-/** What one may change of oneself: what is left out stays. */
-export const ownChange = z.strictObject({ name: label.optional(), phone: label.optional() })
+/** What is left out stays. */
+const ownChange = z.strictObject({ name: label.optional(), phone: label.optional() })
 
 type Dependencies = Pick<Administration, 'connection' | 'collections'>
 
-/** `PATCH /api/auth/me`: the caller's own name and phone number, for who is logged in. */
-export function changeOwnRoute(dependencies: Dependencies): Router {
-  const router = Router({ caseSensitive: true })
-  router.patch('/api/auth/me', authBody(), async (req, res) => {
+/** The caller's own name and phone number, for who is logged in. */
+export const changeOwnRoute = route({
+  method: 'PATCH',
+  path: '/api/auth/me',
+  access: 'token',
+  id: 'changeMe',
+  tag: 'accounts',
+  summary: 'Change one’s own name and phone number',
+  description:
+    'Takes no rights but a login: an API token may not. Refused where the role grants more to whoever has that name.',
+  body: { schema: ownChange, example: { name: 'Ana Souza' }, maxBytes: AUTH_BODY_BYTES },
+  response: meRoute.response,
+  errors: ['precondition_failed'],
+  handle: (dependencies: Dependencies) => async (_req, res, asked) => {
     const { caller } = withSession(callerOf(res))
-    await changeOwn(dependencies, caller, parse(ownChange, req.body))
+    await changeOwn(dependencies, caller, asked.body())
     const user = await currentUser(dependencies.collections, caller)
     if (user === undefined) throw new Problem('unauthenticated')
     res.set('cache-control', 'no-store').json(user)
-  })
-  return router
-}
+  },
+})
 
 /** Throws `forbidden` where the role's rules go by the name, and would grant the new one more. */
 async function changeOwn(
@@ -53,12 +61,7 @@ async function changeOwn(
     const { matchedCount } = await collections.accounts.updateOne(asJudged, set, { session: transaction })
     if (matchedCount === 0) throw new Problem('precondition_failed')
     await announce(collections.changes, transaction, { kind: 'account', key: String(_id) })
-    const act = {
-      action: 'update',
-      resource: 'users',
-      document: _id,
-      details: { fields: Object.keys(change) },
-    }
+    const act = { action: 'update', resource: 'users', document: _id, details: { fields: Object.keys(change) } }
     await audit(collections, transaction, caller, act)
   })
 }

@@ -2,15 +2,19 @@ import { defined } from '@parley/shared/defined'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
 import { nativeServers } from '@parley/shared/native-request'
+import { Problem } from '@parley/shared/problem'
 import type { Outcome } from '../../message/outcome.ts'
 import { DELIVERY_MS } from '../callback.ts'
 import type { Channel } from '../channels.ts'
 import type { HttpClient, HttpResponse, MayLeave } from '../http/http-client.ts'
+import type { ReadThreadFile } from '../media/thread-files.ts'
 import type { Signer } from '../signing.ts'
 import { type Credentialed, credentialsFor } from './credentials.ts'
+import { type ReadFile, type RequestFiles, takes, withFiles } from './files.ts'
 import type { Action } from './find-action.ts'
+import { contextHeaders } from './signed-context.ts'
 import type { SpecReader } from './spec-reader.ts'
-import type { SpecResult } from './spec-task.ts'
+import type { BindingOfCall, SpecResult } from './spec-task.ts'
 
 const MAX_RESPONSE_BYTES = 1024 * 1024
 
@@ -24,6 +28,10 @@ interface OperationCall {
   action: Pick<Action, '_id' | 'key' | 'workspace' | 'moduleUrl' | 'spec'>
   operationId: string
   args: object
+  /** Where a model makes the call: what it can't set. Without it all arguments are the caller's. */
+  binding?: BindingOfCall
+  /** Whether a signed header says whom it is for; undefined where not. */
+  signsContext?: boolean
 }
 
 /** An operation whose arguments fit. */
@@ -34,6 +42,8 @@ export interface ReadyOperation {
   isRepeatable: boolean
   /** Whether that is so only under the same `Idempotency-Key`: a further call of a model has another one. */
   isKeyed: boolean
+  /** Whether it only reads, by its method. */
+  isReadOnly: boolean
   /** Whether it goes to the spec's own server, which asks for credentials. */
   asksForCredentials: boolean
   /** One attempt within 12 s; `id` is the idempotency key. Throws `CallError`. */
@@ -55,8 +65,10 @@ export function createReadOperationCall(options: {
   specs: Pick<SpecReader, 'ask'>
   http: Pick<HttpClient, 'send'>
   signer: Signer
+  /** The files that a call names; without it none can be. */
+  readFile?: ReadThreadFile
 }): ReadOperationCall {
-  const { specs, http, signer } = options
+  const { specs, http, signer, readFile } = options
   const limits = { timeoutMs: DELIVERY_MS, maxBytes: MAX_RESPONSE_BYTES }
   return async (call) => {
     const { action, operationId, args } = call
@@ -74,6 +86,7 @@ export function createReadOperationCall(options: {
       operationId,
       args: JSON.stringify(args),
       moduleUrl: action.moduleUrl,
+      ...call.binding,
     } as const
     const result = await specs.ask(task)
     if (result.kind === 'request') {
@@ -82,17 +95,24 @@ export function createReadOperationCall(options: {
         url: originOf(request.url),
         isRepeatable,
         isKeyed,
+        isReadOnly: request.method === 'GET' || request.method === 'HEAD',
         asksForCredentials: security.length > 0,
         send(id, credentials, mayLeave) {
           const filled = credentialsFor(security, credentials)
-          const sent = withCredentials(
-            { ...request, headers: { ...request.headers, 'idempotency-key': id } },
-            filled,
-          )
-          return {
-            response: http.send({ ...sent, ...limits, ...defined({ mayLeave }) }),
-            secrets: filled.secrets,
+          const signed = call.signsContext === true ? contextHeaders(signer, call, id) : {}
+          const own = { ...signed, 'idempotency-key': id }
+          const headers = { ...withoutNames(request.headers, Object.keys(signed)), ...own }
+          const sent = withCredentials({ ...request, headers }, filled)
+          const response = async () => {
+            const { files, ...plain } = sent
+            const from = performance.now()
+            const named = { readFile, messageId: call.messageId, files }
+            const body =
+              files === undefined ? plain.body : await bodyWithFiles(plain.body ?? '', { ...named, files })
+            const timeoutMs = limits.timeoutMs - (performance.now() - from)
+            return http.send({ ...plain, ...limits, timeoutMs, ...defined({ body, mayLeave }) })
           }
+          return { response: response(), secrets: filled.secrets }
         },
       }
     }
@@ -101,6 +121,7 @@ export function createReadOperationCall(options: {
       url: action.moduleUrl,
       isRepeatable: result.declaresKey === true,
       isKeyed: result.declaresKey === true,
+      isReadOnly: false,
       asksForCredentials: false,
       send(id, _credentials, mayLeave) {
         const body = moduleBody(call, id)
@@ -120,20 +141,63 @@ export function createReadOperationCall(options: {
   }
 }
 
+const FILES_MS = 6_000
+const MAX_FILE_BYTES = 16 * 1024 * 1024
+
+/** A file that a call names can't be sent; nothing was. */
+export class FileError extends Error {
+  /** Whether it may be there later. */
+  readonly isTransient: boolean
+
+  constructor(reason: string, { isTransient = false } = {}) {
+    super(reason)
+    this.isTransient = isTransient
+  }
+}
+
+/** All files within 6 s, 16 MiB together at most. */
+async function bodyWithFiles(
+  body: string,
+  call: { readFile: ReadThreadFile | undefined; messageId: string; files: RequestFiles },
+): Promise<Buffer> {
+  const { readFile, messageId } = call
+  const { mark, named } = call.files
+  if (readFile === undefined) throw new FileError('There are no files.')
+  const signal = AbortSignal.timeout(FILES_MS)
+  const read: ReadFile[] = []
+  for (const { media: position, accept } of named) {
+    const file = await readFile({ messageId, position }, signal).catch((error: unknown) => {
+      const isTransient = !(error instanceof Problem) || error.code !== 'not_found'
+      throw new FileError(
+        `The file ${position}: ${error instanceof Error ? error.message : 'is not there'}`,
+        { isTransient },
+      )
+    })
+    if (!takes(accept, file.contentType))
+      throw new FileError(`The file ${position} is of type ${file.contentType}, where ${accept} is taken.`)
+    read.push(file)
+    if (read.reduce((sum, { bytes }) => sum + bytes.length, 0) > MAX_FILE_BYTES)
+      throw new FileError(`The files have more than ${MAX_FILE_BYTES} bytes together.`)
+  }
+  return withFiles(body, mark, read)
+}
+
 type SentRequest = Extract<SpecResult, { kind: 'request' }>['request']
 
 /** They come before what the arguments say of the same header or parameter. */
 function withCredentials(request: SentRequest, { headers, query, cookies }: Credentialed): SentRequest {
-  const names = Object.keys(headers)
-  const others = Object.entries(request.headers).filter(([name]) => !names.includes(name.toLowerCase()))
+  const others = withoutNames(request.headers, Object.keys(headers))
   const url = new URL(request.url)
   for (const [name, value] of query) url.searchParams.set(name, value)
   const cookie = cookies.map((pair) => pair.map(encodeURIComponent).join('='))
-  const merged: Record<string, string> = { ...Object.fromEntries(others), ...headers }
+  const merged: Record<string, string> = { ...others, ...headers }
   if (cookie.length > 0)
     merged.cookie = [...(merged.cookie === undefined ? [] : [merged.cookie]), ...cookie].join('; ')
   return { ...request, url: query.length > 0 ? url.href : request.url, headers: merged }
 }
+
+const withoutNames = (headers: Record<string, string>, names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name.toLowerCase())))
 
 const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : url)
 
@@ -162,6 +226,13 @@ function failureOf(
       const reason = `${operation}: the argument ${result.path || '/'} ${result.reason}.`
       return { kind: 'permanent', code: 'bad_args', fault: 'caller', reason }
     }
+    case 'unbound':
+      return {
+        kind: 'permanent',
+        code: 'unbound',
+        fault: 'channel',
+        reason: `${operation}: ${result.reason}.`,
+      }
     case 'bad_spec':
       return channelFailure('bad_spec', `The spec of action ${action._id} ${result.reason}.`)
     default:
