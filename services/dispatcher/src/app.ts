@@ -297,11 +297,8 @@ export async function buildApp(
       )
       const assistant = pathsOf('assistant').map((path) => `/rest/${path}`)
       app.use(assistant, requireCaller(verifier))
-      app.use(
-        assistant,
-        promptRoutes({ authorizer, configuration, isFirstOfName, messages, channels, agents }),
-      )
-      app.use(assistant, trialRoutes({ authorizer, configuration, agents }))
+      const ofAssistants = { authorizer, configuration, isFirstOfName, messages, channels, agents }
+      app.use(assistant, promptRoutes(ofAssistants), trialRoutes(ofAssistants))
       app.use('/rest/subscriptions', requireCaller(verifier))
       const { insert } = events
       app.use('/rest/subscriptions', deliveryRoutes({ authorizer, configuration, deliveries, insert }))

@@ -1,11 +1,10 @@
 import { defined } from '@parley/shared/defined'
 import { markedUp } from '@parley/shared/providers/marked-up'
-import type { Agent } from '../agents/agent.ts'
 import { isSeeing } from '../agents/model/seeing.ts'
 import type { ModelChoice, ModelRequest, ModelResult } from '../agents/model-client.ts'
 import type { Toolbox } from '../agents/toolbox.ts'
-import { boundReached, clockOf, turnSettingsOf } from '../agents/turns/bounds.ts'
-import { dataItem, personItems, turnItems } from '../agents/turns/conversation-items.ts'
+import { boundReached, turnSettingsOf } from '../agents/turns/bounds.ts'
+import { modelRequest } from '../agents/turns/model-request.ts'
 import { choiceOf } from '../agents/turns/model-retry.ts'
 import { hasSpoken, unlessSilent } from '../agents/turns/silence.ts'
 import { personOf } from '../agents/usage/budgets-of.ts'
@@ -16,7 +15,6 @@ import type { MessageRecord } from '../message/message-record.ts'
 import { hasTurns, heard, TAKEN_BACK } from '../message/progress.ts'
 import { isFromProvider } from '../message/received-content.ts'
 import { turnStored } from '../message/turn-progress.ts'
-import { quotedBy } from '../thread-log/quoted-messages.ts'
 import type { MessageRun } from './message-run.ts'
 import {
   type AgentMessage,
@@ -90,7 +88,9 @@ async function ask(run: MessageRun, found: AgentMessage): Promise<StepResult> {
   const use = useForTurn(record, { assistant: agent.assistant._id, choice, config, person })
   const spent = agents.usage.spent(use)
   if (spent !== undefined) return stopForBudget(run, found, spent)
-  const { request, toolbox } = await run.calling(() => requestOf(run, found, agent))
+  const { request, toolbox } = await run.calling(() =>
+    modelRequest(agents, { ...found, record, agent, now: run.options.now() }),
+  )
   return startCall(run, found, {
     key: callKeyOf(record),
     choices: choices.length,
@@ -141,22 +141,6 @@ async function withoutAgent(run: MessageRun, found: AgentMessage, reason: string
   const isNew = !hasTurns(record) && now - record.receivedAt.getTime() < times.lookUpFor
   if (isNew) return { kind: 'wait', record, until: now + times.lookUpAgain, for: 'configuration' }
   return giveUp(run, found, { reason })
-}
-
-async function requestOf({ record, options }: MessageRun, found: AgentMessage, agent: Agent) {
-  const { agents, channel, message } = found
-  const { _id: messageId, workspace, thread } = record
-  const toolbox = await agents.openToolbox({ agent, channel, messageId, thread, message })
-  const earlier = await agents.readHistory(record, turnSettingsOf(channel.config))
-  const quoted = await quotedBy(agents.readQuoted, record, message)
-  const { system, data } = agents.promptOf({ agent, channel, message, now: clockOf(record, options.now()) })
-  const conversation = [
-    ...earlier,
-    dataItem(data),
-    ...personItems({ ...record, message, quoted }),
-    ...turnItems(record, { isCurrent: true }),
-  ]
-  return { request: { workspace, system, conversation, tools: toolbox.descriptions }, toolbox }
 }
 
 /** What the names stand for may change until the calls are made: a server's list may be missing for a while. */
