@@ -265,12 +265,13 @@ describe('POST /rest/assistant/{id}/prompt', () => {
     const { _id, thread } = await clinic.ask('When is there time?')
     const [, last] = await clinic.requests()
     const { json } = await post('/rest/assistant/1/prompt', { message: _id })
-    expect(json.conversation.map(({ role, text = '' }: Parsed) => `${role} ${text}`)).toEqual([
+    const spoken = json.conversation.slice(-3)
+    expect(spoken.map(({ role, text = '' }: Parsed) => `${role} ${text}`)).toEqual([
       'data ',
       'person When is there time?',
       'assistant I look it up.',
     ])
-    expect(json.conversation[2].calls[0]).toMatchObject({ tool: 'freeTimes', result: { state: 'done' } })
+    expect(spoken[2].calls[0]).toMatchObject({ tool: 'freeTimes', result: { state: 'done' } })
     expect(json.tools.map(({ name }: Parsed) => name)).toEqual(
       last.tools.map((one: Parsed) => one.function.name),
     )

@@ -11,6 +11,17 @@ const owners: Reference[] = CONFIGURATION_RESOURCES.map((to) => ({
   changes: true,
 }))
 
+/** A key that is put again for another assistant would take the model away from the first, without a word. */
+const errorsOfOwner: ResourceDefinition['errorsOfChange'] = ({ from, to }) => {
+  const isTaken =
+    from !== undefined &&
+    /^assistants?$/.test(String(from.ownerType)) &&
+    (from.owner !== to.owner || !/^assistants?$/.test(String(to.ownerType)))
+  if (!isTaken) return []
+  const message = `is ${String(from.owner)} in what is stored: choose another key for another owner, or delete this config first`
+  return [{ path: '/owner', code: 'owned_by_another', message }]
+}
+
 export const config: ResourceDefinition = {
   name: 'configs',
   ...KINDS.configs,
@@ -21,6 +32,7 @@ export const config: ResourceDefinition = {
     ownerType: 'assistant',
   },
   keyed: true,
+  errorsOfChange: errorsOfOwner,
   schema: configDocument.body,
   own: ownOrigins(
     'Where the credentials in it go, and nowhere else: the origins of what used them when they were stored, or of the first that did',

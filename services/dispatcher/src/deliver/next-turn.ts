@@ -4,6 +4,7 @@ import { isSeeing } from '../agents/model/seeing.ts'
 import type { ModelChoice, ModelRequest, ModelResult } from '../agents/model-client.ts'
 import type { Toolbox } from '../agents/toolbox.ts'
 import { boundReached, turnSettingsOf } from '../agents/turns/bounds.ts'
+import { handOverText } from '../agents/turns/hand-over-text.ts'
 import { modelRequest } from '../agents/turns/model-request.ts'
 import { choiceOf } from '../agents/turns/model-retry.ts'
 import { hasSpoken, unlessSilent } from '../agents/turns/silence.ts'
@@ -166,11 +167,12 @@ async function storeTurn(
   if (isFirst && keys !== undefined) await options.sendRateLimit.count(keys)
   const at = options.now()
   const write = (text: string) => markedUp(text, channel)
+  const more = handOverText(turn, turnSettingsOf(channel.config))
   const key = callKeyOf(record)
   await run.message.commitMerged((current) => {
     // Its writer has changed it since it was asked: it is asked anew.
     if (callKeyOf(current) !== key) throw new Superseded()
-    return turnStored(current, { turn, at, maxText, write })
+    return turnStored(current, { turn, at, maxText, write, more })
   })
   return { kind: 'next' }
 }
