@@ -1,10 +1,10 @@
 import { Problem } from './problem.ts'
 
-/** Who asks for a slot, from the widest group to the narrowest: workspace, account, token. Of one length everywhere. */
+/** The one who asks for a slot, from the widest group to the narrowest: workspace, account, token. Of one length everywhere. */
 export type SlotKey = readonly (string | number)[]
 
 export interface SlotLimits {
-  /** What the slots are for, in the plural, as callers read it. */
+  /** The purpose of the slots, in the plural, as callers read it. */
   of: string
   total: number
   /** The most of one group, by level of the key; beyond its end there is no bound. */
@@ -22,7 +22,7 @@ export interface SlotLimits {
   queue?: { total: number; each: number; ms: number }
 }
 
-/** Whether too many slots are those of the asker, or those of all. */
+/** Says whose slots are too many: the asker's own, or those of all. */
 export type Excess = 'own' | 'all'
 export type Release = () => void
 
@@ -32,7 +32,7 @@ interface Waiter {
   preempt?: (() => void) | undefined
 }
 
-/** Whether a group that has `own` of `all` taken slots may take another. */
+/** True when a group that has `own` of `all` taken slots may take another. */
 export function mayTake(
   { own, all }: { own: number; all: number },
   { total, spare = 0 }: Pick<SlotLimits, 'total' | 'spare'>,
@@ -81,7 +81,7 @@ export class FairSlots {
     return release
   }
 
-  /** Whether {@link take} would find one. */
+  /** True when {@link take} would find one. */
   hasRoom(key: SlotKey): boolean {
     const group = this.#groupOf(key)
     const hasRoom = this.#hasRoom(group) || this.#preemptible(group) !== undefined
@@ -224,7 +224,7 @@ export class FairSlots {
   }
 
   #serve(): void {
-    // Who goes may be done at once, and not call this again from within itself for each that waits.
+    // A waiter that goes may be done at once, and must not call this again from within itself for each that waits.
     if (this.#isServing || this.#root.waiting === 0) return
     this.#isServing = true
     for (let next = this.#next(this.#root); next !== undefined; next = this.#next(this.#root)) next.go()

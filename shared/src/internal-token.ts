@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { PublicJwk } from './config.ts'
 import { Problem } from './problem.ts'
 
-/** What identity writes into the access tokens of callers, and the gateway insists on. */
+/** The constants that identity writes into the access tokens of callers, and the gateway insists on. */
 export const ACCESS_TOKEN = {
   algorithm: 'ES256',
   type: 'at+jwt',
@@ -50,7 +50,7 @@ export const callerSchema = z.object({
 /** The account on whose behalf a request is made, as the gateway verified it. */
 export type Caller = z.output<typeof callerSchema>
 
-/** Whom a verified internal token comes from; `caller` is there when the gateway speaks for an account. */
+/** The sender of a verified internal token; `caller` is there when the gateway speaks for an account. */
 interface InternalIdentity {
   issuer: ServiceName
   caller?: Caller
@@ -147,5 +147,5 @@ const TOLERATED_MS = 1_000
 /** How the machine's clock is set against the time that merely goes on, in milliseconds; see {@link wasClockSet}. */
 export const clockSetting = (): number => Date.now() - performance.now()
 
-/** Whether the clock was set since it had this setting, by more than a second; what carries its time is wrong then. */
+/** True when the clock was set since it had this setting, by more than a second; what carries its time is wrong then. */
 export const wasClockSet = (since: number): boolean => Math.abs(clockSetting() - since) > TOLERATED_MS

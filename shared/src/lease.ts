@@ -1,9 +1,9 @@
 import type { mongo } from 'mongoose'
 
-// What a clock and a scheduler may be off by: an owner stops this much before the database lets the next one in.
+// The error of clock and scheduler: an owner stops this much before the database lets the next one in.
 const MARGIN_MS = 2_000
 
-/** What a document has that one instance at a time leases. */
+/** The fields of a document that one instance at a time leases. */
 export interface LeasedDocument {
   _id: string
   owner?: string
@@ -14,7 +14,7 @@ export interface LeasedDocument {
 export interface DocumentLease {
   /** Takes or renews the lease; false while another owner has it. Makes the document when it is not there. */
   acquire(): Promise<boolean>
-  /** Whether the lease is valid for another 2 s at least, by the monotonic clock. */
+  /** True when the lease is valid for another 2 s at least, by the monotonic clock. */
   isValid(): boolean
   /** Releases the lease, so that another owner gets it at once. */
   release(): Promise<void>
@@ -29,7 +29,7 @@ interface DocumentLeases {
   release(id: string): Promise<void>
 }
 
-/** Whether a lease has run out, by the database's clock. */
+/** Condition that a lease has run out, by the database's clock. */
 export const LEASE_EXPIRED = { $lt: [{ $ifNull: ['$expiresAt', { $literal: new Date(0) }] }, '$$NOW'] }
 
 /** When a lease runs out that is taken now, by the database's clock. */

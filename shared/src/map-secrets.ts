@@ -13,7 +13,7 @@ export interface SecretPlace {
   part?: SecretPart & { index: number }
 }
 
-/** What is to stand in the place of a secret, by its value and where it lies. */
+/** Makes what is to stand in the place of a secret, by its value and where it lies. */
 type ReplaceSecret = (leaf: SecretLeaf, place: SecretPlace) => unknown
 
 interface Mapping {
@@ -82,6 +82,6 @@ function mapParts(text: string, { replace, mayHaveParts }: Mapping, place: Secre
   return result + text.slice(from)
 }
 
-/** Whether services of the release before know the place of a secret for one. */
+/** True when services of the release before know the place of a secret for one. */
 export const isSettled = ({ path, part }: SecretPlace): boolean =>
   part === undefined && path.some((key) => isSecretKey(key))

@@ -5,7 +5,7 @@ import type { SecretPart } from './secret-urls.ts'
 
 type Members = Record<string, unknown>
 
-/** Whether a secret as it was sent is the stored one. */
+/** Compares a secret as it was sent with the stored one. */
 type IsSame = (sent: unknown, stored: unknown) => boolean
 
 /**
@@ -71,7 +71,7 @@ const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 interface Content {
-  /** What is not secret, and where the secrets are, as JSON; the same whatever the order of members. */
+  /** The open part, and where the secrets are, as JSON; the same whatever the order of members. */
   open: string
   /** In a fixed order, so that the same `open` has them at the same places. */
   secrets: unknown[]

@@ -6,8 +6,7 @@ const MAX_URL = 2_048
 const MAX_LINES = 200_000
 const SERVERS = /^([ \t]*)(?:- )?(["']?)servers\2[ \t]*:/
 
-const URL_VALUE =
-  /(?:^|[\s{,"'-])url["']?[ \t]*:[ \t]*["']?([a-z][a-z\d+.-]{0,39}:\/\/[^\s"'`<>,}\]]{1,2048})/gi
+const URL_VALUE = /(?:^|[\s{,"'-])url["']?[ \t]*:[ \t]*["']?([a-z][a-z\d+.-]*:\/\/[^\s"'`<>,}\]]+)/gi
 
 const BLOCK_INDICATOR = /[|>][-+\d]{0,2}$/
 
@@ -18,7 +17,7 @@ const isBeyond = (line: string, indent: number, servers: number): boolean =>
   indent < servers || (indent === servers && !'-]}'.includes(line[indent] ?? ''))
 
 /**
- * What of a value is secret, by where it lies:
+ * The secret part of a value, by where it lies:
  * `document` – a configuration document: what its fields say.
  * `settings`, `deeper` – free-form settings, at their top and below: what the names say, and parts of URLs.
  * `state` – what a conversation has: the settled names alone.
@@ -89,7 +88,7 @@ function isNamedSecret(parent: object): boolean {
 
 const isNameOfUrl = (key: string): boolean => /(?:ur[il]|endpoint)$/i.test(key)
 
-/** Whether a value that is neither object nor array is secret as a whole. */
+/** True when a value that is neither object nor array is secret as a whole. */
 export function isSecretLeaf(leaf: unknown, reach: Reach): boolean {
   if (reach === 'all') return true
   return typeof leaf === 'string'
@@ -157,7 +156,7 @@ function urlsIn(line: string, from: number): { at: number; url: string }[] {
   })
 }
 
-/** Whether what follows with more indentation is text. */
+/** True when what follows with more indentation is text. */
 function beginsBlock(line: string): boolean {
   if (!/[|>]/.test(line)) return false
   const [content = ''] = line.split(' #', 1)

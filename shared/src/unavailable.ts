@@ -14,7 +14,7 @@ const DRIVER_ERRORS = new Set([
   'MaxRetriesPerRequestError',
 ])
 
-/** What a socket says whose other end has gone; drivers let it through when it happens in the middle of a write. */
+/** Codes of a socket whose other end has gone; drivers let them through when it happens in the middle of a write. */
 const SOCKET_ERRORS = new Set([
   'EPIPE',
   'ECONNRESET',
@@ -45,7 +45,7 @@ interface DriverError extends Error {
 }
 
 /**
- * Whether an error says that a server or service we depend on is unavailable, so that the same may succeed when it
+ * True when an error says that a server or service we depend on is unavailable, so that the same may succeed when it
  * is tried again. Everything else is an error of ours or of what we were given. The only place that decides this.
  */
 export function isUnavailable(error: unknown): boolean {

@@ -7,11 +7,11 @@ export interface Unconfirmed {
   late: (() => void) | undefined
 }
 
-/** What is in flight. One timer watches all deadlines: one for each would be a part of what a message costs. */
+/** The publications in flight. One timer watches all deadlines: one for each would be a part of what a message costs. */
 interface InFlight {
   count(): number
   add(one: Unconfirmed): void
-  /** Whether it was still in flight. */
+  /** Ends it; true when it was still in flight. */
   end(one: Unconfirmed): boolean
   /** Resolves when nothing is in flight. */
   drained(): Promise<void>

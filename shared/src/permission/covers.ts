@@ -9,10 +9,10 @@ import { Work, WorkExceeded } from './work.ts'
 
 /** Stands for every resource that has no name here. */
 const ANY_OTHER = '(any other resource)'
-/** What of an account is its own, and nobody chooses. */
+/** Fields of an account that are its own, and nobody chooses. */
 const IDS = ['_id', 'profile']
 const ACCESSES: readonly Access[] = ['read', 'write']
-/** What one comparison of roles may cost, in the steps of `Work`: twice what a decision may. */
+/** The budget of one comparison of roles, in the steps of `Work`: twice a decision's. */
 const BUDGET = 1_200_000
 
 interface Grantor {
@@ -24,7 +24,7 @@ interface Grantor {
 type Grantee = object
 
 /**
- * Whether somebody who has these permissions may grant `granted`, as Kubernetes decides for RBAC: each entry equals
+ * True when somebody who has these permissions may grant `granted`, as Kubernetes decides for RBAC: each entry equals
  * one that they have and means the same for the grantee, or they have everything, without a condition, of each resource
  * of which the entry grants something. Of a grantee who is not named nothing is known but the workspace, and what an
  * entry makes of what is not known counts as granting. What takes more work to compare than the budget allows is not
@@ -72,7 +72,7 @@ function coversAll({ grantor, granted, grantee, work }: Comparison): boolean {
   )
 }
 
-/** Whether these permissions give all of a resource to their account; remembers what it found. */
+/** True when these permissions give all of a resource to their account; remembers what it found. */
 function hasAllOf({ permissions, account, work }: Grantor & { work: Work }) {
   const workspace = workspaceOf(account)
   const applying = remembering((resource) =>
@@ -108,7 +108,7 @@ function textOf({ schema, read, write }: PermissionEntry): string {
   return JSON.stringify([part(schema), part(read), part(write)])
 }
 
-/** Whether an entry means the same for both: by what it looks at of them, or as documents name whose they are. */
+/** True when an entry means the same for both: by what it looks at of them, or as documents name whose they are. */
 function isSameFor(one: object, other: Grantee): (entry: PermissionEntry) => boolean {
   // A role may name a large context a thousand times.
   const verdicts = remembering((key) => {
@@ -123,7 +123,7 @@ function isSameFor(one: object, other: Grantee): (entry: PermissionEntry) => boo
   return (entry) => partsOfEntry(entry).every(isSame)
 }
 
-/** Whether an expression selects the documents that name the account, as `doc.owner == account._id` does. */
+/** True when an expression selects the documents that name the account, as `doc.owner == account._id` does. */
 function namesWhose(expression: Expression): boolean {
   if (expression.kind === 'call')
     return (
@@ -139,7 +139,7 @@ function namesWhose(expression: Expression): boolean {
 const isChain = (expression: Expression): expression is Chain =>
   expression.kind === 'and' || expression.kind === 'or'
 
-/** Whether an expression comes to true wherever it does not deny: `'x'` denies, and still ends a chain of `||`. */
+/** True when an expression comes to true wherever it does not deny: `'x'` denies, and still ends a chain of `||`. */
 const isTruth = (expression: Expression): boolean =>
   isChain(expression)
     ? expression.items.every(isTruth)
@@ -159,7 +159,7 @@ const namesNoResource = (entry: PermissionEntry): boolean =>
 const everyPath = (entry: PermissionEntry, test: (path: Path) => boolean): boolean =>
   partsOfEntry(entry).every((part) => everyPathIn(part, test))
 
-/** What of an entry parses. */
+/** The parts of an entry that parse. */
 const partsOfEntry = ({ schema, read, write }: PermissionEntry): Expression[] =>
   [schema, read, write].flatMap((part) => {
     const parsed = parsePart(part)
@@ -205,7 +205,7 @@ function grantedBy(
   })
 }
 
-/** What is left of a part; nothing where it doesn't parse. Throws `WorkExceeded`. */
+/** Folds a part to what is left of it; to nothing where it doesn't parse. Throws `WorkExceeded`. */
 function foldPart(part: unknown, scope: FoldScope): Expression {
   const parsed = parsePart(part)
   return 'error' in parsed ? literal(false) : fold(parsed.expression, scope)

@@ -9,7 +9,7 @@ export const MAX_SOUGHT_BYTES = 1_024
 export const MAX_SEARCHED_ITEMS = 16_384
 
 /**
- * What one decision may cost, in steps of about a nanosecond in the usual case and 25 in the worst, and of a byte of the
+ * The budget of one decision, in steps of about a nanosecond in the usual case and 25 in the worst, and of a byte of the
  * filter that it comes to. It lets some 33 searches in a document's strings through.
  */
 const BUDGET = 600_000
@@ -95,7 +95,7 @@ export function operandLimits(expression: Expression): OperandLimit[] {
     if (searched.length === 0) return inside
     return [...inside, ...searched, ...valuePaths(argument).map((keys) => limit(keys, MAX_SOUGHT_BYTES))]
   }
-  // Whether two strings are the same is one comparison of memory, however long they are.
+  // Two strings are the same by one comparison of memory, however long they are.
   if (expression.kind !== 'compare' || expression.operator === '==') return inside
   const [left, right] = [valuePaths(expression.left), valuePaths(expression.right)]
   if (left.length === 0 || right.length === 0) return inside
@@ -122,7 +122,7 @@ function valuePaths(expression: Expression): (readonly string[])[] {
   }
 }
 
-/** Whether what the path leads to is within the limit. */
+/** True when what the path leads to is within the limit. */
 export function fits({ keys, maxBytes, maxItems }: OperandLimit, doc: object): boolean {
   const value = valueAt(doc, keys)
   if (Array.isArray(value)) return value.length <= maxItems

@@ -35,7 +35,7 @@ export const providerNamed = (name: unknown): Provider | undefined =>
 /** The provider that a message came from; undefined for what a caller of the API posted, or somebody of the team. */
 export const providerOfSource = (source: string): Provider | undefined => sources.get(source)
 
-/** What a channel is meant to be of where nothing says so: the first provider that messages come from. */
+/** The provider of a channel where nothing says so: the first one that messages come from. */
 export const usualProvider = (): Provider =>
   allProviders().find(({ inbound }) => inbound !== undefined) ?? rpc
 
@@ -44,9 +44,9 @@ export function allProviders(): Provider[] {
   return [...registered.values()]
 }
 
-/** Whether a text is an id that a provider gives what is sent, as far as that can be seen. */
+/** True when a text is an id that a provider gives what is sent, as far as that can be seen. */
 export const isProviderId = (text: string): boolean =>
   allProviders().some(({ outbound: { idPrefix } }) => idPrefix !== undefined && text.startsWith(idPrefix))
 
-/** Whether a setting of this name is a provider's secret. */
+/** True when a setting of this name is a provider's secret. */
 export const isProviderSecret = (key: string): boolean => secrets.has(key)

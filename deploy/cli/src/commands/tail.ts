@@ -21,7 +21,7 @@ const MAX_LINES = 1_000
 /** Messages change for a while after they came. */
 const WATCHED_MS = 120_000
 const MAX_REMEMBERED = 10_000
-/** What a Parley without event streams answers. */
+/** Statuses of a Parley without event streams. */
 const HAS_NONE = [404, 405]
 /** In the order in which a message passes them; beside these there are ends. */
 const PASSED = ['received', 'handled', 'sending', 'sent', 'delivered', 'read']
@@ -208,7 +208,7 @@ async function orUndefined<T>(reading: Promise<T>, options: Options): Promise<T 
 function createShown() {
   const states = new Map<string, string>()
   return {
-    /** Whether the message was shown in this state or a later one, as lists show it. */
+    /** True when the message was shown in this state or a later one, as lists show it. */
     isBefore({ _id, state }: Passed): boolean {
       const [shown = ''] = states.get(_id)?.split(' ') ?? []
       return PASSED.includes(state) && PASSED.indexOf(shown) >= PASSED.indexOf(state)

@@ -27,7 +27,7 @@ export interface Mongod {
   pathForMongod(path: string): string
   /** Fetches what it needs, once the packages are there. */
   prepare(): Promise<void>
-  /** What to run; `directory` is its own folder. */
+  /** The command to run; `directory` is its own folder. */
   command(directory: string): Promise<{ command: string; args: string[]; env: Record<string, string> }>
 }
 
@@ -39,7 +39,7 @@ const WINE_ENVIRONMENT = {
   DISPLAY: '',
 }
 
-/** Whether this is a machine on which Wine can run a 64-bit Windows program. */
+/** True when this is a machine on which Wine can run a 64-bit Windows program. */
 export function canRunWine(): boolean {
   return process.platform === 'linux' && process.arch === 'x64'
 }

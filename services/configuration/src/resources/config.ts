@@ -1,5 +1,8 @@
+import { BOUND_VALUE, readBindings } from '@parley/shared/bound-value'
 import { CONFIGURATION_RESOURCES, KINDS } from '@parley/shared/configuration-resources'
 import { configDocument, WORKFLOWS_CONFIG } from '@parley/shared/documents/assistant'
+import { type JsonObject, jsonObject, pointerSegment } from '@parley/shared/json-object'
+import type { FieldError } from '@parley/shared/problem'
 import { ownOrigins, type Reference, type ResourceDefinition } from './definition.ts'
 
 /** An owner's type is free text; where it names a resource, in the singular or the plural, it is a reference. */
@@ -12,7 +15,7 @@ const owners: Reference[] = CONFIGURATION_RESOURCES.map((to) => ({
 }))
 
 /** A key that is put again for another assistant would take the model away from the first, without a word. */
-const errorsOfOwner: ResourceDefinition['errorsOfChange'] = ({ from, to }) => {
+function errorsOfOwner({ from, to }: { from: JsonObject | undefined; to: JsonObject }): FieldError[] {
   const isTaken =
     from !== undefined &&
     /^assistants?$/.test(String(from.ownerType)) &&
@@ -20,6 +23,22 @@ const errorsOfOwner: ResourceDefinition['errorsOfChange'] = ({ from, to }) => {
   if (!isTaken) return []
   const message = `is ${String(from.owner)} in what is stored: choose another key for another owner, or delete this config first`
   return [{ path: '/owner', code: 'owned_by_another', message }]
+}
+
+/** What a config binds the arguments of tools to: a value that is misspelled would be the model's to set. */
+function errorsOfBindings({ sent }: { sent: JsonObject }): FieldError[] {
+  const value = jsonObject.safeParse(sent.value).data ?? {}
+  if (!/^actions?$/.test(String(sent.ownerType)) || !Object.hasOwn(value, BOUND_VALUE)) return []
+  const read = readBindings(value[BOUND_VALUE])
+  if (Array.isArray(read)) return []
+  const path = ['value', BOUND_VALUE, ...(read.key === '' ? [] : [read.key])]
+  return [
+    {
+      path: path.map((key) => `/${pointerSegment(key)}`).join(''),
+      code: 'invalid_value',
+      message: read.reason,
+    },
+  ]
 }
 
 export const config: ResourceDefinition = {
@@ -32,7 +51,7 @@ export const config: ResourceDefinition = {
     ownerType: 'assistant',
   },
   keyed: true,
-  errorsOfChange: errorsOfOwner,
+  errorsOfChange: (change) => [...errorsOfOwner(change), ...errorsOfBindings(change)],
   schema: configDocument.body,
   own: ownOrigins(
     'Where the credentials in it go, and nowhere else: the origins of what used them when they were stored, or of the first that did',

@@ -125,7 +125,7 @@ export function createOutbound(options: {
   const model = createModelClient({ fetch })
   const agents = createAgents({
     loadAgent,
-    openToolbox: createOpenToolbox({ specs, readCall, configuration, isFirstOfName, fetch }),
+    openToolbox: createOpenToolbox({ specs, readCall, signer, configuration, isFirstOfName, fetch }),
     choicesOf: (agent) => choicesOf(agent, deployment),
     promptOf: (parts) => promptOf({ ...parts, timeZone: timeZoneOf(parts.channel) }),
     model,

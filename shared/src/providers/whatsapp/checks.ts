@@ -1,12 +1,12 @@
 import type { Wrong } from '../outbound.ts'
 import { isJsonObject } from '../own.ts'
 
-/** What is wrong with a value that stands at a path. */
+/** Lists the errors of a value that stands at a path. */
 export type Check = (value: unknown, path: string[]) => Wrong[]
 
 const wrong = (path: string[], message: string): Wrong[] => [{ path, message }]
 
-/** Whether it has more code points. */
+/** True when it has more code points. */
 const isLonger = (value: string, most: number): boolean =>
   value.length > most && (value.length > 2 * most || [...value].length > most)
 

@@ -1,22 +1,41 @@
+import type { CallContext, ConfiguredBinding } from '@parley/shared/bound-value'
 import { defined } from '@parley/shared/defined'
 import type { JsonObject } from '@parley/shared/json-object'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { DELIVERY_MS } from '../../channels/callback.ts'
+import {
+  type PlacedBinding,
+  placedIn,
+  UnboundError,
+  withBound,
+  withoutBound,
+} from '../../channels/functions/bindings.ts'
+import { reasonOfUnused } from '../../channels/functions/configured-bindings.ts'
 import { headersFor, reasonToWithholdCredentials, redacted } from '../../channels/functions/credentials.ts'
 import { shortened } from '../../channels/functions/model-schema.ts'
 import { leavesOpen, saysIdempotent } from '../../channels/functions/repeatable.ts'
+import { contextHeaders } from '../../channels/functions/signed-context.ts'
+import { ArgsError } from '../../channels/functions/spec-document.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import { type ListedTool, MAX_TOOLS } from '../../channels/functions/tool-list.ts'
 import { CallError } from '../../channels/http/call-error.ts'
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
 import { secretsInUrl } from '../../channels/http/error-text.ts'
+import type { Signer } from '../../channels/signing.ts'
 import { type AgentAction, credentialsIn } from '../agent.ts'
 import { withItsNumbers } from '../exact-responses.ts'
 import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
 import { callResult, serverTool, textOf, toolPage } from './mcp-results.ts'
 import { type McpTarget, RedirectRefused, withMcpSession } from './mcp-session.ts'
-import { type ActionTools, notesOf } from './operation-tools.ts'
+import {
+  type ActionTools,
+  bindingsOf,
+  callContext,
+  notesOf,
+  signsContext,
+  type ToolContext,
+} from './operation-tools.ts'
 import { failed, resultOf, type Tool, uncertain } from './tool.ts'
 
 const LIST_MS = 5_000
@@ -51,7 +70,7 @@ interface Server extends McpTarget {
 }
 
 /** The tools of an action's MCP server. Never rejects for what the server does; rejects with `unavailable`. */
-type McpTools = (action: AgentAction, workspace: number) => Promise<ActionTools>
+type McpTools = (action: AgentAction, context: ToolContext) => Promise<ActionTools>
 
 /**
  * Lists the tools of each version of an action once and works with that for a minute; a server that could not be asked
@@ -60,10 +79,11 @@ type McpTools = (action: AgentAction, workspace: number) => Promise<ActionTools>
 export function createMcpTools(options: {
   fetch: typeof fetch
   specs: Pick<SpecReader, 'ask'>
+  signer: Signer
   listMs?: number
   listedForMs?: number
 }): McpTools {
-  const { fetch, specs, listMs = LIST_MS, listedForMs = LISTED_FOR_MS } = options
+  const { fetch, specs, signer, listMs = LIST_MS, listedForMs = LISTED_FOR_MS } = options
   const listings = new LRUCache<string, Listing, Server>({
     max: MAX_LISTS,
     maxSize: MAX_CHARACTERS,
@@ -80,7 +100,10 @@ export function createMcpTools(options: {
       }
     },
   })
-  return async (action, workspace) => {
+  return async (action, context) => {
+    const { workspace } = context.channel
+    const configured = bindingsOf(action)
+    if (typeof configured === 'string') return { tools: [], notes: [configured] }
     const credentials = credentialsIn(action)
     const withheld = reasonToWithholdCredentials(action._id, credentials, action.moduleUrl)
     if (withheld !== undefined) return { tools: [], notes: [withheld] }
@@ -92,9 +115,18 @@ export function createMcpTools(options: {
     if (!/^https?:/.test(server.url) || !URL.canParse(server.url))
       return { tools: [], notes: [`The module of action ${action._id} is no http(s) URL.`] }
     const listing = await listings.forceFetch(`${key} ${JSON.stringify(headers)}`, { context: server })
-    const tools = listing.tools.map((listed): Tool => {
+    const bound = boundTools(listing.tools, configured)
+    if (typeof bound === 'string')
+      return { tools: [], notes: notesOf({ tools: [], left: 0, broken: [], missing: bound }, nameOf(server)) }
+    const tools = bound.map(({ tool: listed, bindings }): Tool => {
       const tool = { ...listed, isRepeatable: listed.isRepeatable || isIdempotent }
-      return { ...listed, open: (args) => openedCall({ fetch, specs, server, tool }, args) }
+      const headersOf = (id: string) =>
+        signsContext(action) ? contextHeaders(signer, { ...context, action, operationId: tool.name }, id) : {}
+      const opening = { fetch, specs, server, tool, headersOf }
+      return {
+        ...listed,
+        open: (args) => openedBound(opening, args, { bindings, context: callContext(context) }),
+      }
     })
     return { tools, notes: listing.notes }
   }
@@ -177,6 +209,42 @@ interface Opening {
   specs: Pick<SpecReader, 'ask'>
   server: Server
   tool: ServerTool
+  headersOf(id: string): Record<string, string>
+}
+
+/** The tools as a model sees them, with what configuration sets of their arguments; else what none of them has a place for. */
+function boundTools(
+  tools: readonly ServerTool[],
+  configured: readonly ConfiguredBinding[],
+): { tool: ServerTool; bindings: PlacedBinding[] }[] | string {
+  const used = new Set<ConfiguredBinding>()
+  const bound = tools.map((tool) => {
+    const mine = configured.filter(
+      ({ operation, path: [first = ''] }) =>
+        (operation ?? tool.name) === tool.name && Object.hasOwn(Object(tool.inputSchema.properties), first),
+    )
+    for (const one of mine) used.add(one)
+    const bindings = placedIn({ dialect: '2020-12', root: tool.inputSchema }, tool.inputSchema, mine)
+    return { tool: { ...tool, inputSchema: withoutBound(tool.inputSchema, bindings) }, bindings }
+  })
+  // Where the server can't be asked there is nothing to bind.
+  return (tools.length > 0 && reasonOfUnused(configured, used)) || bound
+}
+
+function openedBound(
+  opening: Opening,
+  args: JsonObject,
+  { bindings, context }: { bindings: PlacedBinding[]; context: CallContext },
+): Promise<OpenedTool> | OpenedTool {
+  try {
+    return openedCall(opening, withBound(args, bindings, { context, at: '' }) as JsonObject)
+  } catch (error) {
+    if (error instanceof ArgsError)
+      return { kind: 'invalid', reason: `The argument ${error.path || '/'} ${error.message}.` }
+    if (!(error instanceof UnboundError)) throw error
+    const reason = `Nothing was sent: ${error.message}.`
+    return { kind: 'call', isRepeatable: false, deliver: async () => failed(reason) }
+  }
 }
 
 async function openedCall(opening: Opening, args: JsonObject): Promise<OpenedTool> {
@@ -196,9 +264,13 @@ async function openedCall(opening: Opening, args: JsonObject): Promise<OpenedToo
   return { kind: 'call', url, isRepeatable, deliver: (id) => called(opening, args, id) }
 }
 
-async function called({ fetch, server, tool }: Opening, args: JsonObject, id: string): Promise<ToolOutcome> {
+async function called(
+  { fetch, server, tool, headersOf }: Opening,
+  args: JsonObject,
+  id: string,
+): Promise<ToolOutcome> {
   const { url, secrets } = server
-  const target = { url, headers: { ...server.headers, 'idempotency-key': id } }
+  const target = { url, headers: { ...server.headers, ...headersOf(id), 'idempotency-key': id } }
   let isConnected = false
   try {
     const result = await withMcpSession({ fetch, target, timeoutMs: DELIVERY_MS }, (client, request) => {
