@@ -89,7 +89,7 @@ function unknown(name: string, near: string | undefined): string {
 }
 
 /** The known name that is most like this one; undefined where it is known itself, or like none. */
-export function nearest(name: string, known: readonly string[]): string | undefined {
+function nearest(name: string, known: readonly string[]): string | undefined {
   if (known.includes(name) || name.length > MAX_CHARACTERS) return undefined
   const own = plainOf(name)
   const distances = known.map((one) => ({ one, letters: distance(own, plainOf(one)) }))

@@ -135,8 +135,8 @@ class Scan {
   #meet({ kind, family }: Mark): void {
     if (kind === 'opening') this.#inside = family
     // A part of a harmony answer ends as other models end their whole answer; facts never begin in the prompt.
-    const isWithin = family === CHANNEL || family === DATA
-    const endsThought = kind === 'final' || (kind === 'closing' && !isWithin)
+    const staysSaid = family === CHANNEL || family === DATA
+    const endsThought = kind === 'final' || (kind === 'closing' && !staysSaid)
     if (!endsThought || !this.#rules.mayBeginInPrompt) return
     this.#visible = []
     this.#endsBlank = true

@@ -15,7 +15,7 @@ const CHANGES: Record<string, (task: JsonObject | null, args: JsonObject, agent:
     const submitted = task ?? newTask(agent.workflows.find(({ isDefault }) => isDefault))
     if (submitted === undefined) return refused(task, 'There is no active task, and no workflow to start.')
     const id = String(submitted.currentStep)
-    const next = { ...submitted, context: within(submitted.context, 'steps', { [id]: args }) }
+    const next = { ...submitted, context: withMembers(submitted.context, 'steps', { [id]: args }) }
     if (args.cancel === true) return ended(next, 'cancelled')
     const of = agent.task?.step
     if (of === undefined) return at(next, agent)
@@ -48,7 +48,7 @@ const CHANGES: Record<string, (task: JsonObject | null, args: JsonObject, agent:
   cancelTask: (task) => (task === null ? NO_TASK : ended(task, 'cancelled')),
   setState: (task, { key, value = null }) => {
     if (task === null) return NO_TASK
-    const context = within(task.context, 'state', { [String(key)]: value })
+    const context = withMembers(task.context, 'state', { [String(key)]: value })
     return { task: { ...task, context }, result: done(`The state of the task has ${JSON.stringify(key)}.`) }
   },
 }
@@ -71,7 +71,7 @@ function newTask(workflow: Agent['workflows'][number] | undefined): JsonObject |
 }
 
 /** The object with further members of the object that it has under a name. */
-function within(context: unknown, name: string, more: JsonObject): JsonObject {
+function withMembers(context: unknown, name: string, more: JsonObject): JsonObject {
   const around = jsonObject.safeParse(context).data ?? {}
   const known = jsonObject.safeParse(around[name]).data ?? {}
   return { ...around, [name]: Object.fromEntries([...Object.entries(known), ...Object.entries(more)]) }
