@@ -1,6 +1,7 @@
 import { namedSecret } from '@parley/local/testing/service-under-test'
 import type { ReplicaQuery } from '@parley/shared/config-replica/replica-store'
 import type { ResourceName } from '@parley/shared/configuration-resources'
+import { defined } from '@parley/shared/defined'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
 import { createSecretBox, sealSecrets, secretKeyring } from '@parley/shared/sealed-value'
@@ -11,6 +12,7 @@ import type { Channel } from '../src/channels/channels.ts'
 import { createReadOperationCall } from '../src/channels/functions/operation-call.ts'
 import { createSpecReader } from '../src/channels/functions/spec-reader.ts'
 import { createHttpClient } from '../src/channels/http/http-client.ts'
+import type { ReadThreadFile } from '../src/channels/media/thread-files.ts'
 import { createSigner } from '../src/channels/signing.ts'
 import { config } from '../src/config.ts'
 
@@ -71,7 +73,11 @@ export const agentOf = (actions: AgentAction[], type: Agent['type'] = 'functionC
 
 /** Toolboxes over real HTTP to loopback, with a configuration service that `post` stands for. */
 export function startTools(
-  options: { post?: (path: string, body: unknown) => Promise<unknown>; listMs?: number } = {},
+  options: {
+    post?: (path: string, body: unknown) => Promise<unknown>
+    listMs?: number
+    readFile?: ReadThreadFile
+  } = {},
 ) {
   const specs = createSpecReader()
   const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS.parse('127.0.0.0/8') })
@@ -79,7 +85,7 @@ export function startTools(
   const signer = createSigner('service key of this test')
   const open = createOpenToolbox({
     specs,
-    readCall: createReadOperationCall({ specs, http, signer }),
+    readCall: createReadOperationCall({ specs, http, signer, ...defined({ readFile: options.readFile }) }),
     signer,
     configuration: { post },
     isFirstOfName: async () => true,

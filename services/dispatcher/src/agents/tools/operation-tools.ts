@@ -16,6 +16,7 @@ import {
 import {
   channelFailure,
   type FailedOutcome,
+  FileError,
   type ReadOperationCall,
   type ReadyOperation,
 } from '../../channels/functions/operation-call.ts'
@@ -182,6 +183,7 @@ function openedCall(operation: ReadyOperation, action: AgentAction): OpenedTool 
     url: operation.url,
     isRepeatable,
     isKeyed,
+    isReadOnly: operation.isReadOnly,
     deliver: (id, mayLeave) => delivered(call, id, mayLeave),
   }
 }
@@ -232,6 +234,8 @@ function outcomeOfOpen(
 }
 
 function outcomeOfError(error: unknown, repeated: Repeated): ToolOutcome {
+  if (error instanceof FileError)
+    return error.isTransient ? { kind: 'unreached', reason: error.message } : failed(error.message)
   if (error instanceof CallError && error.status !== undefined) {
     const { status } = error
     const text = 'The answer is too large and was not read.'

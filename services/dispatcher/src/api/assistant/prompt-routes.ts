@@ -1,14 +1,13 @@
-import type { TurnAgent } from '@parley/shared/agents'
+import { TURN_AGENTS, type TurnAgent } from '@parley/shared/agents'
 import { defined } from '@parley/shared/defined'
-import { jsonBody } from '@parley/shared/json-body'
 import { safeInteger } from '@parley/shared/json-object'
 import { mapSecrets } from '@parley/shared/map-secrets'
+import { pathId } from '@parley/shared/openapi/path-id'
+import { route } from '@parley/shared/openapi/route'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
-import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { Problem } from '@parley/shared/problem'
 import { MASK } from '@parley/shared/secret-names'
 import { callerOf } from '@parley/shared/service-app'
-import { parse } from '@parley/shared/validate'
-import { Router } from 'express'
 import { z } from 'zod'
 import type { Agent } from '../../agents/agent.ts'
 import type { ConversationItem } from '../../agents/model-client.ts'
@@ -18,60 +17,92 @@ import { boundedData } from '../../agents/turns/conversation-items.ts'
 import { modelRequest } from '../../agents/turns/model-request.ts'
 import type { MessageRecord } from '../../message/message-record.ts'
 import { readSubject, type SubjectSources } from './read-subject.ts'
-import { idIn, requireDocument, withReadableActions } from './require-assistant.ts'
+import { ofAssistant, requireDocument, withReadableActions } from './require-assistant.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
 /** Shorter ones would be found in any text. */
 const SHORTEST_SECRET = 4
 
-/** For whom and what a prompt is asked. */
-export const promptRequest = z.strictObject({
-  thread: z.string().min(1).max(1_024).optional().describe('As for its next answer'),
-  message: z.string().min(1).max(256).optional().describe('As for the last answer to it'),
-  task: safeInteger.optional(),
-})
+const prompt = z
+  .object({
+    type: z.enum(TURN_AGENTS).describe('Of the agent that it is for'),
+    system: z.string().describe('What those who configure the assistant have written'),
+    data: z.looseObject({}).describe('Facts about person, thread and task, which the model is given as data'),
+    conversation: z
+      .array(z.looseObject({ role: z.enum(['person', 'assistant', 'data']) }))
+      .describe(
+        'As it is sent: what is too long is shortened, and the facts stand where the model reads them',
+      ),
+    tools: z.array(
+      z.object({
+        name: z.string(),
+        description: z.string(),
+        inputSchema: z.looseObject({}),
+        action: z.number().int().optional().describe('Where it comes from; built-in tools are of none'),
+        of: z.string().optional().describe('What it is called there'),
+      }),
+    ),
+    notes: z.array(z.string()).describe('What is missing of the tools, and why'),
+  })
+  .meta({ id: 'Prompt', description: 'What a model is given' })
 
-type Needed = SubjectSources & {
+export type Prompting = SubjectSources & {
   agents: Pick<Agents, 'loadAgent' | 'promptOf' | 'openToolbox' | 'readHistory' | 'readQuoted'>
 }
 
-/**
- * POST /rest/assistant/{id}/prompt: what a model is given, its secrets masked, for those who may read the assistant: for a
- * thread or a message with its person, channel, task and conversation, which take read on messages and tasks. Of its
- * tools those of actions that may be read.
- */
-export function promptRoutes(needed: Needed): Router {
-  const router = Router({ caseSensitive: true })
-  router
-    .route('/:id/prompt')
-    .post(jsonBody({ maxBytes: MAX_BODY_BYTES }), async (req, res) => {
-      const caller = callerOf(res)
-      const id = idIn(req.params.id)
-      await requireDocument(needed, { caller, resource: 'assistant', id, access: 'read' })
-      const asked = parse(promptRequest, req.body ?? {})
-      const subject = await readSubject(needed, res, { ...asked, assistantId: id })
-      const type: TurnAgent = agentTypeOf(subject.channel) ?? 'taskManager'
-      const { channel, task, record } = subject
-      const thread = record?.thread ?? ''
-      const loaded = await needed.agents.loadAgent({ channel, type, thread, notBefore: Date.now(), task })
-      if (loaded.kind === 'missing') throw new Problem('not_found', { detail: loaded.reason })
-      const { agent, hidden } = await withReadableActions(needed, { caller, agent: loaded.agent })
-      const shown = await shownRequest(needed.agents, {
-        ...subject,
-        agent,
-        isPast: asked.message !== undefined,
+/** Its secrets masked, for those who may read the assistant. */
+export const showPrompt = route({
+  ...ofAssistant('prompt'),
+  access: 'read',
+  id: 'showPrompt',
+  summary: 'Show the prompt of an assistant',
+  description:
+    'Secrets are masked. With `thread` or `message` it is for its person, channel, active task and conversation, with `task` for that task; these need read on messages and tasks too. Tools of actions that the role may not read are left out.',
+  body: {
+    schema: z
+      .strictObject({
+        thread: z.string().min(1).max(1_024).optional().describe('As for its next answer'),
+        message: z.string().min(1).max(256).optional().describe('As for the last answer to it'),
+        task: safeInteger.optional(),
       })
-      const { notes, ...others } = shown
-      const prompt = { ...others, notes: [...hidden, ...notes] }
-      res.set('cache-control', 'no-store').json({ type, ...withoutSecrets(prompt, loaded.agent) })
-    })
-    .all(methodNotAllowed('POST'))
-  return router
-}
+      .meta({ id: 'PromptBody' }),
+    example: {},
+    optional: true,
+    maxBytes: MAX_BODY_BYTES,
+  },
+  response: {
+    schema: prompt,
+    example: {
+      type: 'taskManager',
+      system: '# Who you are\nYou are Ana.',
+      data: { user: {}, thread: { ctx: {} } },
+      conversation: [],
+      tools: [],
+      notes: [],
+    },
+  },
+  handle: (needed: Prompting) => async (req, res, asked) => {
+    const caller = callerOf(res)
+    const id = pathId(req.params)
+    await requireDocument(needed, { caller, resource: 'assistant', id, access: 'read' })
+    const about = asked.body()
+    const subject = await readSubject(needed, res, { ...about, assistantId: id })
+    const type: TurnAgent = agentTypeOf(subject.channel) ?? 'taskManager'
+    const { channel, task, record } = subject
+    const thread = record?.thread ?? ''
+    const loaded = await needed.agents.loadAgent({ channel, type, thread, notBefore: Date.now(), task })
+    if (loaded.kind === 'missing') throw new Problem('not_found', { detail: loaded.reason })
+    const { agent, hidden } = await withReadableActions(needed, { caller, agent: loaded.agent })
+    const isPast = about.message !== undefined
+    const { notes, ...shown } = await shownRequest(needed.agents, { ...subject, agent, isPast })
+    const prompt = { ...shown, notes: [...hidden, ...notes] }
+    res.set('cache-control', 'no-store').json({ type, ...withoutSecrets(prompt, loaded.agent) })
+  },
+})
 
 /** The request as it goes out; of a past message before its last answer. */
 async function shownRequest(
-  agents: Needed['agents'],
+  agents: Prompting['agents'],
   subject: Omit<Parameters<typeof modelRequest>[1], 'record' | 'now'> & {
     record: MessageRecord | undefined
     isPast: boolean

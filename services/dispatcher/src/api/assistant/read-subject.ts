@@ -20,7 +20,7 @@ const QUERY_MS = 5_000
 export interface SubjectSources {
   authorizer: Authorizer
   configuration: Pick<InternalClient, 'get'>
-  messages: Collections['messages']
+  collections: Pick<Collections, 'messages'>
   channels: Pick<Channels, 'find'>
   isFirstOfName: IsFirstOfName
 }
@@ -57,7 +57,8 @@ export async function readSubject(
   const isOfMessage = messageId !== undefined || extId !== undefined
   const visible = isOfMessage ? await visibleTo(res, { ...needed, access: 'read' }) : undefined
   const which = messageId === undefined ? { thread: extId } : { _id: messageId }
-  const record = visible && (await latestOf(needed.messages, { $and: [visible, which as JsonObject] }))
+  const record =
+    visible && (await latestOf(needed.collections.messages, { $and: [visible, which as JsonObject] }))
   if (isOfMessage) await needed.authorizer.require(caller, 'tasks', 'read')
   const message = record && (jsonOrUndefined(record.body) as WebhookMessage | undefined)
   const task =

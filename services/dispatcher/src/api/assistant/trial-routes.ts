@@ -1,21 +1,22 @@
 import { TURN_AGENTS } from '@parley/shared/agents'
 import { defined } from '@parley/shared/defined'
 import { FairSlots } from '@parley/shared/fair-slots'
-import { jsonBody } from '@parley/shared/json-body'
 import { jsonObject, safeInteger } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
-import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { pathId } from '@parley/shared/openapi/path-id'
+import { route } from '@parley/shared/openapi/route'
+import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
-import { parse } from '@parley/shared/validate'
-import { type Response, Router } from 'express'
+import type { Response } from 'express'
 import { z } from 'zod'
 import { runTrial } from '../../agents/trial/run-trial.ts'
 import type { Agents } from '../../agents/turns/agents.ts'
 import { turnSettingsOf } from '../../agents/turns/bounds.ts'
 import type { ToolResult } from '../../message/turn.ts'
+import { turn } from '../messages/message-schemas.ts'
 import { turnOf } from '../messages/view.ts'
 import { readSubject, type SubjectSources } from './read-subject.ts'
-import { idIn, readableActions, requireDocument } from './require-assistant.ts'
+import { ofAssistant, readableActions, requireDocument } from './require-assistant.ts'
 
 const MAX_BODY_BYTES = 512 * 1024
 const MAX_MESSAGES = 200
@@ -54,7 +55,7 @@ const said = z.strictObject({
 })
 
 /** What an assistant is tried with. */
-export const trialRequest = z.strictObject({
+const trialRequest = z.strictObject({
   messages: z
     .array(said)
     .min(1)
@@ -80,29 +81,45 @@ export const trialRequest = z.strictObject({
   at: z.iso.datetime({ offset: true }).optional().describe('What the time is'),
 })
 
-/**
- * POST /rest/assistant/{id}/try: has an assistant answer a conversation, without sending anything to a person. It is for
- * those who may write the assistant, because its tools have effects, and its actions are called only for those who may
- * read them.
- */
-export function trialRoutes(
-  needed: SubjectSources & {
-    agents: Pick<
-      Agents,
-      'loadAgent' | 'openToolbox' | 'choicesOf' | 'promptOf' | 'model' | 'usage' | 'readHistory'
-    >
+const trial = z
+  .object({
+    state: z.enum(['done', 'dead']).describe('As the message would have ended'),
+    reason: z.string().optional().describe('Why it is `dead`, or `handed_off`'),
+    turns: z.array(turn),
+    notes: z.array(z.string()).describe('What is missing of the tools, and why'),
+  })
+  .meta({ id: 'Trial', description: 'What an assistant answered when it was tried' })
+
+export type Trying = SubjectSources & {
+  agents: Pick<
+    Agents,
+    'loadAgent' | 'openToolbox' | 'choicesOf' | 'promptOf' | 'model' | 'usage' | 'readHistory'
+  >
+}
+
+/** It is for those who may write the assistant, because its tools have effects. */
+export const tryAssistant = route({
+  ...ofAssistant('try'),
+  access: 'write',
+  id: 'tryAssistant',
+  summary: 'Try an assistant',
+  description:
+    'It answers in turns as it answers a message, with the bounds of a channel that sets none, and nothing is sent to a person: what would be is in the turns. With `thread` it goes on from that conversation, with `task` from that task; these need read on messages and tasks too. Tasks change in the trial alone: what it did before is given back as `calls` of its messages. It has the actions that the caller may read; with `call` it is refused where there are others. What takes longer than 5 seconds begins with white space.',
+  body: {
+    schema: trialRequest.meta({ id: 'TrialBody' }),
+    example: { messages: [{ role: 'person', text: 'Where is my order?' }], tools: 'describe' },
+    maxBytes: MAX_BODY_BYTES,
   },
-): Router {
-  const slots = new FairSlots(LIMITS)
-  const router = Router({ caseSensitive: true })
-  router
-    .route('/:id/try')
-    .post(jsonBody({ maxBytes: MAX_BODY_BYTES }), async (req, res) => {
+  response: { schema: trial, example: { state: 'done', turns: [], notes: [] } },
+  errors: ['not_found', 'invalid_id', 'rate_limited', 'budget_spent'],
+  handle: (needed: Trying) => {
+    const slots = new FairSlots(LIMITS)
+    return async (req, res, asked) => {
       const caller = callerOf(res)
-      const assistantId = idIn(req.params.id)
+      const assistantId = pathId(req.params)
       await requireDocument(needed, { caller, resource: 'assistant', id: assistantId, access: 'write' })
-      const asked = parse(trialRequest, req.body)
-      const about = await subjectOf(needed, res, { ...asked, assistantId })
+      const given = asked.body()
+      const about = await subjectOf(needed, res, { ...given, assistantId })
       const workspace = caller.workspace._id
       const signal = closedSignal(res)
       const release = await slots.enter([workspace])
@@ -110,7 +127,7 @@ export function trialRoutes(
       const stopSigns = showSignsOfLife(res)
       try {
         const readable = (ids: readonly number[]) => readableActions(needed, { caller, ids })
-        const { messages, tools, type } = asked
+        const { messages, tools, type } = given
         const trial = { messages, tools, type, ...about, workspace, assistantId, readable, signal }
         const { turns, isSpent, ...end } = await runTrial(needed.agents, trial)
         stopSigns()
@@ -121,14 +138,13 @@ export function trialRoutes(
         stopSigns()
         release()
       }
-    })
-    .all(methodNotAllowed('POST'))
-  return router
-}
+    }
+  },
+})
 
 /** Whom and what a trial is about. Its own messages follow the thread's. */
 async function subjectOf(
-  needed: Parameters<typeof trialRoutes>[0],
+  needed: Trying,
   res: Response,
   { messages: _messages, user, at, ...asked }: z.output<typeof trialRequest> & { assistantId: number },
 ) {
