@@ -34,6 +34,8 @@ export type OpenedTool =
       isRepeatable?: boolean
       /** Whether that is so only under the same `id`: a further call of the model is another one. */
       isKeyed?: boolean
+      /** Whether it only reads: calls of one action that do have no order among them. */
+      isReadOnly?: boolean
       /**
        * One attempt within 12 s, with `id` as the idempotency key. Where `mayLeave` is asked and says no, nothing has
        * left. Never rejects.

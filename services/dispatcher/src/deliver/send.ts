@@ -145,7 +145,7 @@ async function settleInterruptedCall(run: MessageRun, { index, send }: NextSend)
   return { kind: 'next' }
 }
 
-function enter({ record, calling, options }: MessageRun, url: string): Admission | Promise<Admission> {
+export function enter({ record, calling, options }: MessageRun, url: string): Admission | Promise<Admission> {
   return waitFor(calling, options.endpoints.enter({ workspace: record.workspace, url }))
 }
 
@@ -228,7 +228,7 @@ async function waitForRate(run: MessageRun, keys: RateKeys, send: Send): Promise
 }
 
 /** Whether a send that was just claimed may leave: while the lease is valid, for as long as others wait for its status. */
-function untilDeadline({ leased }: MessageRun): MayLeave {
+export function untilDeadline({ leased }: MessageRun): MayLeave {
   const claimedAt = performance.now()
   return () => leased.isLeased() && performance.now() - claimedAt < SEND_DEADLINE_MS
 }

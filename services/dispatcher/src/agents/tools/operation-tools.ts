@@ -183,6 +183,7 @@ function openedCall(operation: ReadyOperation, action: AgentAction): OpenedTool 
     url: operation.url,
     isRepeatable,
     isKeyed,
+    isReadOnly: operation.isReadOnly,
     deliver: (id, mayLeave) => delivered(call, id, mayLeave),
   }
 }

@@ -42,6 +42,8 @@ export interface ReadyOperation {
   isRepeatable: boolean
   /** Whether that is so only under the same `Idempotency-Key`: a further call of a model has another one. */
   isKeyed: boolean
+  /** Whether it only reads, by its method. */
+  isReadOnly: boolean
   /** Whether it goes to the spec's own server, which asks for credentials. */
   asksForCredentials: boolean
   /** One attempt within 12 s; `id` is the idempotency key. Throws `CallError`. */
@@ -93,6 +95,7 @@ export function createReadOperationCall(options: {
         url: originOf(request.url),
         isRepeatable,
         isKeyed,
+        isReadOnly: request.method === 'GET' || request.method === 'HEAD',
         asksForCredentials: security.length > 0,
         send(id, credentials, mayLeave) {
           const filled = credentialsFor(security, credentials)
@@ -118,6 +121,7 @@ export function createReadOperationCall(options: {
       url: action.moduleUrl,
       isRepeatable: result.declaresKey === true,
       isKeyed: result.declaresKey === true,
+      isReadOnly: false,
       asksForCredentials: false,
       send(id, _credentials, mayLeave) {
         const body = moduleBody(call, id)
