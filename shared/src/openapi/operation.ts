@@ -36,7 +36,7 @@ interface ResponseHeader {
   description: string
 }
 
-/** What a success is answered with. */
+/** The response to a success. */
 export interface OperationResponse extends Content {
   headers?: readonly ResponseHeader[]
   description?: string

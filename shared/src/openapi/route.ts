@@ -16,7 +16,7 @@ type PathParameters<P extends string> = P extends `${string}{${infer Name}}${inf
   ? { [K in Name]: string } & PathParameters<Rest>
   : Record<never, string>
 
-/** What a request says, as its route describes it. */
+/** The parts of a request, as its route describes it. */
 interface Asked<Q extends z.ZodObject, B extends z.ZodType> {
   /** Throws `validation_failed`, for what the route does not describe too. */
   query(): z.output<Q>
@@ -106,5 +106,5 @@ export function serveRoutes<D>(
   return router
 }
 
-/** What varies comes after all that a path may have in its place. */
+/** Sorts a part that varies after all that a path may have in its place. */
 const rankOf = (path: string): string => path.replaceAll(/\{\w+\}/g, '\uffff')

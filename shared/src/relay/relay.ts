@@ -7,7 +7,7 @@ const RENEW_MS = 3_000
 const RETRY_MS = 1_000
 /** A relay that nobody needs looks this often whether there is a position to forget. */
 const FORGET_MS = 5_000
-/** What comes ends the wait; so does the end of the relay. */
+/** The longest wait; a change ends it earlier, and so does the end of the relay. */
 const MAX_WAIT_MS = 1_000
 // The place moves on with every write to the database, also where none of them concerns the relay.
 const SAVE_IDLE_MS = 10_000
