@@ -1,13 +1,13 @@
 import { type JsonObject, jsonObject, keysOfPointer } from './json-object.ts'
 import type { MessageUser } from './providers/address.ts'
 
-/** What says in a spec, or in the config of an action, that a value is set by configuration and not by a model. */
+/** The key in a spec, or in the config of an action, by which a value is set by configuration and not by a model. */
 export const BOUND_VALUE = 'x-parley-value'
 
 /** A constant, or a text with variables: `{{person.phone}}`. */
 export type BoundValue = string | number | boolean
 
-/** Whom a call is made for: what the variables of a bound value stand for. */
+/** The person and thread that a call is made for: what the variables of a bound value stand for. */
 export interface CallContext {
   person: MessageUser & { name?: unknown; email?: unknown; ctx?: unknown }
   thread: { extId: string; ctx?: unknown }
@@ -119,7 +119,7 @@ export interface Binding {
   value: BoundValue
 }
 
-/** What a config of an action binds: for the operation of that id, else for each that has such an argument. */
+/** A binding by a config of an action: for the operation of that id, else for each that has such an argument. */
 export interface ConfiguredBinding extends Binding {
   operation?: string
 }

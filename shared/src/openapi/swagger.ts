@@ -6,7 +6,7 @@ const FORM = 'application/x-www-form-urlencoded'
 const MULTIPART = 'multipart/form-data'
 const MAX_HOPS = 32
 const ABOUT_PARAMETER = ['name', 'in', 'description', 'required', BOUND_VALUE]
-/** What Swagger 2.0 calls the separators of a list, as OpenAPI 3 does; another one is no style of OpenAPI's. */
+/** Swagger 2.0's names for the separators of a list, as OpenAPI 3 has them; another one is no style of OpenAPI's. */
 const STYLES: Record<string, JsonObject> = {
   csv: { explode: false },
   ssv: { style: 'spaceDelimited', explode: false },
@@ -14,7 +14,7 @@ const STYLES: Record<string, JsonObject> = {
   multi: { explode: true },
 }
 
-/** Whether a document is one of Swagger 2.0. */
+/** True when a document is one of Swagger 2.0. */
 export const isSwagger = (root: JsonObject): boolean => /^2(\.0)?$/.test(String(root.swagger))
 
 /**
