@@ -8,6 +8,7 @@ import { addListen } from './commands/listen.ts'
 import { addLogin, addLogout } from './commands/login.ts'
 import { addReplay } from './commands/replay.ts'
 import { addSend } from './commands/send.ts'
+import { addSpec } from './commands/spec.ts'
 import { addTail } from './commands/tail.ts'
 import { addExport, addImport } from './commands/transfer.ts'
 import { addWhy } from './commands/why.ts'
@@ -52,7 +53,7 @@ function buildProgram({ json }: { json: boolean }): Command {
   const adders = [
     ...[addLogin, addLogout, addSend, addTail, addWhy, addReplay],
     ...[addListen, addChat],
-    ...[addExport, addImport, addCheck, addDoctor, addCompletion],
+    ...[addExport, addImport, addSpec, addCheck, addDoctor, addCompletion],
   ]
   for (const add of adders) add(program)
   for (const command of program.commands) {

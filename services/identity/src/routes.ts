@@ -21,7 +21,7 @@ import type { AuditEntry } from './store/audit.ts'
 import { userRoutes } from './users/user-routes.ts'
 import { workspaceRoutes } from './workspaces/workspace-routes.ts'
 
-/** What the routes of this service need. */
+/** The dependencies of all routes together. */
 export interface IdentityDependencies extends Administration {
   keyRing: KeyRing
   verifier: InternalVerifier

@@ -148,7 +148,7 @@ const example = {
   serviceWindowEndsAt: '2026-11-21T11:36:37.316Z',
 } as const
 
-/** What the routes of threads need. */
+/** The dependencies of the routes of threads. */
 export interface Threads extends ThreadStore, Erasing {
   channels: Pick<Channels, 'find'>
   configuration: Pick<InternalClient, 'get'>
