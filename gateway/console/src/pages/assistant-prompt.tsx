@@ -41,7 +41,7 @@ function Prompt({ id }: { id: number }) {
   return (
     <>
       {may('read', 'messages') && may('read', 'tasks') && (
-        <form class="inline" onSubmit={ask}>
+        <form class="inline" onSubmit={ask} data-passing>
           <TextField
             label="For the thread"
             note="Its person, channel, task and conversation are in it then"

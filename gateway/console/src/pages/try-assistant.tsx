@@ -84,7 +84,7 @@ export function TryAssistant({ id, name }: { id: number; name: string }) {
         <div ref={end} />
       </ScrollRegion>
       <Failure error={error} />
-      <form class="say" onSubmit={submit}>
+      <form class="say" onSubmit={submit} data-passing>
         <textarea
           aria-label={`A message to ${name}`}
           placeholder="Write what a person might say"

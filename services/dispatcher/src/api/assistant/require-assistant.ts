@@ -15,7 +15,7 @@ interface Needed {
   configuration: Pick<InternalClient, 'get'>
 }
 
-/** What is done with an assistant beside configuring it is described alike. */
+/** The part that operations on an assistant, beside configuring it, are described by alike. */
 export const ofAssistant = <N extends string>(name: N) => ({
   method: 'POST' as const,
   path: `/rest/assistant/{id}/${name}` as const,
