@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import manifest from '../package.json' with { type: 'json' }
 import { addChat } from './commands/chat.ts'
 import { addCheck } from './commands/check.ts'
 import { addCompletion } from './commands/completion.ts'
@@ -41,6 +42,7 @@ function endOfArguments({ message, exitCode }: CommanderError): number {
 function buildProgram({ json }: { json: boolean }): Command {
   const program = new Command('parley')
     .description('Parley from a terminal: sends messages, and says what became of them')
+    .version(manifest.version, '--version', 'say which version this is')
     .exitOverride()
     .configureOutput(json ? { writeErr: () => undefined } : {})
     .showSuggestionAfterError()

@@ -131,7 +131,10 @@ describe('a file of the conversation', () => {
     expect(await textOf(1)).toContain('no longer has it')
     expect(await textOf(2)).toContain('image/png, where application/pdf, text/* is taken')
     expect(await textOf(3)).toContain('no file')
-    await database.collections.messages.updateMany({}, { $set: { changed: { isDeleted: true, by: 'x', at: new Date() } } })
+    await database.collections.messages.updateMany(
+      {},
+      { $set: { changed: { isDeleted: true, by: 'x', at: new Date() } } },
+    )
     expect(await textOf(1)).toContain('no file')
     expect(received).toEqual([])
   })

@@ -14,6 +14,17 @@ const owners: Reference[] = CONFIGURATION_RESOURCES.map((to) => ({
   changes: true,
 }))
 
+/** A key that is put again for another assistant would take the model away from the first, without a word. */
+function errorsOfOwner({ from, to }: { from: JsonObject | undefined; to: JsonObject }): FieldError[] {
+  const isTaken =
+    from !== undefined &&
+    /^assistants?$/.test(String(from.ownerType)) &&
+    (from.owner !== to.owner || !/^assistants?$/.test(String(to.ownerType)))
+  if (!isTaken) return []
+  const message = `is ${String(from.owner)} in what is stored: choose another key for another owner, or delete this config first`
+  return [{ path: '/owner', code: 'owned_by_another', message }]
+}
+
 /** What a config binds the arguments of tools to: a value that is misspelled would be the model's to set. */
 function errorsOfBindings({ sent }: { sent: JsonObject }): FieldError[] {
   const value = jsonObject.safeParse(sent.value).data ?? {}
@@ -40,13 +51,13 @@ export const config: ResourceDefinition = {
     ownerType: 'assistant',
   },
   keyed: true,
+  errorsOfChange: (change) => [...errorsOfOwner(change), ...errorsOfBindings(change)],
   schema: configDocument.body,
   own: ownOrigins(
     'Where the credentials in it go, and nowhere else: the origins of what used them when they were stored, or of the first that did',
   ),
   indexed: { name: 'text', owner: 'integer', ownerType: 'text' },
   references: owners,
-  errorsOfChange: errorsOfBindings,
   freeReferences: [
     { field: 'value.ids', to: 'workflows', when: { field: 'name', values: [WORKFLOWS_CONFIG] } },
   ],

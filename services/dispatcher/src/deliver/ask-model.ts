@@ -1,19 +1,17 @@
 import { defined } from '@parley/shared/defined'
-import type { Agent } from '../agents/agent.ts'
 import type { MediaKind } from '../agents/model/media-slots.ts'
 import { isSeeing } from '../agents/model/seeing.ts'
 import type { ModelChoice, ModelRequest, ModelResult } from '../agents/model-client.ts'
 import type { Toolbox } from '../agents/toolbox.ts'
 import { agentTypeOf } from '../agents/turns/agents.ts'
-import { clockOf, deadlineOf, turnSettingsOf } from '../agents/turns/bounds.ts'
-import { dataItem, personItems, turnItems } from '../agents/turns/conversation-items.ts'
+import { deadlineOf, turnSettingsOf } from '../agents/turns/bounds.ts'
+import { modelRequest } from '../agents/turns/model-request.ts'
 import { choiceOf } from '../agents/turns/model-retry.ts'
 import { hasSpoken, unlessSilent } from '../agents/turns/silence.ts'
 import { personOf } from '../agents/usage/budgets-of.ts'
 import { estimatePrompt } from '../agents/usage/estimate-tokens.ts'
 import { type MeteredCall, useForTurn } from '../agents/usage/usage.ts'
 import { ranAgainAt } from '../message/progress.ts'
-import { quotedBy } from '../thread-log/quoted-messages.ts'
 import { audioKeyOf, callKeyOf } from './decide-turn.ts'
 import type { MessageRun } from './message-run.ts'
 import type { StepResult } from './settle-attempt.ts'
@@ -55,7 +53,10 @@ export async function askModel(run: MessageRun): Promise<StepResult> {
   const use = useForTurn(record, { assistant: agent.assistant._id, choice, config, person })
   lookedUp.budget = agents.usage.spent(use)
   if (lookedUp.budget !== undefined) return { kind: 'next' }
-  const { request, toolbox } = await run.calling(() => requestOf(run, agent))
+  const now = run.options.now()
+  const { request, toolbox } = await run.calling(() =>
+    modelRequest(agents, { ...run.of, record, agent, now }),
+  )
   return startCall(run, {
     key: callKeyOf(record),
     choices: choices.length,
@@ -136,22 +137,6 @@ async function askPassingOn(
   const result = await agents.askSeeing(choice, { ...request, channel, onDelta })
   await said.end()
   return result
-}
-
-async function requestOf({ record, options, agents, of }: MessageRun, agent: Agent) {
-  const { channel, message } = of
-  const { _id: messageId, workspace, thread } = record
-  const toolbox = await agents.openToolbox({ agent, channel, messageId, thread, message })
-  const earlier = await agents.readHistory(record, turnSettingsOf(channel.config))
-  const quoted = await quotedBy(agents.readQuoted, record, message)
-  const { system, data } = agents.promptOf({ agent, channel, message, now: clockOf(record, options.now()) })
-  const conversation = [
-    ...earlier,
-    dataItem(data),
-    ...personItems({ ...record, message, quoted }),
-    ...turnItems(record, { isCurrent: true }),
-  ]
-  return { request: { workspace, system, conversation, tools: toolbox.descriptions }, toolbox }
 }
 
 /** What the names stand for may change until the calls are made: a server's list may be missing for a while. */
