@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { readSpec, runSpecTask } from '../../services/dispatcher/src/channels/functions/spec-task.ts'
 
 /** How many operations a spec has, how many of them are tools, and of the others the ids with the reasons. */
-export interface ToolCount {
+interface ToolCount {
   operations: number
   tools: number
   others: Map<string, string>
