@@ -61,7 +61,12 @@ async function changeOwn(
     const { matchedCount } = await collections.accounts.updateOne(asJudged, set, { session: transaction })
     if (matchedCount === 0) throw new Problem('precondition_failed')
     await announce(collections.changes, transaction, { kind: 'account', key: String(_id) })
-    const act = { action: 'update', resource: 'users', document: _id, details: { fields: Object.keys(change) } }
+    const act = {
+      action: 'update',
+      resource: 'users',
+      document: _id,
+      details: { fields: Object.keys(change) },
+    }
     await audit(collections, transaction, caller, act)
   })
 }

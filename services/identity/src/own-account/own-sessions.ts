@@ -27,7 +27,10 @@ const session = z
     _id: z.string(),
     createdAt: time.describe('When somebody logged in'),
     usedAt: time.describe('When it was refreshed last'),
-    userAgent: z.string().nullable().describe('The name that the program gives itself; 256 characters at most'),
+    userAgent: z
+      .string()
+      .nullable()
+      .describe('The name that the program gives itself; 256 characters at most'),
     isCurrent: z.boolean().describe('Whether it is the one that asks'),
   })
   .meta({ id: 'OwnSession', description: 'A login of one’s own that has not ended' })
