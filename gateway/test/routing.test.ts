@@ -146,3 +146,9 @@ test('the gateway is ready when every service is, and degraded when one is not',
   ])
   expect((await system.call('GET', '/health/live')).status).toBe(200)
 })
+
+test('every path that a service has for sessions of one’s own leads to it', () => {
+  const find = createRouter(routes)
+  expect(find('/api/auth/sessions', 'GET')?.upstream).toBe('identity')
+  expect(find('/api/auth/sessions/end', 'POST')?.upstream).toBe('identity')
+})

@@ -136,7 +136,7 @@ function messagesOf(conversation: Said[]): Spoken[] {
   const spoken = conversation.flatMap((one): Spoken[] =>
     one.role === 'person'
       ? [{ role: one.role, text: one.text }]
-      : one.trial.turns.map(({ text, calls }) => ({ role: one.role, text, calls: calls.filter(isAnswered) })),
+      : one.trial.turns.map(({ text, calls }) => ({ role: one.role, text, calls: calls.filter(hasResult) })),
   )
   return spoken.filter(({ text, calls = [] }) => text !== '' || calls.length > 0).slice(-MOST_MESSAGES)
 }
@@ -144,4 +144,4 @@ function messagesOf(conversation: Said[]): Spoken[] {
 type Spoken = Schemas['TrialBody']['messages'][number]
 type Call = Turn['calls'][number]
 
-const isAnswered = (call: Call): call is Call & Required<Pick<Call, 'result'>> => call.result !== undefined
+const hasResult = (call: Call): call is Call & Required<Pick<Call, 'result'>> => call.result !== undefined

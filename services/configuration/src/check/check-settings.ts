@@ -92,11 +92,17 @@ function unknown(name: string, near: string | undefined): string {
 function nearest(name: string, known: readonly string[]): string | undefined {
   if (known.includes(name) || name.length > MAX_CHARACTERS) return undefined
   const own = plainOf(name)
-  const distances = known.map((one) => ({ one, letters: distance(own, plainOf(one)) }))
+  const distances = known.map((one) => ({ one, letters: lettersBetween(own, plainOf(one)) }))
   const near = distances.reduce((best, next) => (next.letters < best.letters ? next : best))
   const most = Math.min(MAX_DISTANCE, Math.floor(Math.min(own.length, near.one.length) / LETTERS_FOR_EACH))
   return near.letters <= most ? near.one : undefined
 }
+
+/** Letters that have changed places count once. */
+const lettersBetween = (one: string, other: string): number =>
+  one !== other && sorted(one) === sorted(other) ? 1 : distance(one, other)
+
+const sorted = (text: string): string => [...text].sort().join('')
 
 const plainOf = (name: string): string => name.toLowerCase().replaceAll(/[-_ ]/g, '')
 

@@ -38,7 +38,7 @@ export async function makeCall(run: MessageRun, next: NextSend): Promise<StepRes
       return handOff(run, { ...next, reason: opened.reason })
     case 'call': {
       const first = readyCall(next, opened)
-      const together = await callTogether(run, [first, ...(await callsBeside(run, next, opened))])
+      const together = await callTogether(run, [first, ...(await concurrentCalls(run, next, opened))])
       return together ?? sendBy(run, first.route, next)
     }
   }
@@ -54,7 +54,7 @@ function readyCall(next: NextSend, opened: Extract<OpenedTool, { kind: 'call' }>
  * The calls of the same turn that may be made beside this one: those of other actions, and those of one action that only
  * read. What says something, hands over or works at the task stays where it is, and so does all behind it.
  */
-async function callsBeside(
+async function concurrentCalls(
   run: MessageRun,
   { index, send }: NextSend,
   opened: Extract<OpenedTool, { kind: 'call' }>,
@@ -62,10 +62,10 @@ async function callsBeside(
   const action = callOf(run, send)?.of?.action
   if (send.state !== 'pending' || action === undefined) return []
   const before = [{ action, isReadOnly: opened.isReadOnly === true }]
-  const beside: ReadyCall[] = []
+  const concurrent: ReadyCall[] = []
   for (const [at, other] of run.record.sends.entries()) {
     if (at <= index) continue
-    if (before.length === MAX_LOOKED_AT || beside.length === MAX_TOGETHER - 1) break
+    if (before.length === MAX_LOOKED_AT || concurrent.length === MAX_TOGETHER - 1) break
     const call = callOf(run, other)
     const action = call?.of?.action
     const isNext = other.of?.turn === send.of?.turn && other.state === 'pending' && action !== undefined
@@ -75,9 +75,9 @@ async function callsBeside(
     const isReadOnly = one.isReadOnly === true
     const isFree = before.every((earlier) => earlier.action !== action || (earlier.isReadOnly && isReadOnly))
     before.push({ action, isReadOnly })
-    if (isFree) beside.push(readyCall({ index: at, send: other }, one))
+    if (isFree) concurrent.push(readyCall({ index: at, send: other }, one))
   }
-  return beside
+  return concurrent
 }
 
 /** Several calls whose claims are over are settled at once: each alone would be waited for as long again. */
