@@ -67,7 +67,7 @@ describe.each([
       await page.getByText('Access token is replaced.').waitFor()
       await page.getByRole('link', { name: 'Messages', exact: true }).last().click()
       await page.locator('tbody a').first().click()
-      await page.getByText('the channel’s settings').waitFor()
+      await page.getByText('The channel: its configuration').waitFor()
       // The dispatcher hears of the channel's change a moment later, so one more try may be needed.
       await eventually(
         async () => {

@@ -63,7 +63,8 @@ export function ReplyBox({ thread, isFirst, onSent }: ReplyProps) {
   const draft = stored ?? EMPTY
   const latest = useRef(draft)
   latest.current = draft
-  const kind = draft.kind ?? (isOver ? 'template' : 'text')
+  const [sentKind, setSentKind] = useState<Kind>()
+  const kind = draft.kind ?? sentKind ?? (isOver ? 'template' : 'text')
   const { keyOf, gone } = useSendKey()
   const set = (field: keyof Draft) => (value: string) => {
     latest.current = { ...latest.current, [field]: value }
@@ -79,6 +80,8 @@ export function ReplyBox({ thread, isFirst, onSent }: ReplyProps) {
     const headers = { 'idempotency-key': keyOf([thread._id, reply]) }
     await call('POST', `/rest/threads/${thread._id}/messages`, { body: reply, headers })
     gone()
+    // Whoever sends one template may send another.
+    setSentKind(kind)
     // What was typed meanwhile is another reply.
     if (latest.current === draft) setDraft(undefined)
     onSent()
