@@ -6,6 +6,7 @@ import { createSecretBox, sealSecrets, secretKeyring } from '@parley/shared/seal
 import type { Agent, AgentAction } from '../src/agents/agent.ts'
 import type { Toolbox, ToolOutcome } from '../src/agents/toolbox.ts'
 import { createOpenToolbox } from '../src/agents/tools/open-toolbox.ts'
+import { createToolImages } from '../src/agents/tools/tool-images.ts'
 import type { Channel } from '../src/channels/channels.ts'
 import { createReadOperationCall } from '../src/channels/functions/operation-call.ts'
 import { createSpecReader } from '../src/channels/functions/spec-reader.ts'
@@ -73,6 +74,7 @@ export function startTools(
   options: { post?: (path: string, body: unknown) => Promise<unknown>; listMs?: number } = {},
 ) {
   const specs = createSpecReader()
+  const toolImages = createToolImages()
   const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS.parse('127.0.0.0/8') })
   const post = options.post ?? (async () => undefined)
   const signer = createSigner('service key of this test')
@@ -82,10 +84,12 @@ export function startTools(
     configuration: { post },
     isFirstOfName: async () => true,
     fetch: globalThis.fetch,
+    toolImages,
     listMs: options.listMs ?? 1_000,
     listedForMs: 500,
   })
   return {
+    toolImages,
     open: (agent: Agent, own: Partial<Channel> = {}): Promise<Toolbox> =>
       open({ agent, channel: { ...channel, ...own }, messageId: 'm', thread: 'thread-1', message }),
     close: async () => {

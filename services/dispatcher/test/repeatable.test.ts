@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { WebhookMessage } from '@parley/shared/message'
+import { createCallSettingsOf } from '../src/channels/functions/call-settings.ts'
 import { createFindAction } from '../src/channels/functions/find-action.ts'
 import { createFunctions } from '../src/channels/functions/functions.ts'
 import { createReadOperationCall } from '../src/channels/functions/operation-call.ts'
-import { createIsIdempotentAction, effectOf, isIdempotent } from '../src/channels/functions/repeatable.ts'
+import { effectOf, isIdempotent } from '../src/channels/functions/repeatable.ts'
 import { createSpecReader } from '../src/channels/functions/spec-reader.ts'
 import { createHttpClient } from '../src/channels/http/http-client.ts'
 import { createSigner } from '../src/channels/signing.ts'
@@ -114,7 +115,7 @@ async function asFunction(given: Given): Promise<{ code: string; isRepeatable: b
     }),
     readCall,
     credentialsOf: async () => undefined,
-    isIdempotentAction: createIsIdempotentAction({ find: find as never }),
+    callSettingsOf: createCallSettingsOf({ find: find as never }),
   })
   const answer = { functions: [{ name: 'work', args: {} }] }
   const message: WebhookMessage = { extId: 'c', user: {}, thread: { extId: 't' }, answer }

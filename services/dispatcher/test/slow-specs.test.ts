@@ -64,7 +64,7 @@ function twoActions() {
       signer: { headers: () => ({}) } as never,
     }),
     credentialsOf: async () => undefined,
-    isIdempotentAction: async () => false,
+    callSettingsOf: async () => ({ isIdempotent: false, timeoutMs: 15_000 }),
   })
   return { state, functions }
 }

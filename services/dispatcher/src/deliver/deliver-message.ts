@@ -112,7 +112,7 @@ async function sendAll(run: MessageRun, planned: Planned): Promise<RunResult> {
  * store says that it stands, whoever worked it before.
  */
 async function workInTurns(run: MessageRun, found: AgentMessage): Promise<RunResult> {
-  const makeCall = createMakeCall(run, found)
+  const { makeCall, close } = createMakeCall(run, found)
   const step = async (): Promise<StepResult> => {
     const { record } = run
     // What a person has taken over sends nothing more; a turn that the model is at is stored.
@@ -128,9 +128,13 @@ async function workInTurns(run: MessageRun, found: AgentMessage): Promise<RunRes
     const late = isOpen ? tooLate(run, found) : undefined
     return late === undefined ? makeCall({ index, send }) : giveUp(run, found, { reason: late })
   }
-  for (;;) {
-    const result = await step()
-    if (result.kind !== 'next') return result
+  try {
+    for (;;) {
+      const result = await step()
+      if (result.kind !== 'next') return result
+    }
+  } finally {
+    close()
   }
 }
 

@@ -1,6 +1,8 @@
 import type { OpenedTool, Toolbox, ToolOutcome } from '../agents/toolbox.ts'
 import { whyNotRepeated } from '../agents/tools/tool.ts'
 import { agentTypeOf } from '../agents/turns/agents.ts'
+import { deadlineOf, turnSettingsOf } from '../agents/turns/bounds.ts'
+import { CALL_MS } from '../channels/functions/call-settings.ts'
 import type { MayLeave } from '../channels/http/http-client.ts'
 import { failedCall, uncertainCall } from '../message/call-result.ts'
 import { effectUnknown, NO_RESPONSE, type Outcome } from '../message/outcome.ts'
@@ -16,14 +18,15 @@ const GONE = 'The assistant is not there any more.'
 
 /**
  * Makes a call of a model: it says something to the person, hands over to one, or calls a tool. What can't be called
- * fails at once, and the model decides what follows. The tools are opened once for the calls of one run.
+ * fails at once, and the model decides what follows. The tools are opened once for the calls of one run, and `close`
+ * ends what these had of servers.
  */
 export function createMakeCall(
   run: MessageRun,
   found: AgentMessage,
-): (next: NextSend) => Promise<StepResult> {
+): { makeCall(next: NextSend): Promise<StepResult>; close(): void } {
   let toolbox: Promise<Toolbox | undefined> | undefined
-  return async (next) => {
+  const makeCall = async (next: NextSend): Promise<StepResult> => {
     const { turn = -1, call: position = -1 } = next.send.of ?? {}
     const call = run.record.turns?.[turn]?.calls[position]
     const repeated = next.send.state === 'pending' && call && whyNotRepeated(run.record.turns ?? [], call)
@@ -40,12 +43,33 @@ export function createMakeCall(
       case 'handOff':
         return handOff(run, found, { ...next, reason: opened.reason })
       case 'call': {
-        const { url, isRepeatable = true, isKeyed } = opened
-        const deliver = async (mayLeave: MayLeave) => outcomeOf(await opened.deliver(next.send.id, mayLeave))
-        return sendBy(run, { reports: false, isRepeatable, isKeyed, url, call: 'result', deliver }, next)
+        const { url, isRepeatable = true, isKeyed, timeoutMs } = opened
+        const deliver = async (mayLeave: MayLeave) => {
+          const limits = { mayLeave, leftMs: timeLeft(run, found), ended: run.leased.ended }
+          return outcomeOf(await opened.deliver(next.send.id, limits))
+        }
+        const route = {
+          reports: false,
+          isRepeatable,
+          isKeyed,
+          url,
+          timeoutMs,
+          call: 'result',
+          deliver,
+        } as const
+        return sendBy(run, route, next)
       }
     }
   }
+  const close = () => void toolbox?.then((one) => one?.close?.()).catch(() => undefined)
+  return { makeCall, close }
+}
+
+/** What was begun in time has the usual time of a call, so that few calls are broken off that may have an effect. */
+function timeLeft({ record, options }: MessageRun, { channel }: AgentMessage): number {
+  const now = options.now()
+  const { messageMs } = turnSettingsOf(channel.config)
+  return Math.max(deadlineOf(record, { messageMs, now }) - now, CALL_MS)
 }
 
 async function openToolbox(

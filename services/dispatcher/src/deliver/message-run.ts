@@ -139,6 +139,8 @@ export interface DeliveryRoute {
   keys?: RateKeys | undefined
   /** What it calls; undefined where that can't be said. */
   url?: string | undefined
+  /** The longest one attempt takes, in milliseconds: 12 s unless said otherwise. */
+  timeoutMs?: number | undefined
   /** Where a model made it: what it is given of it. */
   call?: CallKind
   /** Makes one attempt. Nothing leaves where `mayLeave` says no once the connection is there. */

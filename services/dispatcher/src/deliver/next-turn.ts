@@ -4,8 +4,9 @@ import type { Agent } from '../agents/agent.ts'
 import { isSeeing } from '../agents/model/seeing.ts'
 import type { ModelChoice, ModelRequest, ModelResult } from '../agents/model-client.ts'
 import type { Toolbox } from '../agents/toolbox.ts'
+import { imageItems } from '../agents/tools/tool-images.ts'
 import { boundReached, turnSettingsOf } from '../agents/turns/bounds.ts'
-import { dataItem, personItems, turnItems } from '../agents/turns/conversation-items.ts'
+import { dataItem, personItems, turnItems, withServers } from '../agents/turns/conversation-items.ts'
 import { choiceOf } from '../agents/turns/model-retry.ts'
 import { hasSpoken, unlessSilent } from '../agents/turns/silence.ts'
 import { personOf } from '../agents/usage/budgets-of.ts'
@@ -152,11 +153,20 @@ async function requestOf({ record, options }: MessageRun, found: AgentMessage, a
   const { system, data } = agents.promptOf({ agent, channel, message, now: new Date(options.now()) })
   const conversation = [
     ...earlier,
-    dataItem(data),
+    dataItem(withServers(data, toolbox)),
     ...personItems({ ...record, message, quoted }),
     ...turnItems(record, { isCurrent: true }),
+    ...imageItems(agents.toolImages, callsOf(record)),
   ]
   return { request: { workspace, system, conversation, tools: toolbox.descriptions }, toolbox }
+}
+
+/** The calls that were made of a message, by the ids of their sends. */
+function callsOf({ sends, turns = [] }: MessageRecord): { tool: string; id: string }[] {
+  return sends.flatMap(({ id, of }) => {
+    const call = of?.call === undefined ? undefined : turns[of.turn]?.calls[of.call]
+    return call === undefined ? [] : [{ id, tool: call.tool }]
+  })
 }
 
 /** What the names stand for may change until the calls are made: a server's list may be missing for a while. */

@@ -19,6 +19,7 @@ import { createAskSeeing } from '../agents/model/seeing.ts'
 import { createTranscriptOf } from '../agents/model/transcribe.ts'
 import { promptOf, timeZoneOf } from '../agents/prompt/prompt.ts'
 import { createOpenToolbox } from '../agents/tools/open-toolbox.ts'
+import { createToolImages } from '../agents/tools/tool-images.ts'
 import { type Agents, createAgents } from '../agents/turns/agents.ts'
 import { createDescribeAssistant } from '../agents/turns/describe-assistant.ts'
 import { MAX_CALLS } from '../agents/turns/model-calls.ts'
@@ -26,11 +27,11 @@ import { createUsage } from '../agents/usage/usage.ts'
 import type { Callback } from '../channels/callback.ts'
 import { type Channels, createChannels } from '../channels/channels.ts'
 import { createEndpoints } from '../channels/endpoints/endpoints.ts'
+import { createCallSettingsOf } from '../channels/functions/call-settings.ts'
 import { createCredentialsOf } from '../channels/functions/credentials.ts'
 import { createFindAction } from '../channels/functions/find-action.ts'
 import { createFunctions } from '../channels/functions/functions.ts'
 import { createReadOperationCall } from '../channels/functions/operation-call.ts'
-import { createIsIdempotentAction } from '../channels/functions/repeatable.ts'
 import { createSpecReader } from '../channels/functions/spec-reader.ts'
 import { createHandOffCallback } from '../channels/hand-off.ts'
 import { createHandle } from '../channels/handle.ts'
@@ -123,9 +124,11 @@ export function createOutbound(options: {
   const transcriptOf = createTranscriptOf({ fetch, sources, usage })
   const mediaSlots = createMediaSlots()
   const model = createModelClient({ fetch })
+  const toolImages = createToolImages()
   const agents = createAgents({
     loadAgent,
-    openToolbox: createOpenToolbox({ specs, readCall, configuration, isFirstOfName, fetch }),
+    openToolbox: createOpenToolbox({ specs, readCall, configuration, isFirstOfName, fetch, toolImages }),
+    toolImages,
     choicesOf: (agent) => choicesOf(agent, deployment),
     promptOf: (parts) => promptOf({ ...parts, timeZone: timeZoneOf(parts.channel) }),
     model,
@@ -170,7 +173,7 @@ export function createOutbound(options: {
       findAction: createFindAction({ replica, secrets, specs }),
       readCall,
       credentialsOf: createCredentialsOf({ replica, secrets }),
-      isIdempotentAction: createIsIdempotentAction(replica),
+      callSettingsOf: createCallSettingsOf(replica),
     }),
     submit: createSubmit(publisher, isFirstOfName),
     sendRateLimit: {

@@ -101,7 +101,7 @@ export async function sendBy(run: MessageRun, route: DeliveryRoute, next: NextSe
   if (run.record.takenOver !== undefined) return settleTakenOver(run)
   const pause = await waitForStatus(run, route, next)
   if (pause !== undefined) return pause
-  const admission = route.url === undefined ? undefined : await enter(run, route.url)
+  const admission = route.url === undefined ? undefined : await enter(run, route.url, route.timeoutMs)
   if (admission?.kind === 'wait') {
     if (isToSystem(route.call)) return waitToCall(run, { ...next, call: route.call }, admission)
     return waitForEndpoint(run, admission)
@@ -116,7 +116,7 @@ export async function sendBy(run: MessageRun, route: DeliveryRoute, next: NextSe
 /** A claimed send is not made again while its status may still arrive. */
 function waitForStatus(
   run: MessageRun,
-  { reports, isRepeatable = true, isKeyed = false, call }: DeliveryRoute,
+  { reports, isRepeatable = true, isKeyed = false, timeoutMs, call }: DeliveryRoute,
   { index, send }: NextSend,
 ): StepResult | undefined | Promise<StepResult> {
   const { uncertainWindow, statuses, now } = run.options
@@ -125,6 +125,7 @@ function waitForStatus(
     send,
     reports,
     isRepeatable,
+    timeoutMs,
     uncertainWindow,
     statuses,
     now: now(),
@@ -155,8 +156,12 @@ async function settleInterruptedCall(run: MessageRun, { index, send }: NextSend)
   return { kind: 'next' }
 }
 
-function enter({ record, calling, options }: MessageRun, url: string): Admission | Promise<Admission> {
-  return waitFor(calling, options.endpoints.enter({ workspace: record.workspace, url }))
+function enter(
+  { record, calling, options }: MessageRun,
+  url: string,
+  timeoutMs: number | undefined,
+): Admission | Promise<Admission> {
+  return waitFor(calling, options.endpoints.enter({ workspace: record.workspace, url, timeoutMs }))
 }
 
 /** Reserves a slot, claims the send, calls the other side, and settles what it said. */

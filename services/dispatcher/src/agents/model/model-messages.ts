@@ -45,7 +45,7 @@ function messagesOfItem(item: ConversationItem, ids: Set<string>): Messages {
   switch (item.role) {
     case 'data':
       // The mark can't be closed from inside.
-      return [userText(`<data>\n${item.json.replaceAll('<', '\\u003c')}\n</data>`)]
+      return [userText(`<data>\n${item.json.replaceAll('<', '\\u003c')}\n</data>`, item.images)]
     case 'person':
       return messageOfPerson(item)
     case 'assistant':
@@ -57,17 +57,25 @@ function messagesOfItem(item: ConversationItem, ids: Set<string>): Messages {
   }
 }
 
-const userText = (text: string): Messages[number] => ({ role: 'user', content: [{ type: 'text', text }] })
+const userText = (text: string, images: readonly Image[] = []): Messages[number] => ({
+  role: 'user',
+  content: [{ type: 'text', text }, ...fileParts(images)],
+})
+
+type Image = { mediaType: string; data: Buffer }
 
 function messageOfPerson({ text, images = [] }: Extract<ConversationItem, { role: 'person' }>): Messages {
-  const files = images.map(({ mediaType, data }) => ({
+  const files = fileParts(images)
+  const texts = textParts(text)
+  return files.length + texts.length === 0 ? [] : [{ role: 'user', content: [...texts, ...files] }]
+}
+
+const fileParts = (images: readonly Image[]) =>
+  images.map(({ mediaType, data }) => ({
     type: 'file' as const,
     mediaType,
     data: { type: 'data' as const, data: new Uint8Array(data) },
   }))
-  const texts = textParts(text)
-  return files.length + texts.length === 0 ? [] : [{ role: 'user', content: [...texts, ...files] }]
-}
 
 function messagesOfAssistant(
   text: string,

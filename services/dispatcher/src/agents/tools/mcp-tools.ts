@@ -2,10 +2,10 @@ import { defined } from '@parley/shared/defined'
 import type { JsonObject } from '@parley/shared/json-object'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { DELIVERY_MS } from '../../channels/callback.ts'
+import { callSettingsIn } from '../../channels/functions/call-settings.ts'
 import { headersFor, reasonToWithholdCredentials, redacted } from '../../channels/functions/credentials.ts'
 import { shortened } from '../../channels/functions/model-schema.ts'
-import { leavesOpen, saysIdempotent } from '../../channels/functions/repeatable.ts'
+import { leavesOpen } from '../../channels/functions/repeatable.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import { type ListedTool, MAX_TOOLS } from '../../channels/functions/tool-list.ts'
 import { CallError } from '../../channels/http/call-error.ts'
@@ -13,11 +13,12 @@ import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
 import { secretsInUrl } from '../../channels/http/error-text.ts'
 import { type AgentAction, credentialsIn } from '../agent.ts'
 import { withItsNumbers } from '../exact-responses.ts'
-import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
-import { callResult, serverTool, textOf, toolPage } from './mcp-results.ts'
-import { type McpTarget, RedirectRefused, withMcpSession } from './mcp-session.ts'
+import type { AttemptLimits, OpenedTool, ToolOutcome } from '../toolbox.ts'
+import { imagesOf, serverTool, textOf, toolPage } from './mcp-results.ts'
+import { McpCalls, type McpTarget, NotBegun, RedirectRefused, withMcpSession } from './mcp-session.ts'
 import { type ActionTools, notesOf } from './operation-tools.ts'
 import { failed, resultOf, type Tool, uncertain } from './tool.ts'
+import type { ToolImages } from './tool-images.ts'
 
 const LIST_MS = 5_000
 const LISTED_FOR_MS = 60_000
@@ -27,6 +28,9 @@ const MAX_CHARACTERS = 16 * 1024 * 1024
 const MAX_PAGES = 10
 const MAX_SCHEMA_CHARACTERS = 32 * 1024
 const MAX_NAME = 256
+const MAX_INSTRUCTIONS = 4_000
+/** However long a server tells of its progress, in milliseconds. */
+const MAX_CALL_MS = 300_000
 const MAX_REASON = 500
 
 /** A tool with what its server says of it. */
@@ -41,6 +45,7 @@ interface ServerTool extends ListedTool {
 interface Listing {
   tools: ServerTool[]
   notes: string[]
+  instructions?: string
 }
 
 interface Server extends McpTarget {
@@ -60,10 +65,11 @@ type McpTools = (action: AgentAction, workspace: number) => Promise<ActionTools>
 export function createMcpTools(options: {
   fetch: typeof fetch
   specs: Pick<SpecReader, 'ask'>
+  toolImages: Pick<ToolImages, 'put'>
   listMs?: number
   listedForMs?: number
 }): McpTools {
-  const { fetch, specs, listMs = LIST_MS, listedForMs = LISTED_FOR_MS } = options
+  const { fetch, specs, toolImages, listMs = LIST_MS, listedForMs = LISTED_FOR_MS } = options
   const listings = new LRUCache<string, Listing, Server>({
     max: MAX_LISTS,
     maxSize: MAX_CHARACTERS,
@@ -87,16 +93,21 @@ export function createMcpTools(options: {
     const { headers, secrets: sent } = headersFor(credentials?.value)
     const secrets = [...sent, ...secretsInUrl(action.moduleUrl)]
     const key = `${workspace}/${action._id}/${action.version}`
-    const isIdempotent = saysIdempotent(action.configs.values())
+    const { isIdempotent, timeoutMs } = callSettingsIn(action.configs.values())
     const server = { url: action.moduleUrl, headers, secrets, workspace, action: action._id, key }
     if (!/^https?:/.test(server.url) || !URL.canParse(server.url))
       return { tools: [], notes: [`The module of action ${action._id} is no http(s) URL.`] }
     const listing = await listings.forceFetch(`${key} ${JSON.stringify(headers)}`, { context: server })
+    const calls = new McpCalls({ fetch, target: server })
     const tools = listing.tools.map((listed): Tool => {
       const tool = { ...listed, isRepeatable: listed.isRepeatable || isIdempotent }
-      return { ...listed, open: (args) => openedCall({ fetch, specs, server, tool }, args) }
+      const open: Tool['open'] = (args) =>
+        openedCall({ calls, specs, toolImages, server, tool, timeoutMs }, args)
+      return { ...listed, open }
     })
-    return { tools, notes: listing.notes }
+    const { notes, instructions } = listing
+    const said = instructions === undefined ? {} : { instructions: { server: action.name, instructions } }
+    return { tools, notes, ...said, close: () => calls.close() }
   }
 }
 
@@ -107,6 +118,7 @@ interface Listed {
   tools: z.output<typeof serverTool>[]
   count: number
   more: boolean
+  instructions: string | undefined
 }
 
 async function listed(fetch: typeof globalThis.fetch, target: McpTarget, timeoutMs: number): Promise<Listed> {
@@ -114,15 +126,19 @@ async function listed(fetch: typeof globalThis.fetch, target: McpTarget, timeout
     const tools: Listed['tools'] = []
     let count = 0
     let cursor: string | undefined
+    const seen = new Set<string>()
     for (let pages = 0; pages < MAX_PAGES; pages++) {
       const params = cursor === undefined ? {} : { cursor }
       const page = await client.request({ method: 'tools/list', params }, toolPage, request)
       count += page.tools.length
       tools.push(...z.array(serverTool).parse(page.tools.slice(0, MAX_TOOLS - tools.length)))
       cursor = page.nextCursor
+      // A list that leads back to a page that was read has no more.
+      if (cursor !== undefined && seen.has(cursor)) cursor = undefined
       if (cursor === undefined || count > MAX_TOOLS) break
+      seen.add(cursor)
     }
-    return { tools, count, more: cursor !== undefined }
+    return { tools, count, more: cursor !== undefined, instructions: client.getInstructions() }
   })
 }
 
@@ -130,11 +146,12 @@ async function listed(fetch: typeof globalThis.fetch, target: McpTarget, timeout
 async function listingOf(
   specs: Pick<SpecReader, 'ask'>,
   server: Server,
-  { tools, count, more }: Listed,
+  { tools, count, more, instructions }: Listed,
 ): Promise<Listing> {
   const own = tools.flatMap((tool) => {
     const schema = schemaText(tool.inputSchema)
-    return schema === undefined || tool.name.length > MAX_NAME ? [] : [{ tool, schema }]
+    const isOther = schema === undefined || tool.name.length > MAX_NAME
+    return isOther || isTask(tool) ? [] : [{ tool, schema }]
   })
   const plain = own.map(({ tool: { name, description = '', inputSchema } }) => ({
     name,
@@ -145,7 +162,12 @@ async function listingOf(
   const spec = withItsNumbers(JSON.stringify(plain))
   const answer = await specs.ask({ kind: 'server_tools', workspace, key, spec })
   if (answer.kind !== 'tools') return { tools: [], notes: [`The tools of ${nameOf(server)} can't be read.`] }
-  const left = count - own.length + answer.left
+  const tasks = tools.filter(isTask)
+  const left = count - own.length - tasks.length + answer.left
+  const broken = [
+    ...answer.broken,
+    ...tasks.map(({ name }) => `is ${JSON.stringify(name)}, which runs as a task only`),
+  ]
   const byName = new Map(own.map((one) => [one.tool.name, one] as const))
   return {
     tools: answer.tools.flatMap((tool) => {
@@ -156,11 +178,15 @@ async function listingOf(
       return [{ ...tool, schema: found.schema, isRepeatable }]
     }),
     notes: [
-      ...notesOf({ ...answer, left }, nameOf(server)),
+      ...notesOf({ ...answer, left, broken }, nameOf(server)),
       ...(more ? [`There are more tools of ${nameOf(server)}: its list goes on.`] : []),
     ],
+    ...(instructions ? { instructions: shortened(instructions, MAX_INSTRUCTIONS) } : {}),
   }
 }
+
+/** One whose result has to be asked for again and again, which the protocol tries out. */
+const isTask = ({ execution }: z.output<typeof serverTool>): boolean => execution?.taskSupport === 'required'
 
 function schemaText(schema: unknown): string | undefined {
   try {
@@ -173,14 +199,16 @@ function schemaText(schema: unknown): string | undefined {
 }
 
 interface Opening {
-  fetch: typeof fetch
+  calls: McpCalls
   specs: Pick<SpecReader, 'ask'>
+  toolImages: Pick<ToolImages, 'put'>
   server: Server
   tool: ServerTool
+  timeoutMs: number
 }
 
 async function openedCall(opening: Opening, args: JsonObject): Promise<OpenedTool> {
-  const { specs, server, tool } = opening
+  const { specs, server, tool, timeoutMs } = opening
   const { workspace, key, url } = server
   const checked = await specs.ask({
     kind: 'fits',
@@ -193,23 +221,26 @@ async function openedCall(opening: Opening, args: JsonObject): Promise<OpenedToo
   if (checked.kind === 'bad_args')
     return { kind: 'invalid', reason: `The argument ${checked.path || '/'} ${checked.reason}.` }
   const { isRepeatable } = tool
-  return { kind: 'call', url, isRepeatable, deliver: (id) => called(opening, args, id) }
+  const deliver = (key: string, limits: AttemptLimits = {}) => called(opening, { args, key, ...limits })
+  return { kind: 'call', url, isRepeatable, timeoutMs, deliver }
 }
 
-async function called({ fetch, server, tool }: Opening, args: JsonObject, id: string): Promise<ToolOutcome> {
-  const { url, secrets } = server
-  const target = { url, headers: { ...server.headers, 'idempotency-key': id } }
-  let isConnected = false
+async function called(
+  { calls, toolImages, server, tool, timeoutMs }: Opening,
+  { args, key, leftMs = MAX_CALL_MS, ended }: { args: JsonObject; key: string } & AttemptLimits,
+): Promise<ToolOutcome> {
+  if (ended?.aborted) return { kind: 'unreached', reason: 'Another instance has the message.' }
+  const { secrets } = server
+  const totalMs = Math.min(leftMs, MAX_CALL_MS)
+  const limits = { timeoutMs: Math.min(timeoutMs, leftMs), totalMs, ended }
   try {
-    const result = await withMcpSession({ fetch, target, timeoutMs: DELIVERY_MS }, (client, request) => {
-      isConnected = true
-      const params = { name: tool.name, arguments: args }
-      return client.request({ method: 'tools/call', params }, callResult, request)
-    })
+    const result = await calls.call({ name: tool.name, args, key }, limits)
+    toolImages.put(key, imagesOf(result))
     const text = redacted(textOf(result), secrets)
     return { kind: 'answered', result: resultOf(result.isError === true ? 'failed' : 'done', text) }
   } catch (error) {
-    return outcomeOfError(error, { secrets, mayHaveRun: isConnected && !tool.isRepeatable })
+    if (error instanceof NotBegun) return outcomeOfError(error.cause, { secrets, mayHaveRun: false })
+    return outcomeOfError(error, { secrets, mayHaveRun: !tool.isRepeatable })
   }
 }
 

@@ -19,6 +19,7 @@ import { personTools } from './person-tools.ts'
 import { withOwnNames, withPlainNames } from './property-names.ts'
 import { taskTools } from './task-tools.ts'
 import type { Tool } from './tool.ts'
+import type { ToolImages } from './tool-images.ts'
 
 const MAX_CHARACTERS = 64
 const MAX_ARGS_BYTES = 256 * 1024
@@ -38,6 +39,7 @@ export function createOpenToolbox(options: {
   configuration: Pick<InternalClient, 'post'>
   isFirstOfName: IsFirstOfName
   fetch: typeof fetch
+  toolImages: Pick<ToolImages, 'put'>
   listMs?: number
   listedForMs?: number
 }): OpenToolbox {
@@ -61,10 +63,17 @@ export function createOpenToolbox(options: {
       return tools.map((tool) => ({ tool, source: sourceOf(tool, action) }))
     })
     const ownSourced = own.map((tool): SourcedTool => ({ tool, source: sourceOf(tool) }))
-    return toolboxOf(
+    const toolbox = toolboxOf(
       [...ownSourced, ...ofAll],
       ofActions.flatMap(({ notes }) => notes),
     )
+    return {
+      ...toolbox,
+      instructions: ofActions.flatMap(({ instructions }) => instructions ?? []),
+      close: () => {
+        for (const { close } of ofActions) close?.()
+      },
+    }
   }
 }
 

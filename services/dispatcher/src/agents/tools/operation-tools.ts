@@ -2,6 +2,7 @@ import type { WebhookMessage } from '@parley/shared/message'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { Channel } from '../../channels/channels.ts'
+import { callSettingsIn } from '../../channels/functions/call-settings.ts'
 import {
   CREDENTIALS_WITHHELD,
   reasonToWithholdCredentials,
@@ -13,14 +14,13 @@ import {
   type ReadOperationCall,
   type ReadyOperation,
 } from '../../channels/functions/operation-call.ts'
-import { leavesOpen, saysIdempotent } from '../../channels/functions/repeatable.ts'
+import { leavesOpen } from '../../channels/functions/repeatable.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import type { ToolList } from '../../channels/functions/tool-list.ts'
 import { CallError } from '../../channels/http/call-error.ts'
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
-import type { MayLeave } from '../../channels/http/http-client.ts'
 import { type AgentAction, credentialsIn } from '../agent.ts'
-import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
+import type { AttemptLimits, OpenedTool, ServerInstructions, ToolOutcome } from '../toolbox.ts'
 import { failed, resultOf, type Tool, uncertain } from './tool.ts'
 
 const MAX_LISTS = 1_000
@@ -40,6 +40,9 @@ export interface ToolContext {
 export interface ActionTools {
   tools: Tool[]
   notes: string[]
+  instructions?: ServerInstructions
+  /** Ends what its calls had of a server. */
+  close?(): void
 }
 
 /** The operations of an action's spec as tools. Rejects with `unavailable`. */
@@ -123,16 +126,17 @@ function openedCall(operation: ReadyOperation, action: AgentAction): OpenedTool 
   const credentials = operation.asksForCredentials ? credentialsIn(action) : undefined
   const withheld = reasonToWithholdCredentials(action._id, credentials, operation.url)
   if (withheld !== undefined) return openedFailure(channelFailure(CREDENTIALS_WITHHELD, withheld))
-  const isIdempotent = saysIdempotent(action.configs.values())
+  const { isIdempotent, timeoutMs } = callSettingsIn(action.configs.values())
   const isRepeatable = operation.isRepeatable || isIdempotent
   const isKeyed = operation.isKeyed && !isIdempotent
-  const call = { operation, credentials: credentials?.value, isRepeatable, isKeyed }
+  const call = { operation, credentials: credentials?.value, isRepeatable, isKeyed, timeoutMs }
   return {
     kind: 'call',
     url: operation.url,
     isRepeatable,
     isKeyed,
-    deliver: (id, mayLeave) => delivered(call, id, mayLeave),
+    timeoutMs,
+    deliver: (id, limits) => delivered(call, id, limits),
   }
 }
 
@@ -141,15 +145,19 @@ interface PlannedCall {
   credentials: Parameters<ReadyOperation['send']>[1]
   isRepeatable: boolean
   isKeyed: boolean
+  timeoutMs: number
 }
 
 async function delivered(
-  { operation, credentials, ...repeated }: PlannedCall,
+  { operation, credentials, timeoutMs, ...repeated }: PlannedCall,
   id: string,
-  mayLeave: MayLeave | undefined,
+  { mayLeave, leftMs = timeoutMs }: AttemptLimits = {},
 ): Promise<ToolOutcome> {
   try {
-    const { response, secrets } = operation.send(id, credentials, mayLeave)
+    const { response, secrets } = operation.send(id, credentials, {
+      timeoutMs: Math.min(timeoutMs, leftMs),
+      mayLeave,
+    })
     const { status, body } = await response
     const text = body === '' ? `HTTP ${status} without a body.` : redacted(body, secrets)
     return (

@@ -57,7 +57,10 @@ export const trialRequest = z.strictObject({
 export function trialRoutes(needed: {
   authorizer: Authorizer
   configuration: Pick<InternalClient, 'get'>
-  agents: Pick<AgentParts, 'loadAgent' | 'openToolbox' | 'choicesOf' | 'promptOf' | 'model' | 'usage'>
+  agents: Pick<
+    AgentParts,
+    'loadAgent' | 'openToolbox' | 'toolImages' | 'choicesOf' | 'promptOf' | 'model' | 'usage'
+  >
 }): Router {
   const slots = new FairSlots(LIMITS)
   const router = Router({ caseSensitive: true })

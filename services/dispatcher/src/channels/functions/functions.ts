@@ -5,6 +5,7 @@ import type { Channel } from '../channels.ts'
 import { outcomeOfCall, outcomeOfStatus } from '../http/call-outcome.ts'
 import { withErrorText } from '../http/error-text.ts'
 import type { MayLeave } from '../http/http-client.ts'
+import type { CallSettingsOf } from './call-settings.ts'
 import { CREDENTIALS_WITHHELD, type CredentialsOf, reasonToWithholdCredentials } from './credentials.ts'
 import type { Action, FindAction } from './find-action.ts'
 import {
@@ -14,7 +15,7 @@ import {
   type ReadyOperation,
   slowSpec,
 } from './operation-call.ts'
-import { effectOf, type IsIdempotentAction } from './repeatable.ts'
+import { effectOf } from './repeatable.ts'
 
 const FRESH_MS = 1_000
 
@@ -46,7 +47,8 @@ interface FunctionAttempt {
   url?: string
   /** Whether it may be called again when it may have been done. */
   isRepeatable?: boolean
-  /** Calls it, within 12 s. */
+  /** The longest one attempt takes, in milliseconds. */
+  timeoutMs?: number
   deliver(mayLeave: MayLeave): Promise<Outcome>
 }
 
@@ -58,9 +60,9 @@ export function createFunctions(options: {
   findAction: FindAction
   readCall: ReadOperationCall
   credentialsOf: CredentialsOf
-  isIdempotentAction: IsIdempotentAction
+  callSettingsOf: CallSettingsOf
 }): Functions {
-  const { findAction, readCall, credentialsOf, isIdempotentAction } = options
+  const { findAction, readCall, credentialsOf, callSettingsOf } = options
   const ready = async (call: FunctionCall, needs?: { notBefore?: number | undefined }) => {
     const { channel, messageId, message, content } = call
     const { name, position } = content
@@ -93,10 +95,11 @@ export function createFunctions(options: {
       const { given, withheld } = await credentials(operation, action)
       if (withheld !== undefined)
         return { isRepeatable: false, deliver: async () => channelFailure(CREDENTIALS_WITHHELD, withheld) }
-      const isRepeatable = operation.isRepeatable || (await isIdempotentAction(action))
+      const { isIdempotent, timeoutMs } = await callSettingsOf(action)
+      const isRepeatable = operation.isRepeatable || isIdempotent
       const deliver = async (mayLeave: MayLeave) => {
         try {
-          const { response, secrets } = operation.send(call.id, given?.value, mayLeave)
+          const { response, secrets } = operation.send(call.id, given?.value, { timeoutMs, mayLeave })
           const answer = await response
           const sent = {
             url: operation.url,
@@ -108,7 +111,7 @@ export function createFunctions(options: {
           return effectOf(outcomeOfCall(error), { isRepeatable })
         }
       }
-      return { url: operation.url, isRepeatable, deliver }
+      return { url: operation.url, isRepeatable, timeoutMs, deliver }
     },
   }
 }

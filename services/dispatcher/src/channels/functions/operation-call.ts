@@ -3,7 +3,6 @@ import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
 import { nativeServers } from '@parley/shared/native-request'
 import type { Outcome } from '../../message/outcome.ts'
-import { DELIVERY_MS } from '../callback.ts'
 import type { Channel } from '../channels.ts'
 import type { HttpClient, HttpResponse, MayLeave } from '../http/http-client.ts'
 import type { Signer } from '../signing.ts'
@@ -36,11 +35,11 @@ export interface ReadyOperation {
   isKeyed: boolean
   /** Whether it goes to the spec's own server, which asks for credentials. */
   asksForCredentials: boolean
-  /** One attempt within 12 s; `id` is the idempotency key. Throws `CallError`. */
+  /** One attempt within `timeoutMs`; `id` is the idempotency key. Throws `CallError`. */
   send(
     id: string,
     credentials: JsonObject | undefined,
-    mayLeave?: MayLeave,
+    limits: { timeoutMs: number; mayLeave?: MayLeave | undefined },
   ): { response: Promise<HttpResponse>; secrets: string[] }
 }
 
@@ -57,7 +56,6 @@ export function createReadOperationCall(options: {
   signer: Signer
 }): ReadOperationCall {
   const { specs, http, signer } = options
-  const limits = { timeoutMs: DELIVERY_MS, maxBytes: MAX_RESPONSE_BYTES }
   return async (call) => {
     const { action, operationId, args } = call
     if (nativeServers(action.moduleUrl) === undefined && !/^https?:/.test(action.moduleUrl))
@@ -83,14 +81,14 @@ export function createReadOperationCall(options: {
         isRepeatable,
         isKeyed,
         asksForCredentials: security.length > 0,
-        send(id, credentials, mayLeave) {
+        send(id, credentials, limits) {
           const filled = credentialsFor(security, credentials)
           const sent = withCredentials(
             { ...request, headers: { ...request.headers, 'idempotency-key': id } },
             filled,
           )
           return {
-            response: http.send({ ...sent, ...limits, ...defined({ mayLeave }) }),
+            response: http.send({ ...sent, ...bounded(limits) }),
             secrets: filled.secrets,
           }
         },
@@ -102,7 +100,7 @@ export function createReadOperationCall(options: {
       isRepeatable: result.declaresKey === true,
       isKeyed: result.declaresKey === true,
       asksForCredentials: false,
-      send(id, _credentials, mayLeave) {
+      send(id, _credentials, limits) {
         const body = moduleBody(call, id)
         const signature = signer.headers({ channel: call.channel, id, payload: body, at: new Date() })
         const headers = { ...signature, 'idempotency-key': id, 'content-type': 'application/json' }
@@ -111,14 +109,19 @@ export function createReadOperationCall(options: {
           url: action.moduleUrl,
           body,
           headers,
-          ...limits,
-          ...defined({ mayLeave }),
+          ...bounded(limits),
         }
         return { response: http.send(sent), secrets: [] }
       },
     }
   }
 }
+
+const bounded = ({ timeoutMs, mayLeave }: Parameters<ReadyOperation['send']>[2]) => ({
+  timeoutMs,
+  maxBytes: MAX_RESPONSE_BYTES,
+  ...defined({ mayLeave }),
+})
 
 type SentRequest = Extract<SpecResult, { kind: 'request' }>['request']
 
