@@ -12,30 +12,43 @@ const SHAPES: Record<ServiceName, z.ZodRawShape> = { gateway, identity, webhook,
 /** Every environment variable of a process. */
 export const environmentOf = (name: ServiceName): z.ZodRawShape => ({ ...baseConfig, ...SHAPES[name] })
 
-/** The page of all environment variables, as Markdown. */
+/** The page of all environment variables, as Markdown; what several processes take alike stands there once. */
 export function renderEnvironmentPage(): string {
-  const services = SERVICES.map((name) => `## ${name}\n\n${tableOf(SHAPES[name])}`)
+  const all = SERVICES.flatMap((service) => rowsOf(SHAPES[service]).map((row) => ({ row, service })))
+  const users = Map.groupBy(all, ({ row }) => row)
+  const shared = [...users].filter(([, { length }]) => length > 1)
+  const sharedRows = shared.map(([row, by]) => `${row} ${by.map(({ service }) => service).join(', ')} |`)
+  const services = SERVICES.map((name) => {
+    const own = rowsOf(SHAPES[name]).filter((row) => users.get(row)?.length === 1)
+    return `## ${name}\n\n${tableOf(own)}`
+  })
   return `# Configuration reference
 
-Every process takes its whole configuration from the environment, reads it once when it starts, and ends with status 1
-and a list of everything that is wrong with it, without the values. With \`NODE_ENV=production\` it also refuses what is
-only fit for a machine of one's own: defaults that must be set, and secrets that are not random. \`npm run compose:env\`
-makes all secrets. How to change one later is in [security](security.md).
+A process reads its configuration from the environment when it starts, and ends with status 1 and a list of all that is wrong,
+without the values. With \`NODE_ENV=production\` it refuses defaults that must be set and secrets that are not random.
+\`npm run compose:env\` makes all secrets; [security](security.md#keys) says how each is changed.
 
 ## every process
 
-${tableOf(baseConfig)}
+${tableOf(rowsOf(baseConfig))}
+
+## several processes
+
+${tableOf(sharedRows, ['of'])}
 
 ${services.join('\n\n')}
 `
 }
 
-function tableOf(shape: z.ZodRawShape): string {
-  const rows = Object.entries(shape).map(
+const rowsOf = (shape: z.ZodRawShape): string[] =>
+  Object.entries(shape).map(
     ([key, schema]) =>
       `| \`${key}\` | ${whenNotSet(schema as z.ZodType)} | ${describe(schema as z.ZodType)} |`,
   )
-  return ['| variable | when not set | what it is |', '| --- | --- | --- |', ...rows].join('\n')
+
+function tableOf(rows: readonly string[], further: readonly string[] = []): string {
+  const head = ['variable', 'when not set', 'what it is', ...further]
+  return [`| ${head.join(' | ')} |`, `|${' --- |'.repeat(head.length)}`, ...rows].join('\n')
 }
 
 function describe(schema: z.ZodType): string {

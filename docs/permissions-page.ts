@@ -33,24 +33,34 @@ export function mayToOthers({ method, path, access, service }: PermissionOperati
   return service === 'configuration' && method === 'PUT' ? 'own' : 'no'
 }
 
-const TAKES = { nothing: 'no token', token: 'any token' }
-const OTHERS = { yes: 'yes', own: 'its own', no: '–' }
-
-/** The page with its table written anew; what is above the table stays. */
+/** The page with its two tables written anew; what is above and between them stays. */
 export function renderPermissionsPage(page: string): string {
+  return `${withReferences(page.split(MARK, 1)[0] ?? '')}${MARK}\n\n${tableOfRoles()}\n`
+}
+
+/** What the roles that every workspace begins with grant: a line for the resources with the same grants. */
+function tableOfRoles(): string {
   const roles = DEFAULT_ROLES.map(({ name }) => name)
-  const rows = operations.map((operation) => {
-    const { method, path, resource, access } = operation
-    const takes = access === 'nothing' || access === 'token' ? TAKES[access] : `${access} \`${resource}\``
-    const cells = roles.map((role) => (mayByDefault(role, operation) ? 'yes' : '–'))
-    return `| \`${method} ${path}\` | ${takes} | ${[...cells, OTHERS[mayToOthers(operation)]].join(' | ')} |`
-  })
-  const table = [
-    `| operation | takes | ${roles.join(' | ')} | an admin of another workspace |`,
-    `| --- | --- | ${roles.map(() => '---').join(' | ')} | --- |`,
-    ...rows,
-  ]
-  return `${withReferences(page.split(MARK, 1)[0] ?? '')}${MARK}\n\n${table.join('\n')}\n`
+  const resources = new Set(
+    operations
+      .filter(({ access }) => access === 'read' || access === 'write')
+      .map(({ resource }) => resource),
+  )
+  const lines = Map.groupBy(resources, (resource) =>
+    roles.map((role) => grantsText(role, resource)).join(' | '),
+  )
+  return [
+    `| resources | ${roles.join(' | ')} |`,
+    `| --- | ${roles.map(() => '---').join(' | ')} |`,
+    ...lines
+      .entries()
+      .map(([cells, names]) => `| ${names.map((name) => `\`${name}\``).join(', ')} | ${cells} |`),
+  ].join('\n')
+}
+
+function grantsText(role: string, resource: string): string {
+  const granted = (['read', 'write'] as const).filter((access) => grantsByDefault(role, resource, access))
+  return granted.length === 0 ? '–' : granted.join(', ')
 }
 
 function withReferences(text: string): string {

@@ -22,7 +22,7 @@ const PARENT_CHECK_MS = 500
 const LOCK_CHECK_MS = 500
 const LOCK_MS = 600_000
 
-/** Whether node_modules has the versions of package-lock.json. */
+/** True when node_modules has the versions of package-lock.json. */
 function isInstalled() {
   if (!existsSync(join(binaries, 'node'))) return false
   try {

@@ -53,7 +53,7 @@ export interface Callers {
   /** Forgets each caller that a change concerns and that was confirmed before the change was seen. */
   forget(changes: readonly Forgettable[]): void
   forgetAll(): void
-  /** Whether there is a caller who can go on while identity is unavailable. */
+  /** True when there is a caller who can go on while identity is unavailable. */
   isWarm(): boolean
 }
 
@@ -117,7 +117,7 @@ export function timesSeen(changes: readonly Forgettable[]): Map<string, number> 
   return new Map(changes.map(({ kind, key, seenAt }) => [`${kind} ${key}`, seenAt]))
 }
 
-/** Whether a change concerns a caller, and came after it was confirmed. */
+/** True when a change concerns a caller, and came after it was confirmed. */
 export function isTouched({ caller, askedAt }: KnownCaller, seenAt: ReadonlyMap<string, number>): boolean {
   return keysOf(caller).some((key) => askedAt <= (seenAt.get(key) ?? Number.NEGATIVE_INFINITY))
 }

@@ -8,7 +8,7 @@ import { z } from 'zod'
 export interface KeySet {
   /** The key of that id, if identity publishes it. Throws `unavailable` when it can't be asked. */
   key(kid: string): Promise<KeyObject | undefined>
-  /** Whether there are keys; identity is asked if there are none yet. */
+  /** Resolves to true when there are keys; asks identity where there are none yet. */
   isLoaded(): Promise<boolean>
 }
 

@@ -87,7 +87,7 @@ function isAuthorization(name = ''): boolean {
   return name.length === AUTHORIZATION.length && name.toLowerCase() === AUTHORIZATION
 }
 
-/** Whether a request target is in the one form that every part of the system reads in the same way. */
+/** True when a request target is in the one form that every part of the system reads in the same way. */
 export function isCanonical(url: string): boolean {
   const at = url.indexOf('?')
   const path = at === -1 ? url : url.slice(0, at)

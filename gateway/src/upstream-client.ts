@@ -70,7 +70,7 @@ function bodyOf(req: ReceivedRequest): Buffer | Readable | null {
   return body.once('close', () => req.resume())
 }
 
-/** Whether the body, if there is one, has come together with the headers, as small ones mostly do. */
+/** True when the body, if there is one, has come together with the headers, as small ones mostly do. */
 export function hasArrived(req: IncomingMessage): boolean {
   if (req.complete) return true
   const { 'content-length': length, 'transfer-encoding': coding } = req.headers

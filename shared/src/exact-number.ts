@@ -16,7 +16,7 @@ declare global {
 /** Fewer digits than that, and no large exponent, are what a double prints. */
 const MAY_BE_INEXACT = /[\d.]{16}|[eE][+-]?\d{3}/
 
-/** Whether a JSON text may have numbers that a double does not print as they are; where not, it has none. */
+/** True when a JSON text may have numbers that a double does not print as they are; where not, it has none. */
 export const mayBeInexact = (text: string): boolean => MAY_BE_INEXACT.test(text)
 
 /** The number that a token of JSON writes: itself, or as it is written where a double prints as another one. */
@@ -31,7 +31,7 @@ export function exactNumber(token: string): number | ExactNumber {
 export const isExactNumber = (value: unknown): value is ExactNumber =>
   typeof JSON.isRawJSON === 'function' && JSON.isRawJSON(value)
 
-/** Whether a number as it is written is among the values, however deep. */
+/** True when a number as it is written is among the values, however deep. */
 export function hasExactNumber(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   return isExactNumber(value) || Object.values(value).some(hasExactNumber)
@@ -85,7 +85,7 @@ export const isInteger = ({ exponent }: Decimal): boolean => exponent >= 0
 /** Beyond that a multiple is not looked for. */
 const MAX_DIGITS = 1_000
 
-/** Whether a number is a multiple of another one; false for numbers of over a thousand digits. */
+/** True when a number is a multiple of another one; false for numbers of over a thousand digits. */
 export function isMultipleOf(one: Decimal, other: Decimal): boolean {
   if (one.digits === '') return true
   const least = Math.min(one.exponent, other.exponent)

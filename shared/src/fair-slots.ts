@@ -22,7 +22,7 @@ export interface SlotLimits {
   queue?: { total: number; each: number; ms: number }
 }
 
-/** Whether too many slots are those of the asker, or those of all. */
+/** Says whose slots are too many: the asker's own, or those of all. */
 export type Excess = 'own' | 'all'
 export type Release = () => void
 
@@ -32,7 +32,7 @@ interface Waiter {
   preempt?: (() => void) | undefined
 }
 
-/** Whether a group that has `own` of `all` taken slots may take another. */
+/** True when a group that has `own` of `all` taken slots may take another. */
 export function mayTake(
   { own, all }: { own: number; all: number },
   { total, spare = 0 }: Pick<SlotLimits, 'total' | 'spare'>,
@@ -81,7 +81,7 @@ export class FairSlots {
     return release
   }
 
-  /** Whether {@link take} would find one. */
+  /** True when {@link take} would find one. */
   hasRoom(key: SlotKey): boolean {
     const group = this.#groupOf(key)
     const hasRoom = this.#hasRoom(group) || this.#preemptible(group) !== undefined

@@ -28,7 +28,7 @@ export async function insertNew<T extends mongo.Document>(
   }
 }
 
-/** Whether a unique index refused a write; with `field`, an index over that field. */
+/** True when a unique index refused a write; with `field`, an index over that field. */
 export function isDuplicate(error: unknown, field?: string): boolean {
   const { code, keyPattern } = error as { code?: number; keyPattern?: Record<string, unknown> }
   return code === DUPLICATE_KEY && (field === undefined || (keyPattern !== undefined && field in keyPattern))

@@ -14,7 +14,7 @@ export interface LeasedDocument {
 export interface DocumentLease {
   /** Takes or renews the lease; false while another owner has it. Makes the document when it is not there. */
   acquire(): Promise<boolean>
-  /** Whether the lease is valid for another 2 s at least, by the monotonic clock. */
+  /** True when the lease is valid for another 2 s at least, by the monotonic clock. */
   isValid(): boolean
   /** Releases the lease, so that another owner gets it at once. */
   release(): Promise<void>
@@ -29,7 +29,7 @@ interface DocumentLeases {
   release(id: string): Promise<void>
 }
 
-/** Whether a lease has run out, by the database's clock. */
+/** Condition that a lease has run out, by the database's clock. */
 export const LEASE_EXPIRED = { $lt: [{ $ifNull: ['$expiresAt', { $literal: new Date(0) }] }, '$$NOW'] }
 
 /** When a lease runs out that is taken now, by the database's clock. */

@@ -82,6 +82,6 @@ function mapParts(text: string, { replace, mayHaveParts }: Mapping, place: Secre
   return result + text.slice(from)
 }
 
-/** Whether services of the release before know the place of a secret for one. */
+/** True when services of the release before know the place of a secret for one. */
 export const isSettled = ({ path, part }: SecretPlace): boolean =>
   part === undefined && path.some((key) => isSecretKey(key))

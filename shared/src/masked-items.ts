@@ -5,7 +5,7 @@ import type { SecretPart } from './secret-urls.ts'
 
 type Members = Record<string, unknown>
 
-/** Whether a secret as it was sent is the stored one. */
+/** Compares a secret as it was sent with the stored one. */
 type IsSame = (sent: unknown, stored: unknown) => boolean
 
 /**

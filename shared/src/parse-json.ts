@@ -28,7 +28,7 @@ export function parseExact(text: string): unknown {
 const numbersAsWritten = (token: string): unknown =>
   /^[-\d]/.test(token) ? exactNumber(token) : JSON.parse(token)
 
-/** Whether a text, which is JSON, has a key with an escape in it. */
+/** True when a text, which is JSON, has a key with an escape in it. */
 function hasEscapedKey(text: string): boolean {
   if (!text.includes('\\')) return false
   for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at)) {

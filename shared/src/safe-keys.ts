@@ -1,7 +1,7 @@
 const ESCAPE = '~'
 
 /**
- * Whether the BSON library takes the key for its own: a DBRef's, its type mark, or one that it finds on
+ * True when the BSON library takes the key for its own: a DBRef's, its type mark, or one that it finds on
  * Object.prototype when it looks up its options by it.
  */
 function isUnsafe(key: string): boolean {
@@ -43,7 +43,7 @@ function mapItems(items: unknown[], rename: KeyMap): unknown[] {
 }
 
 /**
- * Whether any key in the value, at any depth, is such a one. It copies nothing, so it costs a fraction of mapping a
+ * True when any key in the value, at any depth, is such a one. It copies nothing, so it costs a fraction of mapping a
  * value that mostly has none.
  */
 function someKey(value: unknown, is: (key: string) => boolean): boolean {

@@ -38,7 +38,7 @@ const SEALED = /^sealed:([\w.-]{1,32}):([\w-]+)$/
 /** The environment's AES-256 keys for secrets in documents. */
 export const secretKeyring = keyring({ minBytes: 32, maxBytes: 32 })
 
-/** Whether a text has the form of a sealed one. */
+/** True when a text has the form of a sealed one. */
 export const isSealed = (text: string): boolean => SEALED.test(text)
 
 /** Seals secrets for a workspace, and opens what was sealed for it. */
@@ -47,7 +47,7 @@ export interface SecretBox {
   seal(value: SecretLeaf, workspace: number): string
   /** The value; undefined when it can't be opened: another workspace's, or the key is not there any more. */
   open(sealed: string, workspace: number): SecretLeaf | undefined
-  /** Whether a text is sealed under the current key. */
+  /** True when a text is sealed under the current key. */
   isCurrent(sealed: string): boolean
 }
 

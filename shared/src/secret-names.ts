@@ -65,7 +65,7 @@ export function isCredentialsName(name: unknown): boolean {
   return typeof name === 'string' && /(?:^|[-_])credentials$/i.test(name)
 }
 
-/** Whether all under the key are headers of HTTP, of which each may be a secret. */
+/** True when all under the key are headers of HTTP, of which each may be a secret. */
 export const areHeaders = (key: string): boolean => /headers$/i.test(key)
 
 const SETTLED = new Set(

@@ -89,7 +89,7 @@ function isNamedSecret(parent: object): boolean {
 
 const isNameOfUrl = (key: string): boolean => /(?:ur[il]|endpoint)$/i.test(key)
 
-/** Whether a value that is neither object nor array is secret as a whole. */
+/** True when a value that is neither object nor array is secret as a whole. */
 export function isSecretLeaf(leaf: unknown, reach: Reach): boolean {
   if (reach === 'all') return true
   return typeof leaf === 'string'
@@ -157,7 +157,7 @@ function urlsIn(line: string, from: number): { at: number; url: string }[] {
   })
 }
 
-/** Whether what follows with more indentation is text. */
+/** True when what follows with more indentation is text. */
 function beginsBlock(line: string): boolean {
   if (!/[|>]/.test(line)) return false
   const [content = ''] = line.split(' #', 1)

@@ -52,10 +52,10 @@ function firstOf(text: string, characters: string, from: number): number {
   return found.length === 0 ? text.length : Math.min(...found)
 }
 
-/** Whether a text as a whole is a URL, and no sentence that begins with one. */
+/** True when a text as a whole is a URL, and no sentence that begins with one. */
 export const isWholeUrl = (text: string): boolean => SCHEME.test(text) && !/\s/.test(text.trim())
 
-/** Whether what is after the `?` of a URL looks like a key: by a parameter's name, or by a value that seems random. */
+/** True when what is after the `?` of a URL looks like a key: by a parameter's name, or by a value that seems random. */
 export function looksLikeKey(query: string): boolean {
   if (query.length > MAX_QUERY || query === MASK || query.startsWith(SEALED_PREFIX)) return true
   for (const pair of query.split(/[&;#]/)) {

@@ -24,7 +24,7 @@ export const taskOperation = z.object({
   channelId: safeInteger,
   /** The channel's external id; left out by what runs in no channel, and by earlier releases. */
   channel: z.string().optional(),
-  /** Whether the thread is the first of its name: a task that no channel has used yet is that one's. */
+  /** True when the thread is the first of its name: a task that no channel has used yet is that one's. */
   isFirst: z.boolean().optional(),
   /** Whose job and configs name the workflows to start. */
   assistantId: safeInteger.nullable(),

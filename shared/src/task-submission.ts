@@ -12,7 +12,7 @@ export const taskSubmission = z.looseObject({
   channelId: safeInteger,
   /** The channel's external id; left out by what runs in no channel, and by earlier releases. */
   channel: z.string().optional(),
-  /** Whether the thread is the first of its name: a task that no channel has used yet is that one's. */
+  /** True when the thread is the first of its name: a task that no channel has used yet is that one's. */
   isFirst: z.boolean().optional(),
   /** The channel's assistant, whose job may name a workflow to start. */
   assistantId: safeInteger.nullable(),

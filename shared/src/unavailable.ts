@@ -45,7 +45,7 @@ interface DriverError extends Error {
 }
 
 /**
- * Whether an error says that a server or service we depend on is unavailable, so that the same may succeed when it
+ * True when an error says that a server or service we depend on is unavailable, so that the same may succeed when it
  * is tried again. Everything else is an error of ours or of what we were given. The only place that decides this.
  */
 export function isUnavailable(error: unknown): boolean {

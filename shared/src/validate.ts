@@ -33,7 +33,7 @@ function formMeant(forms: z.core.$ZodIssue[][]): z.core.$ZodIssue[] | undefined 
 
 const OF_A_VALUE = ['invalid_type', 'invalid_value', 'invalid_union', 'custom']
 
-/** Whether the error is that there is nothing at its place. */
+/** True when the error is that there is nothing at its place. */
 function isMissing({ code, path }: z.core.$ZodIssue, value: unknown): boolean {
   if (path.length === 0 || !OF_A_VALUE.includes(code)) return false
   const at = path.reduce<unknown>(

@@ -1,7 +1,7 @@
 import { seconds } from '../faults/report.ts'
 import type { Drill } from './drill.ts'
 
-/** What a drill came to, as a table of docs/operations.md. */
+/** A drill's result as a table. */
 export function drillTable({ phases, rpcRepeats, worstDifference, difference, ms, passed }: Drill): string {
   const rows = phases.map(({ phase, accepted, arrived, doubled, written, found }) => [
     phase,

@@ -1,25 +1,13 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { CHECKOUT } from '@parley/local/checkout'
-import { makeSecrets } from '@parley/local/system/secrets'
 import { type Parley, startParley } from '@parley/local/testing/start-parley'
 import { SERVICES } from '@parley/shared/internal-token'
 import { parse as parseYaml } from 'yaml'
-import { composeEnvironment } from '../../deploy/docker/compose-environment.ts'
-import { kubernetesSecrets } from '../../deploy/kubernetes/src/secrets.ts'
-import { environmentOf } from '../../docs/environment-page.ts'
 
 const read = (path: string) => readFileSync(join(CHECKOUT, path), 'utf8')
-const pages = [
-  'README.md',
-  ...readdirSync(join(CHECKOUT, 'docs'))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
-]
 const operations = read('docs/operations.md')
-const values = composeEnvironment(makeSecrets())
-const addresses = { mongo: 'mongodb://a', amqp: 'amqp://a', redis: 'redis://a', management: 'http://a' }
 const namesIn = (text: string, pattern: RegExp) =>
   new Set([...text.matchAll(pattern)].map(([, name = '']) => name))
 const sorted = (names: Iterable<string>) => [...names].toSorted()
@@ -113,43 +101,3 @@ describe('without anything to look at', () => {
     ])
   })
 })
-
-describe.each(pages)('%s', (page) => {
-  const text = read(page)
-
-  test('names only environment variables that exist', () => {
-    const known = new Set([
-      ...SERVICES.flatMap((name) => Object.keys(environmentOf(name))),
-      ...Object.keys(values),
-      ...kubernetesSecrets(values, addresses).flatMap(({ stringData }) => Object.keys(stringData)),
-      ...namesIn(read('docker-compose.yml'), /\$\{(\w+):/g),
-      ...namesIn(sizesOfRuns(), /^ {2}([A-Z][A-Z0-9_]+): /gm),
-    ])
-    const named = namesIn(text, /`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)`/g)
-    const others = new Set([
-      ...['WORKSPACE_ADMIN', 'AI_CHAT_PROVIDER'],
-      // The command line reads these.
-      ...['NO_COLOR', 'PARLEY_TOKEN', 'PARLEY_URL'],
-    ])
-    expect(sorted(named.difference(known).difference(others))).toEqual([])
-  })
-
-  test('names only commands and files that exist', () => {
-    const { scripts } = JSON.parse(read('package.json'))
-    for (const name of namesIn(text, /npm run ([\w:]+)/g)) expect(Object.keys(scripts)).toContain(name)
-    const paths = namesIn(text, /`((?:deploy|docs|gateway|services|shared|tests)\/[\w./-]+)`/g)
-    expect(sorted(paths).filter((path) => !existsSync(join(CHECKOUT, path)))).toEqual([])
-    const links = namesIn(text, /\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)
-    const folder = page.startsWith('docs/') ? 'docs' : '.'
-    expect(sorted(links).filter((path) => !existsSync(join(CHECKOUT, folder, path)))).toEqual([])
-  })
-})
-
-/** The sources of the commands that take a size from the environment. */
-function sizesOfRuns(): string {
-  const files = readdirSync(join(CHECKOUT, 'tests'), { recursive: true, encoding: 'utf8' })
-  return files
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => read(`tests/${file}`))
-    .join('\n')
-}

@@ -1,8 +1,15 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { allResources } from '@parley/configuration/resources/all-resources'
 import { RULED_RESOURCES } from '@parley/shared/configuration-resources'
 import { BY_REFERENCE } from '@parley/shared/permission/by-reference'
 import { operations } from '../../docs/permission-operations.ts'
+import { renderPermissionsPage } from '../../docs/permissions-page.ts'
+
+test('docs/permissions.md is what npm run docs writes', () => {
+  const page = readFileSync(new URL('../../docs/permissions.md', import.meta.url), 'utf8')
+  expect(page).toBe(renderPermissionsPage(page))
+})
 
 test('the resources that roles are compared by are those that a role decides about', () => {
   const decided = operations.filter(({ access }) => access === 'read' || access === 'write')

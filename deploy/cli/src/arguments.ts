@@ -39,7 +39,7 @@ export function integer({ least, most }: { least: number; most: number }): (text
 
 export const URL_EXAMPLES = 'It looks like https://parley.example.com, or http://127.0.0.1:8080.'
 
-/** Whether a text is an address that a gateway can have. */
+/** True when a text is an address that a gateway can have. */
 export const isGatewayUrl = (text: string): boolean => /^https?:/.test(text) && URL.canParse(text)
 
 export function url(text: string): string {

@@ -7,7 +7,7 @@ interface Surroundings {
   now: Date
   /** The message of its thread that has to end first, where there is one. */
   before?: MessageSummary | undefined
-  /** Whether the workspace has a channel with this external id now; undefined where that is not known. */
+  /** True when the workspace has a channel with this external id now; undefined where that is not known. */
   channelExists?: boolean | undefined
   /** The name of the provider that the channel sends through now; undefined where that is not known. */
   provider?: string | undefined

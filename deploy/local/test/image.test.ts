@@ -28,7 +28,7 @@ const instructions = [...dockerfile.matchAll(/^COPY (?!--from)(.+)$/gm)].flatMap
 
 const isBelow = (file: string, folder: string) => file === folder || file.startsWith(`${folder}/`)
 
-/** Whether the build context has it: nothing but what an exception names. */
+/** True when the build context has it: nothing but what an exception names. */
 const inContext = (file: string) =>
   ignore
     .split('\n')

@@ -25,7 +25,7 @@ export interface ParleyOptions extends SessionOptions {
 export interface SentMessage {
   /** Names it in the message log. */
   id: string
-  /** Whether it is the message that was accepted before under the same key. */
+  /** True when it is the message that was accepted before under the same key. */
   isRepeat: boolean
 }
 

@@ -50,7 +50,7 @@ function isRepeatable({ method, headers, url }: Request): boolean {
   )
 }
 
-/** Whether a repeat could fail because of the first attempt: it may have been applied, and its condition holds once. */
+/** True when a repeat could fail because of the first attempt: it may have been applied, and its condition holds once. */
 function mayMeetItself({ method, headers }: Request, outcome: Response | { error: unknown }): boolean {
   const isConditional = method === 'PUT' && CONDITIONS.some((name) => headers.has(name))
   return isConditional && !(outcome instanceof Response && outcome.status === TOO_MANY_REQUESTS)

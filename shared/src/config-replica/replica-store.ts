@@ -163,7 +163,7 @@ function receiversOf(channel: object | null): Receiver[] {
   })
 }
 
-/** Whether it is the entry that says when all configs of an owner were read. */
+/** True when it is the entry that says when all configs of an owner were read. */
 export const isOwnerEntry = ({ version }: DocumentReplica): boolean => version === OWNER_ENTRY_VERSION
 
 /** Stores that the replicas are all the configs of an owner, also where there are none. */

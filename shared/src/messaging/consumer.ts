@@ -22,7 +22,7 @@ export interface Consumer extends Follower {
   attach(connection: ChannelModel): void
   /** When the oldest delivery in flight was published, in milliseconds since the epoch. */
   oldestAt(): number | undefined
-  /** Whether a channel consumes at the moment. */
+  /** True when a channel consumes at the moment. */
   isConsuming(): boolean
   /** Lets what has begun end, and stops: what is not acked goes to the next consumer. */
   close(): Promise<void>

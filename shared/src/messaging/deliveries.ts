@@ -25,7 +25,7 @@ export interface ConsumerOptions {
   refused?(): void
   /** Declares the queue again when somebody has deleted it. */
   declare(): Promise<void>
-  /** Whether consuming is ours to do; it always is by default. */
+  /** True when consuming is ours to do; it always is by default. */
   isActive?(): boolean
   /** Where dead letters go; without it nothing may become one. */
   deadLetters?: Pick<Publisher, 'publish'>
@@ -51,7 +51,7 @@ export interface Deliveries {
 /** One channel's state, as the taking of its deliveries may ask for it. */
 export interface OpenChannel {
   channel: Channel
-  /** Whether what is not begun yet may begin. */
+  /** True when what is not begun yet may begin. */
   isActive(): boolean
 }
 

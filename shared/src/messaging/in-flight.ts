@@ -11,7 +11,7 @@ export interface Unconfirmed {
 interface InFlight {
   count(): number
   add(one: Unconfirmed): void
-  /** Whether it was still in flight. */
+  /** Ends it; true when it was still in flight. */
   end(one: Unconfirmed): boolean
   /** Resolves when nothing is in flight. */
   drained(): Promise<void>

@@ -9,7 +9,7 @@ export interface Publication extends Options.Publish {
   exchange: string
   routingKey: string
   body: Buffer
-  /** Whether it must reach a queue. It needs a `messageId`, by which the broker's return of it is recognised. */
+  /** True when it must reach a queue. It needs a `messageId`, by which the broker's return of it is recognised. */
   mandatory?: boolean
 }
 

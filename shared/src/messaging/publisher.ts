@@ -20,7 +20,7 @@ export interface Publisher {
    * are published in order.
    */
   publish(publication: Publication, deadline?: number): Promise<void>
-  /** Whether the broker takes messages. */
+  /** True when the broker takes messages. */
   isUp(): Promise<boolean>
   /** Waits for what is in flight and closes the channel. */
   close(): Promise<void>
@@ -30,7 +30,7 @@ interface PublisherOptions {
   broker: Pick<Broker, 'follow' | 'declare'>
   /** Sees each publication leave and come back; it is given the count of what is in flight. */
   observe?(inFlight: () => number): PublishObserver
-  /** Whether all publications have headers of the same names, which makes them cheaper. */
+  /** True when all publications have headers of the same names, which makes them cheaper. */
   sameHeaders?: boolean
   log: Log
 }

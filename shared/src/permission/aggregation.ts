@@ -32,7 +32,7 @@ export function aggregation(expression: Expression): unknown {
   }
 }
 
-/** Whether the expression's value grants access, as `grants` has it. */
+/** An aggregation that is true where the expression's value grants access, as `grants` has it. */
 export function grantingAggregation(expression: Expression, workspace: number | undefined): unknown {
   const byValue = [true, workspace].filter((value) => value !== undefined)
   return bound({ value: aggregation(expression) }, ({ value }) => {

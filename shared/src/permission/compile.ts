@@ -78,7 +78,7 @@ function grantingChoice(choice: Chain, workspace: number | undefined): Filter {
   return anyOf(choice.items.map((item) => compile(item, workspace)))
 }
 
-/** Whether its value is true or grants nothing. */
+/** True when its value is true or grants nothing. */
 function isBoolean(expression: Expression): boolean {
   if (expression.kind === 'and' || expression.kind === 'or') return expression.items.every(isBoolean)
   if (expression.kind === 'literal') return typeof expression.value === 'boolean'
@@ -107,7 +107,7 @@ function condition(expression: Expression): Filter {
   }
 }
 
-/** Whether it comes to a value of any type. */
+/** True when it comes to a value of any type. */
 function isValue(expression: Expression): boolean {
   return expression.kind === 'path' || (expression.kind === 'call' && expression.method === 'indexOf')
 }

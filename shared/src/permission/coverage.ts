@@ -11,7 +11,7 @@ type Permissions = readonly PermissionEntry[]
 const REMEMBERED = 10_000
 
 /**
- * Whether a grantor, in its role's version, may grant its own account a version of a role. A version never changes, so a verdict is
+ * Decides whether a grantor, in its role's version, may grant its own account a version of a role. A version never changes, so a verdict is
  * remembered for as long as the grantor's account stays as it is. False where a version does not exist.
  */
 export function createCoverage(

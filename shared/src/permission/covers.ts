@@ -24,7 +24,7 @@ interface Grantor {
 type Grantee = object
 
 /**
- * Whether somebody who has these permissions may grant `granted`, as Kubernetes decides for RBAC: each entry equals
+ * True when somebody who has these permissions may grant `granted`, as Kubernetes decides for RBAC: each entry equals
  * one that they have and means the same for the grantee, or they have everything, without a condition, of each resource
  * of which the entry grants something. Of a grantee who is not named nothing is known but the workspace, and what an
  * entry makes of what is not known counts as granting. What takes more work to compare than the budget allows is not
@@ -72,7 +72,7 @@ function coversAll({ grantor, granted, grantee, work }: Comparison): boolean {
   )
 }
 
-/** Whether these permissions give all of a resource to their account; remembers what it found. */
+/** True when these permissions give all of a resource to their account; remembers what it found. */
 function hasAllOf({ permissions, account, work }: Grantor & { work: Work }) {
   const workspace = workspaceOf(account)
   const applying = remembering((resource) =>
@@ -108,7 +108,7 @@ function textOf({ schema, read, write }: PermissionEntry): string {
   return JSON.stringify([part(schema), part(read), part(write)])
 }
 
-/** Whether an entry means the same for both: by what it looks at of them, or as documents name whose they are. */
+/** True when an entry means the same for both: by what it looks at of them, or as documents name whose they are. */
 function isSameFor(one: object, other: Grantee): (entry: PermissionEntry) => boolean {
   // A role may name a large context a thousand times.
   const verdicts = remembering((key) => {
@@ -123,7 +123,7 @@ function isSameFor(one: object, other: Grantee): (entry: PermissionEntry) => boo
   return (entry) => partsOfEntry(entry).every(isSame)
 }
 
-/** Whether an expression selects the documents that name the account, as `doc.owner == account._id` does. */
+/** True when an expression selects the documents that name the account, as `doc.owner == account._id` does. */
 function namesWhose(expression: Expression): boolean {
   if (expression.kind === 'call')
     return (
@@ -139,7 +139,7 @@ function namesWhose(expression: Expression): boolean {
 const isChain = (expression: Expression): expression is Chain =>
   expression.kind === 'and' || expression.kind === 'or'
 
-/** Whether an expression comes to true wherever it does not deny: `'x'` denies, and still ends a chain of `||`. */
+/** True when an expression comes to true wherever it does not deny: `'x'` denies, and still ends a chain of `||`. */
 const isTruth = (expression: Expression): boolean =>
   isChain(expression)
     ? expression.items.every(isTruth)

@@ -47,7 +47,7 @@ export type Decision =
   | { readonly kind: 'all' }
   | { readonly kind: 'some'; readonly filter: Filter; readonly test: (doc: object) => boolean }
 
-/** Whether a decision lets a document through. */
+/** True when a decision lets a document through. */
 export const allows = (decision: Decision, document: object): boolean =>
   decision.kind === 'all' || (decision.kind === 'some' && decision.test(document))
 

@@ -50,7 +50,7 @@ export function fold(expression: Expression, scope: FoldScope): Expression {
   }
 }
 
-/** Whether a path leads into a member that a partial account has. */
+/** True when a path leads into a member that a partial account has. */
 export const isKnown = ({ keys: [first] }: Pick<Path, 'keys'>, account: object): boolean =>
   first !== undefined && Object.hasOwn(account, first)
 

@@ -89,7 +89,7 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Whether what an entry's `read` or `write` came to lets the caller in: `true`, the workspace's id or an
+ * True when what an entry's `read` or `write` came to lets the caller in: `true`, the workspace's id or an
  * array that holds it. A workspace's id is a number other than 0; without one only `true` does.
  */
 export function grants(value: unknown, workspace: number | undefined): boolean {

@@ -95,7 +95,7 @@ export function operandLimits(expression: Expression): OperandLimit[] {
     if (searched.length === 0) return inside
     return [...inside, ...searched, ...valuePaths(argument).map((keys) => limit(keys, MAX_SOUGHT_BYTES))]
   }
-  // Whether two strings are the same is one comparison of memory, however long they are.
+  // Two strings are the same by one comparison of memory, however long they are.
   if (expression.kind !== 'compare' || expression.operator === '==') return inside
   const [left, right] = [valuePaths(expression.left), valuePaths(expression.right)]
   if (left.length === 0 || right.length === 0) return inside
@@ -122,7 +122,7 @@ function valuePaths(expression: Expression): (readonly string[])[] {
   }
 }
 
-/** Whether what the path leads to is within the limit. */
+/** True when what the path leads to is within the limit. */
 export function fits({ keys, maxBytes, maxItems }: OperandLimit, doc: object): boolean {
   const value = valueAt(doc, keys)
   if (Array.isArray(value)) return value.length <= maxItems

@@ -9,7 +9,7 @@ import type { Settings } from './setting.ts'
 export interface Inbound {
   /** Whom messages come from, as it is stored with each. */
   source: string
-  /** Whether a GET to the address is the provider's; undefined where it makes none. */
+  /** True when a GET to the address is the provider's; undefined where it makes none. */
   handshake?(query: Readonly<Record<string, unknown>>, settings: Settings): Handshake
   /** What shows that a request is the provider's. */
   proof(headers: Readonly<Record<string, string | string[] | undefined>>, settings: Settings): Proof
@@ -44,7 +44,7 @@ export type Proof =
   | ({ kind: 'hmac'; hash: 'sha1' | 'sha256'; encoding: 'hex' | 'base64' } & Secrets)
 
 export interface Reading {
-  /** Whether the store can have a value as it is. */
+  /** True when the store can have a value as it is. */
   isStorable(value: unknown): boolean
 }
 

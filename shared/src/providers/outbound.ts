@@ -6,9 +6,9 @@ import type { Settings } from './setting.ts'
 
 /** What goes to a provider: requests as data, which whoever performs them brings the responses to. */
 export interface Outbound {
-  /** Whether the provider reports later what became of a send. */
+  /** True when the provider reports later what became of a send. */
   reports: boolean
-  /** Whether a response's status is all that counts: then it may be larger than what is read of it. */
+  /** True when a response's status is all that counts: then it may be larger than what is read of it. */
   isStatusEnough?: true
   /** The longest text that one send may have, in UTF-16 code units; longer ones are several sends. */
   maxText?: number
@@ -154,7 +154,7 @@ export interface MediaRequests {
   lookup(mediaId: string, settings: Settings): ProviderRequest
   /** Where the response says that the media are. */
   locate(response: ProviderResponse, settings: Settings): MediaLocation
-  /** Whether a response means that the provider no longer has them, where that is not 404. */
+  /** True when a response means that the provider no longer has them, where that is not 404. */
   isGone?(response: ProviderResponse): boolean
 }
 

@@ -38,7 +38,7 @@ export interface ProviderDescription {
 interface Receiving {
   /** For people who read one paragraph. `code` is a text to be copied as it is. */
   instructions: readonly (string | { code: string })[]
-  /** Whether the provider confirms the address by a request of its own, which one can wait for. */
+  /** True when the provider confirms the address by a request of its own, which one can wait for. */
   hasHandshake: boolean
   /** The query of a GET to the address that is refused with 403, which shows that the address leads here. */
   probe?: Readonly<Record<string, string>>

@@ -44,9 +44,9 @@ export function allProviders(): Provider[] {
   return [...registered.values()]
 }
 
-/** Whether a text is an id that a provider gives what is sent, as far as that can be seen. */
+/** True when a text is an id that a provider gives what is sent, as far as that can be seen. */
 export const isProviderId = (text: string): boolean =>
   allProviders().some(({ outbound: { idPrefix } }) => idPrefix !== undefined && text.startsWith(idPrefix))
 
-/** Whether a setting of this name is a provider's secret. */
+/** True when a setting of this name is a provider's secret. */
 export const isProviderSecret = (key: string): boolean => secrets.has(key)

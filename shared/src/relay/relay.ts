@@ -40,7 +40,7 @@ interface RelayOptions<Change extends { at?: Date | undefined }> {
   changeOf(event: Event): Change
   /** What is dealt with once where the position is not known: after `since`, where one was known once. */
   snapshot(since: Date | undefined): AsyncIterable<Change[]>
-  /** Whether anybody needs its changes; while nobody does it rests, and forgets its position. Always, when left out. */
+  /** True while anybody needs its changes; while nobody does it rests, and forgets its position. Always, when left out. */
   isNeeded?(): boolean
   /** Deals with at most 100 changes in order. They may come again, and after a gap those of the snapshot come. */
   handle(changes: Change[], isLeased: () => boolean): Promise<void>

@@ -96,7 +96,7 @@ function start(module: URL): ChildProcess {
   return child
 }
 
-/** Whether it says so in time. */
+/** True when it says so in time. */
 async function isStarted(child: ChildProcess): Promise<boolean> {
   const signal = AbortSignal.timeout(START_MS)
   const first = await Promise.race([
@@ -128,7 +128,7 @@ function outcomeOf<Result>(child: ChildProcess, begin: Begin): Promise<Outcome<R
   })
 }
 
-/** Whether the process, while it waits, lets this one end. */
+/** Sets that the process, while it waits, keeps this one from ending, or does not. */
 function setReferenced(child: ChildProcess, isReferenced: boolean): void {
   for (const one of [child, child.channel]) {
     if (isReferenced) one?.ref()

@@ -75,7 +75,7 @@ async function* checksOf(parley: Parley, options: Options & { url: string }): Ch
   if (channel !== undefined) yield* orBad('channel', checkAccount(parley, { channel, template, language }))
 }
 
-/** Whether the gateway responds, and how far this machine's clock is from its. */
+/** Checks that the gateway responds, and how far this machine's clock is from its. */
 async function* checkGateway(url: string): Check {
   const startedAt = Date.now()
   let response: Response

@@ -208,7 +208,7 @@ async function orUndefined<T>(reading: Promise<T>, options: Options): Promise<T 
 function createShown() {
   const states = new Map<string, string>()
   return {
-    /** Whether the message was shown in this state or a later one, as lists show it. */
+    /** True when the message was shown in this state or a later one, as lists show it. */
     isBefore({ _id, state }: Passed): boolean {
       const [shown = ''] = states.get(_id)?.split(' ') ?? []
       return PASSED.includes(state) && PASSED.indexOf(shown) >= PASSED.indexOf(state)

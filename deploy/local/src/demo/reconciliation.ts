@@ -29,7 +29,7 @@ export function reconcile(posted: readonly Posted[], received: readonly Arrival[
   }
 }
 
-/** Whether nothing was lost, doubled or out of order, and every post got 200. */
+/** True when nothing was lost, doubled or out of order, and every post got 200. */
 export function isReconciled(reconciliation: Reconciliation, planned: number): boolean {
   const { accepted, once, arrived, threadsOutOfOrder } = reconciliation
   return accepted === planned && once === planned && arrived === planned && threadsOutOfOrder === 0

@@ -39,7 +39,7 @@ export function readRunFile(path: string): RunningSystem | undefined {
   }
 }
 
-/** Whether a process, and all that it depends on, is ready: of the gateway, whether the system is. */
+/** True when a process, and all that it depends on, is ready: of the gateway, whether the system is. */
 export async function isReady(baseUrl: string): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(READY_MS)

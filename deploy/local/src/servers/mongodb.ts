@@ -102,7 +102,7 @@ function replicaSetUrl(port: number): string {
 }
 
 /**
- * Whether the server on `port` is the primary of its one-node replica set. When it is not in one yet, or
+ * True when the server on `port` is the primary of its one-node replica set. When it is not in one yet, or
  * knows itself under the port of an earlier start, sets that right.
  */
 function isPrimary(port: number): Promise<boolean> {

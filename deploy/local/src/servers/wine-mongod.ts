@@ -39,7 +39,7 @@ const WINE_ENVIRONMENT = {
   DISPLAY: '',
 }
 
-/** Whether this is a machine on which Wine can run a 64-bit Windows program. */
+/** True when this is a machine on which Wine can run a 64-bit Windows program. */
 export function canRunWine(): boolean {
   return process.platform === 'linux' && process.arch === 'x64'
 }

@@ -247,7 +247,7 @@ interface Addressed {
   url: string
 }
 
-/** Whether a process says that it is ready, and that nothing it depends on is unavailable. */
+/** True when a process says that it is ready, and that nothing it depends on is unavailable. */
 async function isReady(url: string): Promise<boolean> {
   const response = await askHealth(url)
   return healthSchema.safeParse(await response.json()).data?.status === 'ready'

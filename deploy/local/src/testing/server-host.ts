@@ -36,7 +36,7 @@ export class ServerHost {
     return `http://127.0.0.1:${(this.#http.address() as AddressInfo).port}`
   }
 
-  /** Whether a server was down for a while since `at` (of `performance.now()`), for no reason that a test gave. */
+  /** True when a server was down for a while since `at` (of `performance.now()`), for no reason that a test gave. */
   hasLostServerSince(at: number): boolean {
     return this.#lastEndAt >= at
   }

@@ -14,7 +14,7 @@ const MEMORY_FOLDER = '/dev/shm'
 const ENOUGH_MEMORY = 8 * 1024 ** 3
 
 export interface TestRun {
-  /** Whether a server that the tests share ended by itself since `at` (of `performance.now()`). */
+  /** True when a server that the tests share ended by itself since `at` (of `performance.now()`). */
   hasLostServerSince(at: number): boolean
   /** Stops the servers and throws when a process that a test started is still there. */
   end(): Promise<void>

@@ -12,7 +12,7 @@ interface BodyLimits {
   /** After decompression. */
   maxBytes: number
   timeoutMs: number
-  /** Whether a compressed body is taken. */
+  /** True when a compressed body is taken. */
   inflate: boolean
   budget: BodyBudget
   /** Whose share of the budget the body takes. */

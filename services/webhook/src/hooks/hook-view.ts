@@ -13,7 +13,7 @@ interface HookViewOptions {
   /** Where callers reach the gateway, without a path. */
   origin: string
   slug: string
-  /** Whether the caller may write the channel, and so may see what signs its callbacks. */
+  /** True when the caller may write the channel, and so may see what signs its callbacks. */
   writable: boolean
   /** Opens secrets, where they come sealed. */
   box: Pick<SecretBox, 'open'>

@@ -11,7 +11,7 @@ function digestOf(text = ''): Buffer {
   return createHash('sha256').update(text).digest()
 }
 
-/** Whether the proof holds for the raw bytes. The work is the same where something is missing, and the result false. */
+/** True when the proof holds for the raw bytes. The work is the same where something is missing, and the result false. */
 export function isProven(proof: Proof, bytes: Buffer): boolean {
   if (proof.kind === 'text') return sameText(proof.given, proof.expected)
   const { hash, encoding, given, expected: secret } = proof

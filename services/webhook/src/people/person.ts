@@ -28,7 +28,7 @@ export interface Claim {
 /** What a claim makes of those whom it is about. */
 export interface Settled {
   person: PersonRecord
-  /** Whether it differs from what is stored; where nobody of them is, the person is new. */
+  /** How it differs from what is stored; `new` where nobody of them is stored. */
   change: 'none' | 'new' | 'changed'
   /** Those who turned out to be the same person. */
   joined: PersonRecord[]

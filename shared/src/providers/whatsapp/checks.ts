@@ -6,7 +6,7 @@ export type Check = (value: unknown, path: string[]) => Wrong[]
 
 const wrong = (path: string[], message: string): Wrong[] => [{ path, message }]
 
-/** Whether it has more code points. */
+/** True when it has more code points. */
 const isLonger = (value: string, most: number): boolean =>
   value.length > most && (value.length > 2 * most || [...value].length > most)
 

@@ -61,7 +61,7 @@ export function saidOf(given: JsonObject): Composed {
 }
 
 interface Form {
-  /** Whether it is what the arguments say. */
+  /** True when it is what the arguments say. */
   fits(given: JsonObject): boolean
   /** What it may have. */
   check(given: JsonObject): Readonly<Record<string, Check>>

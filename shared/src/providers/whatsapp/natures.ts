@@ -21,7 +21,7 @@ const NO_CONTENT = 131060
 /** A message as it is stored, with the field that it came in. */
 export const withField = (raw: object, field: Field): JsonObject => ({ ...raw, [FIELD]: field })
 
-/** Whether a stored message came in that field of the webhook. */
+/** True when a stored message came in that field of the webhook. */
 export const isOfField = (raw: unknown, field: Field): boolean => own(raw, FIELD) === field
 
 /** What a message of Meta's is. One that changes an earlier one, and does not say which, is a notice. */

@@ -13,8 +13,8 @@ const SECTIONS: readonly (() => string)[] = [fields, types, said, templates, thr
 export function renderPage(): string {
   return `# WhatsApp: what comes, what goes, and what its codes mean
 
-\`npm run docs\` writes this page from \`shared/src/providers/whatsapp\`. How messages come in is in [intake](intake.md), and how
-something is said in [handlers](handlers.md#more-than-a-text).
+Written by \`npm run docs\` from \`shared/src/providers/whatsapp\`. How messages come in is in [intake](intake.md), how
+more than a text is said in [handlers](handlers.md#more-than-a-text).
 
 ${SECTIONS.map((section) => section()).join('\n')}`
 }
@@ -27,9 +27,8 @@ function fields(): string {
   ])
   return `## Fields of the webhook
 
-What is *taken* becomes messages and statuses. What is *kept* is a notice of the channel: in the console on the channel's
-page, at \`GET /rest/channels/{id}/notices\`, and an event \`channel.notice\`. What is *counted* counts in \`skipped\`, and
-nothing is done with it. A field that is not in this table is kept.
+*Taken* becomes messages and statuses. *Kept* is a notice of the channel: on its page of the console, at
+\`GET /rest/channels/{id}/notices\`, and an event \`channel.notice\`. *Counted* counts in \`skipped\`. Other fields are kept.
 
 ${table(['field', 'what comes', 'fate'], rows)}`
 }
@@ -42,9 +41,8 @@ function types(): string {
   ])
   return `## Types of messages
 
-*Speech* asks a handler or an assistant, opens the service window and counts as unread. A *change* is made in an earlier message,
-and a *notice* is shown; neither asks anybody, and both are [stored with their end](threads.md#what-is-no-speech). What stands
-behind a slash is the type inside of the message. A type that is not in this table is a notice.
+*Speech* asks a handler or an assistant; a *change* is made in an earlier message, a *notice* is shown, and
+[neither asks anybody](threads.md#what-is-no-speech). Behind a slash is the type inside of the message. Other types are notices.
 
 ${table(['type', 'what it is', 'nature'], rows)}`
 }
@@ -54,14 +52,14 @@ function said(): string {
     [
       'buttons',
       `${CHOICES.buttons}`,
-      `titles of ${LIMITS.buttonTitle}, below a message of ${LIMITS.bodyWithButtons}`,
+      `titles of ${LIMITS.buttonTitle}, a message of ${LIMITS.bodyWithButtons}`,
     ],
     [
       'a list',
       `${CHOICES.rows} rows in all`,
-      `titles of ${LIMITS.rowTitle}, descriptions of ${LIMITS.rowDescription}, sections of ${LIMITS.sectionTitle}, below a message of ${LIMITS.bodyWithList}`,
+      `titles of ${LIMITS.rowTitle}, descriptions of ${LIMITS.rowDescription}, sections of ${LIMITS.sectionTitle}, a \`button\` of ${LIMITS.buttonTitle}, a message of ${LIMITS.bodyWithList}`,
     ],
-    ['above and below them', '1', `${LIMITS.header} and ${LIMITS.footer}`],
+    ['`header` and `footer`', '1', `${LIMITS.header} and ${LIMITS.footer}`],
     ['a caption of an image, a video or a document', '1', `${LIMITS.caption}`],
   ]
   return `## What is said beside texts
@@ -124,10 +122,9 @@ function codes(): string {
   ])
   return `## Error codes
 
-The same in a response and in a status \`failed\` that comes later. What is tried again is tried up to eight times in all, 1 s, 5 s,
-30 s, 2 min, 10 min, 1 h and 6 h after each other, or as much later as the code says. *Fault* is \`fault\` of a message that
-was given up: \`recipient\` is the person's own choice. A code that is not in this table is not tried again, and the channel's
-fault.
+The same in a response and in a later status \`failed\`. *Tried again*: up to eight times in all,
+[with growing pauses](failures.md#endpoints-and-providers). *Fault*: \`fault\` of a message that was given up; \`recipient\` is the person's own
+choice. Other codes are not tried again, and the channel's fault.
 
 ${table(['code', 'what went wrong', 'tried again', 'fault', 'what to do'], rows)}`
 }

@@ -65,7 +65,7 @@ const COUNTRY = 2
 const LAST = 6
 
 /**
- * Whether two numbers are one, but for digits behind the country's: the ninth in Brazil, the 9 in Argentina, the 1 in Mexico. Without
+ * True when two numbers are one, but for digits behind the country's: the ninth in Brazil, the 9 in Argentina, the 1 in Mexico. Without
  * its country a number is written to in that of the business, and by itself is somebody else's.
  */
 function isSpeltOtherwise(one: string, other: string): boolean {

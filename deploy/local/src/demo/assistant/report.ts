@@ -50,7 +50,7 @@ export function resultText({ conversation, task, bookings }: AssistantDemoResult
   ].join('\n')
 }
 
-/** Whether the demo came to what it is to show. */
+/** True when the demo came to what it is to show. */
 export function isComplete({ task, conversation }: AssistantDemoResult): boolean {
   return task?.status === 'completed' && conversation.every(({ answer }) => answer.reason === undefined)
 }
