@@ -130,6 +130,7 @@ export async function buildApp(
     config,
     replica,
     secrets,
+    instance,
     redis,
     publisher,
     statuses,

@@ -11,6 +11,7 @@ import type { Channel } from '../src/channels/channels.ts'
 import { createReadOperationCall } from '../src/channels/functions/operation-call.ts'
 import { createSpecReader } from '../src/channels/functions/spec-reader.ts'
 import { createHttpClient } from '../src/channels/http/http-client.ts'
+import type { AccessTokens } from '../src/channels/oauth/access-tokens.ts'
 import { createSigner } from '../src/channels/signing.ts'
 import { config } from '../src/config.ts'
 
@@ -69,9 +70,16 @@ export const agentOf = (actions: AgentAction[], type: Agent['type'] = 'functionC
   workflows: [],
 })
 
+/** Where no credentials name an OAuth client. */
+export const noTokens: AccessTokens = { filled: async (_action, given) => given, refused: () => {} }
+
 /** Toolboxes over real HTTP to loopback, with a configuration service that `post` stands for. */
 export function startTools(
-  options: { post?: (path: string, body: unknown) => Promise<unknown>; listMs?: number } = {},
+  options: {
+    post?: (path: string, body: unknown) => Promise<unknown>
+    listMs?: number
+    tokens?: AccessTokens
+  } = {},
 ) {
   const specs = createSpecReader()
   const toolImages = createToolImages()
@@ -85,6 +93,7 @@ export function startTools(
     isFirstOfName: async () => true,
     fetch: globalThis.fetch,
     toolImages,
+    tokens: options.tokens ?? noTokens,
     listMs: options.listMs ?? 1_000,
     listedForMs: 500,
   })

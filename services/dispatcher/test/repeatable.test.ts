@@ -10,7 +10,7 @@ import { createHttpClient } from '../src/channels/http/http-client.ts'
 import { createSigner } from '../src/channels/signing.ts'
 import { config } from '../src/config.ts'
 import type { Outcome } from '../src/message/outcome.ts'
-import { actionOf, agentOf, callTool, channel, documentsOf, startTools } from './agent-world.ts'
+import { actionOf, agentOf, callTool, channel, documentsOf, noTokens, startTools } from './agent-world.ts'
 import { type CallEndpoint, startCallEndpoint } from './call-endpoint.ts'
 
 const METHODS = ['get', 'head', 'put', 'delete', 'options', 'post', 'patch']
@@ -116,6 +116,7 @@ async function asFunction(given: Given): Promise<{ code: string; isRepeatable: b
     readCall,
     credentialsOf: async () => undefined,
     callSettingsOf: createCallSettingsOf({ find: find as never }),
+    tokens: noTokens,
   })
   const answer = { functions: [{ name: 'work', args: {} }] }
   const message: WebhookMessage = { extId: 'c', user: {}, thread: { extId: 't' }, answer }

@@ -18,6 +18,7 @@ export const finding = z.object({
     'ending_soon',
     'shadowed',
     'credentials_withheld',
+    'credentials_refused',
     'failing_subscription',
     'full_subscription',
     'disabled_subscription',

@@ -8,6 +8,7 @@ import { taskOperation } from '@parley/shared/task-operation'
 import { validate } from '@parley/shared/validate'
 import { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
+import { credentialsMark, markCredentials } from '../credentials/mark-credentials.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { locate } from '../documents/store-document.ts'
 import { parsePathId } from '../requests/list-query.ts'
@@ -60,6 +61,10 @@ export function internalRoutes(dependencies: Dependencies): Router {
   router
     .route('/workspaces/:workspace/subscriptions/:id/mark')
     .post(body, marks(dependencies))
+    .all(methodNotAllowed('POST'))
+  router
+    .route('/workspaces/:workspace/actions/:id/credentials')
+    .post(body, credentialMarks(dependencies))
     .all(methodNotAllowed('POST'))
   router.route('/subscriptions').get(subscriptions({ database })).all(methodNotAllowed('GET'))
   router
@@ -161,6 +166,15 @@ function marks(dependencies: Dependencies): RequestHandler<{ workspace: string; 
     const { id = 0 } = parsePathId(definitions.subscriptions, req.params.id)
     const address = { workspace: workspaceOf(req.params), id }
     res.json({ marked: await markSubscription(dependencies, address, validate(subscriptionMark, req.body)) })
+  }
+}
+
+/** `POST …/actions/{id}/credentials`: what the dispatcher reports of asking for access tokens with them. */
+function credentialMarks(dependencies: Dependencies): RequestHandler<{ workspace: string; id: string }> {
+  return async (req, res) => {
+    const { id = 0 } = parsePathId(definitions.actions, req.params.id)
+    const owner = { workspace: workspaceOf(req.params), action: id }
+    res.json({ marked: await markCredentials(dependencies, owner, validate(credentialsMark, req.body)) })
   }
 }
 

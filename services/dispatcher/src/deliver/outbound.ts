@@ -39,6 +39,8 @@ import { createGuardedFetch } from '../channels/http/guarded-fetch.ts'
 import { createHttpClient, type HttpClient } from '../channels/http/http-client.ts'
 import { type CallKind, observeCalls } from '../channels/http/observe-calls.ts'
 import { createNumberRates } from '../channels/number-rates.ts'
+import { createAccessTokens } from '../channels/oauth/access-tokens.ts'
+import { createReportTokens } from '../channels/oauth/report-tokens.ts'
 import { createProviderCallback } from '../channels/provider-callback.ts'
 import { createSendRateLimit } from '../channels/send-rate-limit/send-rate-limit.ts'
 import { createSigner } from '../channels/signing.ts'
@@ -82,11 +84,12 @@ interface Outbound {
 export function createOutbound(options: {
   config: Config
   replica: Replica
-  secrets: Pick<SecretBox, 'open'>
+  secrets: Pick<SecretBox, 'open' | 'seal'>
+  instance: string
   redis: Redis
   publisher: Pick<Publisher, 'publish'>
   statuses: StatusArrival
-  collections: Pick<Collections, 'messages' | 'threads' | 'usage' | 'usedTokens'>
+  collections: Pick<Collections, 'messages' | 'threads' | 'usage' | 'usedTokens' | 'accessTokens'>
   configuration: Pick<InternalClient, 'get' | 'post'>
   webhook: Pick<InternalClient, 'getBytes' | 'post'>
   traffic: Pick<Traffic, 'moved' | 'left'>
@@ -125,9 +128,24 @@ export function createOutbound(options: {
   const mediaSlots = createMediaSlots()
   const model = createModelClient({ fetch })
   const toolImages = createToolImages()
+  const tokens = createAccessTokens({
+    http: calls('function'),
+    collection: collections.accessTokens,
+    secrets,
+    instance: options.instance,
+    report: createReportTokens({ configuration, log }),
+  })
   const agents = createAgents({
     loadAgent,
-    openToolbox: createOpenToolbox({ specs, readCall, configuration, isFirstOfName, fetch, toolImages }),
+    openToolbox: createOpenToolbox({
+      specs,
+      readCall,
+      configuration,
+      isFirstOfName,
+      fetch,
+      toolImages,
+      tokens,
+    }),
     toolImages,
     choicesOf: (agent) => choicesOf(agent, deployment),
     promptOf: (parts) => promptOf({ ...parts, timeZone: timeZoneOf(parts.channel) }),
@@ -174,6 +192,7 @@ export function createOutbound(options: {
       readCall,
       credentialsOf: createCredentialsOf({ replica, secrets }),
       callSettingsOf: createCallSettingsOf(replica),
+      tokens,
     }),
     submit: createSubmit(publisher, isFirstOfName),
     sendRateLimit: {

@@ -11,6 +11,8 @@ import { type ListedTool, MAX_TOOLS } from '../../channels/functions/tool-list.t
 import { CallError } from '../../channels/http/call-error.ts'
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
 import { secretsInUrl } from '../../channels/http/error-text.ts'
+import type { AccessTokens } from '../../channels/oauth/access-tokens.ts'
+import { TokenError } from '../../channels/oauth/request-token.ts'
 import { type AgentAction, credentialsIn } from '../agent.ts'
 import { withItsNumbers } from '../exact-responses.ts'
 import type { AttemptLimits, OpenedTool, ToolOutcome } from '../toolbox.ts'
@@ -46,6 +48,8 @@ interface Listing {
   tools: ServerTool[]
   notes: string[]
   instructions?: string
+  /** The server refused who asks. */
+  isUnauthorized?: boolean
 }
 
 interface Server extends McpTarget {
@@ -66,10 +70,11 @@ export function createMcpTools(options: {
   fetch: typeof fetch
   specs: Pick<SpecReader, 'ask'>
   toolImages: Pick<ToolImages, 'put'>
+  tokens: AccessTokens
   listMs?: number
   listedForMs?: number
 }): McpTools {
-  const { fetch, specs, toolImages, listMs = LIST_MS, listedForMs = LISTED_FOR_MS } = options
+  const { fetch, specs, toolImages, tokens, listMs = LIST_MS, listedForMs = LISTED_FOR_MS } = options
   const listings = new LRUCache<string, Listing, Server>({
     max: MAX_LISTS,
     maxSize: MAX_CHARACTERS,
@@ -82,7 +87,8 @@ export function createMcpTools(options: {
       } catch (error) {
         options.ttl = Math.min(FAILED_FOR_MS, listedForMs)
         const reason = shortened(redacted(reasonOf(error), server.secrets), MAX_REASON)
-        return { tools: [], notes: [`The tools of ${nameOf(server)} are missing: ${reason}`] }
+        const isUnauthorized = statusOf(error) === UNAUTHORIZED
+        return { tools: [], notes: [`The tools of ${nameOf(server)} are missing: ${reason}`], isUnauthorized }
       }
     },
   })
@@ -90,19 +96,29 @@ export function createMcpTools(options: {
     const credentials = credentialsIn(action)
     const withheld = reasonToWithholdCredentials(action._id, credentials, action.moduleUrl)
     if (withheld !== undefined) return { tools: [], notes: [withheld] }
-    const { headers, secrets: sent } = headersFor(credentials?.value)
+    const filled = await tokens
+      .filled({ workspace, _id: action._id }, credentials, { url: action.moduleUrl, isDiscovered: true })
+      .catch(asTokenError)
+    if (filled instanceof TokenError)
+      return {
+        tools: [],
+        notes: [`The tools of ${nameOf({ action: action._id })} are missing: ${filled.message}`],
+      }
+    const { headers, secrets: sent } = headersFor(filled?.value)
     const secrets = [...sent, ...secretsInUrl(action.moduleUrl)]
     const key = `${workspace}/${action._id}/${action.version}`
     const { isIdempotent, timeoutMs } = callSettingsIn(action.configs.values())
     const server = { url: action.moduleUrl, headers, secrets, workspace, action: action._id, key }
     if (!/^https?:/.test(server.url) || !URL.canParse(server.url))
       return { tools: [], notes: [`The module of action ${action._id} is no http(s) URL.`] }
+    const refused = () => tokens.refused(filled)
     const listing = await listings.forceFetch(`${key} ${JSON.stringify(headers)}`, { context: server })
+    if (listing.isUnauthorized) refused()
     const calls = new McpCalls({ fetch, target: server })
     const tools = listing.tools.map((listed): Tool => {
       const tool = { ...listed, isRepeatable: listed.isRepeatable || isIdempotent }
       const open: Tool['open'] = (args) =>
-        openedCall({ calls, specs, toolImages, server, tool, timeoutMs }, args)
+        openedCall({ calls, specs, toolImages, refused, server, tool, timeoutMs }, args)
       return { ...listed, open }
     })
     const { notes, instructions } = listing
@@ -111,7 +127,14 @@ export function createMcpTools(options: {
   }
 }
 
-const nameOf = ({ action }: Server): string => `the MCP server of action ${action}`
+const UNAUTHORIZED = 401
+
+function asTokenError(error: unknown): TokenError {
+  if (error instanceof TokenError) return error
+  throw error
+}
+
+const nameOf = ({ action }: Pick<Server, 'action'>): string => `the MCP server of action ${action}`
 
 /** The first tools that a server lists, how many it lists, and whether its list goes on. */
 interface Listed {
@@ -202,6 +225,8 @@ interface Opening {
   calls: McpCalls
   specs: Pick<SpecReader, 'ask'>
   toolImages: Pick<ToolImages, 'put'>
+  /** The server refused the access token. */
+  refused(): void
   server: Server
   tool: ServerTool
   timeoutMs: number
@@ -226,7 +251,7 @@ async function openedCall(opening: Opening, args: JsonObject): Promise<OpenedToo
 }
 
 async function called(
-  { calls, toolImages, server, tool, timeoutMs }: Opening,
+  { calls, toolImages, refused, server, tool, timeoutMs }: Opening,
   { args, key, leftMs = MAX_CALL_MS, ended }: { args: JsonObject; key: string } & AttemptLimits,
 ): Promise<ToolOutcome> {
   if (ended?.aborted) return { kind: 'unreached', reason: 'Another instance has the message.' }
@@ -239,6 +264,7 @@ async function called(
     const text = redacted(textOf(result), secrets)
     return { kind: 'answered', result: resultOf(result.isError === true ? 'failed' : 'done', text) }
   } catch (error) {
+    if (statusOf(error instanceof NotBegun ? error.cause : error) === UNAUTHORIZED) refused()
     if (error instanceof NotBegun) return outcomeOfError(error.cause, { secrets, mayHaveRun: false })
     return outcomeOfError(error, { secrets, mayHaveRun: !tool.isRepeatable })
   }

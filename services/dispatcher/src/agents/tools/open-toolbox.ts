@@ -9,6 +9,7 @@ import { approximate } from '../../channels/functions/exact-schema.ts'
 import type { ReadOperationCall } from '../../channels/functions/operation-call.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import { MAX_TOOLS } from '../../channels/functions/tool-list.ts'
+import type { AccessTokens } from '../../channels/oauth/access-tokens.ts'
 import type { ToolCall, ToolSource } from '../../message/turn.ts'
 import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
 import type { AgentAction } from '../agent.ts'
@@ -40,6 +41,7 @@ export function createOpenToolbox(options: {
   isFirstOfName: IsFirstOfName
   fetch: typeof fetch
   toolImages: Pick<ToolImages, 'put'>
+  tokens: AccessTokens
   listMs?: number
   listedForMs?: number
 }): OpenToolbox {

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Channel } from '../../channels/channels.ts'
 import { callSettingsIn } from '../../channels/functions/call-settings.ts'
 import {
+  type ActionCredentials,
   CREDENTIALS_WITHHELD,
   reasonToWithholdCredentials,
   redacted,
@@ -19,6 +20,9 @@ import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import type { ToolList } from '../../channels/functions/tool-list.ts'
 import { CallError } from '../../channels/http/call-error.ts'
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
+import type { AccessTokens } from '../../channels/oauth/access-tokens.ts'
+import { TokenError } from '../../channels/oauth/request-token.ts'
+import { sendWithToken } from '../../channels/oauth/send-with-token.ts'
 import { type AgentAction, credentialsIn } from '../agent.ts'
 import type { AttemptLimits, OpenedTool, ServerInstructions, ToolOutcome } from '../toolbox.ts'
 import { failed, resultOf, type Tool, uncertain } from './tool.ts'
@@ -52,8 +56,9 @@ type OperationTools = (action: AgentAction, context: ToolContext) => Promise<Act
 export function createOperationTools(options: {
   specs: Pick<SpecReader, 'ask'>
   readCall: ReadOperationCall
+  tokens: AccessTokens
 }): OperationTools {
-  const { specs, readCall } = options
+  const { specs, readCall, tokens } = options
   const lists = new LRUCache<string, ToolList>({
     max: MAX_LISTS,
     maxSize: MAX_CHARACTERS,
@@ -78,7 +83,9 @@ export function createOperationTools(options: {
     const open = (operationId: string) => async (args: object) => {
       const called = { ...action, workspace, key: keyOf(action, workspace) }
       const operation = await readCall({ ...context, action: called, operationId, args })
-      return 'kind' in operation ? openedFailure(operation) : openedCall(operation, action)
+      return 'kind' in operation
+        ? openedFailure(operation)
+        : openedCall(operation, { action: called, tokens })
     }
     return {
       tools: list.tools.map((tool) => ({ ...tool, open: open(tool.name) })),
@@ -122,14 +129,17 @@ function openedFailure(failure: FailedOutcome): OpenedTool {
   }
 }
 
-function openedCall(operation: ReadyOperation, action: AgentAction): OpenedTool {
+function openedCall(
+  operation: ReadyOperation,
+  { action, tokens }: { action: AgentAction & { workspace: number }; tokens: AccessTokens },
+): OpenedTool {
   const credentials = operation.asksForCredentials ? credentialsIn(action) : undefined
   const withheld = reasonToWithholdCredentials(action._id, credentials, operation.url)
   if (withheld !== undefined) return openedFailure(channelFailure(CREDENTIALS_WITHHELD, withheld))
   const { isIdempotent, timeoutMs } = callSettingsIn(action.configs.values())
   const isRepeatable = operation.isRepeatable || isIdempotent
   const isKeyed = operation.isKeyed && !isIdempotent
-  const call = { operation, credentials: credentials?.value, isRepeatable, isKeyed, timeoutMs }
+  const call = { operation, action, tokens, credentials, isRepeatable, isKeyed, timeoutMs }
   return {
     kind: 'call',
     url: operation.url,
@@ -142,23 +152,25 @@ function openedCall(operation: ReadyOperation, action: AgentAction): OpenedTool 
 
 interface PlannedCall {
   operation: ReadyOperation
-  credentials: Parameters<ReadyOperation['send']>[1]
+  action: { workspace: number; _id: number }
+  tokens: AccessTokens
+  credentials: ActionCredentials | undefined
   isRepeatable: boolean
   isKeyed: boolean
   timeoutMs: number
 }
 
 async function delivered(
-  { operation, credentials, timeoutMs, ...repeated }: PlannedCall,
+  { operation, action, tokens, credentials, timeoutMs, ...repeated }: PlannedCall,
   id: string,
   { mayLeave, leftMs = timeoutMs }: AttemptLimits = {},
 ): Promise<ToolOutcome> {
   try {
-    const { response, secrets } = operation.send(id, credentials, {
+    const { answer, secrets } = await sendWithToken(tokens, {
+      ...{ operation, action, credentials, id, mayLeave },
       timeoutMs: Math.min(timeoutMs, leftMs),
-      mayLeave,
     })
-    const { status, body } = await response
+    const { status, body } = answer
     const text = body === '' ? `HTTP ${status} without a body.` : redacted(body, secrets)
     return (
       outcomeOfOpen(status, { text, repeated }) ?? {
@@ -167,8 +179,14 @@ async function delivered(
       }
     )
   } catch (error) {
+    if (error instanceof TokenError) return withoutToken(error)
     return outcomeOfError(error, repeated)
   }
+}
+
+/** Nothing was called. */
+export function withoutToken({ message, isRefused }: TokenError): ToolOutcome {
+  return isRefused ? failed(message) : { kind: 'unreached', reason: message }
 }
 
 const isOk = (status: number): boolean => status >= 200 && status < 300

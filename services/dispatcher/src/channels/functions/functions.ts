@@ -5,6 +5,9 @@ import type { Channel } from '../channels.ts'
 import { outcomeOfCall, outcomeOfStatus } from '../http/call-outcome.ts'
 import { withErrorText } from '../http/error-text.ts'
 import type { MayLeave } from '../http/http-client.ts'
+import type { AccessTokens } from '../oauth/access-tokens.ts'
+import { TokenError } from '../oauth/request-token.ts'
+import { sendWithToken } from '../oauth/send-with-token.ts'
 import type { CallSettingsOf } from './call-settings.ts'
 import { CREDENTIALS_WITHHELD, type CredentialsOf, reasonToWithholdCredentials } from './credentials.ts'
 import type { Action, FindAction } from './find-action.ts'
@@ -61,8 +64,9 @@ export function createFunctions(options: {
   readCall: ReadOperationCall
   credentialsOf: CredentialsOf
   callSettingsOf: CallSettingsOf
+  tokens: Pick<AccessTokens, 'filled' | 'refused'>
 }): Functions {
-  const { findAction, readCall, credentialsOf, callSettingsOf } = options
+  const { findAction, readCall, credentialsOf, callSettingsOf, tokens } = options
   const ready = async (call: FunctionCall, needs?: { notBefore?: number | undefined }) => {
     const { channel, messageId, message, content } = call
     const { name, position } = content
@@ -99,8 +103,8 @@ export function createFunctions(options: {
       const isRepeatable = operation.isRepeatable || isIdempotent
       const deliver = async (mayLeave: MayLeave) => {
         try {
-          const { response, secrets } = operation.send(call.id, given?.value, { timeoutMs, mayLeave })
-          const answer = await response
+          const sending = { operation, action, credentials: given, id: call.id, timeoutMs, mayLeave }
+          const { answer, secrets } = await sendWithToken(tokens, sending)
           const sent = {
             url: operation.url,
             headers: { secrets: secrets.join(' ') },
@@ -108,12 +112,20 @@ export function createFunctions(options: {
           }
           return withErrorText(effectOf(outcomeOfStatus(answer), { isRepeatable }), answer, sent)
         } catch (error) {
+          if (error instanceof TokenError) return tokenFailure(error)
           return effectOf(outcomeOfCall(error), { isRepeatable })
         }
       }
       return { url: operation.url, isRepeatable, timeoutMs, deliver }
     },
   }
+}
+
+/** Nothing was called. */
+function tokenFailure({ message, isRefused }: TokenError): FailedOutcome {
+  return isRefused
+    ? channelFailure('no_access_token', message)
+    : { kind: 'retryable', code: 'not_reached', fault: 'channel', reason: message }
 }
 
 function unknownOperation(name: string, badSpec = ''): FailedOutcome {
