@@ -28,6 +28,10 @@ A process reads its configuration from the environment when it starts, and ends 
 without the values. With \`NODE_ENV=production\` it refuses defaults that must be set and secrets that are not random.
 \`npm run compose:env\` makes all secrets; [security](security.md#keys) says how each is changed.
 
+\`node services/server.ts\` hosts several services in one process: with \`SERVICES=all\`, or some, separated by commas. A key with a
+service's name in front, such as \`WEBHOOK_PORT\`, is then that service's own and comes before \`PORT\`, which all share. What one
+service does not catch ends all of them.
+
 ## every process
 
 ${tableOf(rowsOf(baseConfig))}

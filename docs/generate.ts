@@ -3,13 +3,16 @@ import { renderErrorsPage } from '@parley/shared/errors'
 import { allProviders } from '@parley/shared/providers/registry'
 import { renderEnvironmentPage } from './environment-page.ts'
 import { renderPermissionsPage } from './permissions-page.ts'
+import { withRules } from './rules-table.ts'
 import { renderTimesPage } from './times-page.ts'
 
+const architecturePage = new URL('architecture.md', import.meta.url)
 const errorsPage = new URL('errors.md', import.meta.url)
 const environmentPage = new URL('environment.md', import.meta.url)
 const permissionsPage = new URL('permissions.md', import.meta.url)
 const timesPage = new URL('times.md', import.meta.url)
 
+writeFileSync(architecturePage, withRules(readFileSync(architecturePage, 'utf8')))
 writeFileSync(errorsPage, renderErrorsPage())
 writeFileSync(environmentPage, renderEnvironmentPage())
 writeFileSync(permissionsPage, renderPermissionsPage(readFileSync(permissionsPage, 'utf8')))

@@ -14,7 +14,7 @@ const composeFile = z.object({
       environment: z.record(z.string(), z.string()).default({}),
     }),
   ),
-  configs: z.record(z.string(), z.object({ content: z.string() })),
+  configs: z.record(z.string(), z.object({ content: z.string() })).default({}),
 })
 
 const PASSWORD_BYTES = 24
@@ -52,7 +52,7 @@ export function environmentFile(values: Record<string, string>): string {
     .join('')
 }
 
-/** What an `.env` of an earlier version becomes: the same, with the server passwords that it has not got yet. */
+/** Adds the server passwords that an `.env` of an earlier version lacks, and changes nothing else in it. */
 export function addServerPasswords(text: string): { text: string; added: string[] } {
   const missing = Object.entries(serverPasswords()).filter(
     ([name]) => !text.split('\n').some((line) => line.startsWith(`${name}=`)),
@@ -71,9 +71,12 @@ function serverPasswords(): Record<string, string> {
   )
 }
 
-/** What Compose makes of docker-compose.yml with the values of an `.env`. Throws when it asks for one that is not there. */
-export function readComposeFile(values: Record<string, string>): z.output<typeof composeFile> {
-  const text = readFileSync(join(CHECKOUT, 'docker-compose.yml'), 'utf8')
+/** Reads a file as Compose does with the values of an `.env`. Throws when it asks for one that is not there. */
+export function readComposeFile(
+  values: Record<string, string>,
+  file = 'docker-compose.yml',
+): z.output<typeof composeFile> {
+  const text = readFileSync(join(CHECKOUT, file), 'utf8')
   return composeFile.parse(interpolated(parse(text, { merge: true }), values))
 }
 
@@ -91,8 +94,7 @@ function interpolate(text: string, values: Record<string, string>): string {
     (found, name: string, kind: string, rest: string) => {
       if (found === '$$') return '$'
       const value = values[name] ?? (kind === '-' ? rest : undefined)
-      if (value === undefined)
-        throw new Error(`docker-compose.yml asks for ${name}, which .env does not have`)
+      if (value === undefined) throw new Error(`Compose asks for ${name}, which .env does not have`)
       return value
     },
   )

@@ -4,7 +4,7 @@ import { z } from 'zod'
 const REQUEST_MS = 30_000
 const KNOWN_MS = 20_000
 const ASK_AGAIN_MS = 500
-/** What versions before 3.13 say of a path that they don't have. */
+/** Statuses of versions before 3.13 for a path that they don't have. */
 const NO_SUCH_PATH = [404, 405]
 /** More members than that make a queue slower, and bear no more failures that matter here. */
 const MEMBERS = 3

@@ -10,7 +10,7 @@ const DETAILS: Record<TokenRefusal, string> = {
   revoked: 'The token was revoked, or its session has ended.',
 }
 
-/** Whom an access token names, and until when, in milliseconds since 1970. */
+/** The account that an access token names, and until when, in milliseconds since 1970. */
 interface VerifiedToken {
   account: number
   session: string

@@ -33,7 +33,7 @@ const TIMEOUT_MS = 3_000
 // A service may need a second to check its own optional dependencies.
 const OPTIONAL_MS = 2_500
 
-/** What the gateway serves itself. */
+/** Paths that the gateway serves itself. */
 const OWN_PATHS = ['/console', '/docs', '/openapi.json', '/openapi-3.0.json', '/health/live', '/health/ready']
 const KNOWN = [...new Set([...routes.map(({ path }) => path), ...OWN_PATHS])]
 const MAX_CHARACTERS = 64

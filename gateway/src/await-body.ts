@@ -11,7 +11,7 @@ const LIMITS: Record<CallerClass, SlotLimits> = {
   anonymous: { of: 'unfinished bodies', total: 128, each: [32], protectedMs: 0 },
   authenticated: { of: 'unfinished bodies', total: 256, protectedMs: 0 },
 }
-/** What has to arrive in each third of the time that a body may take, in bytes. */
+/** Bytes that have to arrive in each third of the time that a body may take. */
 const LEAST_PROGRESS = 1_024
 const LOOKS = 3
 

@@ -149,7 +149,7 @@ async function confirmCaller(
   return { caller, confirmedUntil, usableUntil, askedAt, internalTokens: {} }
 }
 
-/** What to ask identity about a token, and for how long at most its response can be used. */
+/** Resolves to the question for identity about a token, and to how long at most its response can be used. */
 async function questionAbout(accessTokens: AccessTokens, token: string) {
   if (API_TOKEN.test(token)) {
     const tokenHash = createHash('sha256').update(token).digest('base64url')

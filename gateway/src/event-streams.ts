@@ -117,7 +117,7 @@ const hasEnded = ({ known }: Stream): boolean => performance.now() >= known.usab
 function end(res: PendingResponse): void {
   const isAsked = abandon(res)
   if (!res.headersSent) {
-    // What is not on its way yet could still be sent; what was answered with a problem has its headers here already.
+    // A stream that is not on its way could still be sent; one that was answered with a problem has its headers here already.
     if (!isAsked || res.hasHeader('content-type')) return void res.destroy()
     setResponseHeaders(res, { 'content-type': 'text/event-stream; charset=utf-8' })
   }

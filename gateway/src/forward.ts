@@ -10,7 +10,7 @@ import type { Instances } from './instances.ts'
 import { outgoingHeaders } from './outgoing-headers.ts'
 import { createUpstreamClient, type UpstreamClient } from './upstream-client.ts'
 
-/** What the earlier steps pass to {@link forwarding}. */
+/** The facts that the earlier steps pass to {@link forwarding}. */
 export interface Forwarding {
   target: Target
   /** The instances that the target is one of: it is skipped when it can't be reached. */

@@ -33,7 +33,7 @@ export function followInstances(options: {
   const begun = performance.now()
   const seen = new Set<string>()
   const reported = new Set<string>()
-  // What has not been there yet may be starting too.
+  // An instance that has not been there yet may be starting too.
   const isExpected = (host: string) => seen.has(host) || performance.now() - begun > STARTING_MS
   let position = 0
   const look = async () => {

@@ -56,17 +56,17 @@ const collection = (upstream: Upstream) => (name: string) =>
     maxBytes: REST_BYTES,
   }) as const
 
-/** What is done with an assistant, where its agents are: the dispatcher has them, configuration the assistant itself. */
+/** Routes of an assistant where its agents are: the dispatcher has them, configuration the assistant itself. */
 const ofAssistants: Route[] = ['prompt', 'try'].flatMap((ofEach) =>
   pathsOf('assistant').map((name) => ({ ...collection('dispatcher')(name), match: { ofEach } })),
 )
 
-/** What was sent to a subscription: the dispatcher has it, configuration the subscription itself. */
+/** Routes of what was sent to a subscription: the dispatcher has it, configuration the subscription itself. */
 const ofSubscriptions: Route[] = ['deliveries', 'replay', 'test'].map((ofEach) => ({
   ...collection('dispatcher')('subscriptions'),
   match: { ofEach, below: true },
 }))
-/** What happened to a channel at its provider: the dispatcher has it, configuration the channel itself. */
+/** The route of what happened to a channel at its provider: the dispatcher has it, configuration the channel itself. */
 const ofChannels: Route = { ...collection('dispatcher')('channels'), match: { ofEach: 'notices' } }
 const eventStream = {
   upstream: 'dispatcher',

@@ -77,14 +77,14 @@ export function hasArrived(req: IncomingMessage): boolean {
   return coding === undefined && (length === undefined || req.readableLength >= Number(length))
 }
 
-/** What has arrived; null when that is nothing. A single `read` may return only the first piece. */
+/** Reads what has arrived; null when that is nothing. A single `read` may return only the first piece. */
 function readAll(req: ReceivedRequest): Buffer | null {
   const pieces: Buffer[] = []
   for (let piece = req.read(); piece !== null; piece = req.read()) pieces.push(piece)
   return pieces.length > 1 ? Buffer.concat(pieces) : (pieces[0] ?? null)
 }
 
-/** What the client calls as the response arrives, and what ends the request before that. */
+/** Makes the handler that the client calls as the response arrives, and that ends the request before that. */
 function relay(
   { req, res, fail }: Sending,
   timeoutMs: number,
@@ -118,7 +118,7 @@ function relay(
       if (isOver) controller.abort(ABANDONED)
     },
     onResponseStart(_controller, status, headers, message) {
-      // What is below is not the response yet.
+      // A status below 200 is not the response yet.
       if (status < 200) return
       res.statusCode = status
       if (message !== undefined) res.statusMessage = message

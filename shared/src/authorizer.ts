@@ -8,11 +8,11 @@ import { Problem } from './problem.ts'
 const CACHED_ROLES = 10_000
 /** How large the cached roles are together, in characters of their expressions: 32 MiB of memory at most. */
 const MAX_ROLE_CHARACTERS = 16 * 1024 * 1024
-/** What an entry of a role counts besides its expressions. */
+/** The cost of a role's entry besides its expressions. */
 const ENTRY = 64
 /** How large the remembered decisions are together, in characters of their filters: some 100 MiB of memory at most. */
 const MAX_FILTER_CHARACTERS = 8 * 1024 * 1024
-/** What a decision counts besides its filter. */
+/** The cost of a decision besides its filter. */
 const DECISION = 256
 
 /** Decides what a caller may do with a resource, from the very version of the role the gateway named. */

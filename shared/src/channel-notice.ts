@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { safeInteger } from './json-object.ts'
 
-/** What `type` says on the broker for a notice of a channel. */
+/** The `type` of a channel's notice on the broker. */
 export const NOTICE_TYPE = 'channel.notice.v1'
 
 /** Something that happened to a channel at its provider, as it goes through the broker: the only definition of its shape. */
@@ -9,11 +9,11 @@ export const channelNotice = z.looseObject({
   workspace: safeInteger,
   /** External id of the channel. */
   channel: z.string(),
-  /** What it is about, in the provider's words. */
+  /** Its subject, in the provider's words. */
   field: z.string(),
   /** When it happened by the provider's clock; null where it did not say. */
   at: z.iso.datetime().nullable(),
-  /** What it says, in a line. */
+  /** Its content, in a line. */
   text: z.string(),
   /** All that the provider sent of it. */
   value: z.unknown(),

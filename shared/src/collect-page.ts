@@ -1,9 +1,9 @@
 /** How much of JSON one page of a list has, roughly, unless it is of one document. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024
-/** What a number, or what stands around a value, takes in JSON, roughly. */
+/** The rough size in JSON of a number, or of what stands around a value. */
 const SMALL = 8
 
-/** What a page is read from, batch by batch; the caller asks for one document more than it shows. */
+/** The source of a page, batch by batch; the caller asks for one document more than it shows. */
 interface PageCursor<T> {
   hasNext(): Promise<boolean>
   readBufferedDocuments(): T[]

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { memoryConfig } from './memory.ts'
 import { amqpUrl, redisUrl, withoutTrailingSlashes } from './server-url.ts'
 
 const json = z.string().transform((text, context): unknown => {
@@ -128,6 +129,7 @@ export const bodyTimeoutConfig = (more = '') => ({
 export const baseConfig = {
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development').describe('Mode'),
   ...loggingConfig,
+  ...memoryConfig,
   HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
   PORT: integer({ min: 0, max: 65_535 }).describe('Port to listen on; 0 takes a free one'),
   DRAIN_SECONDS: integer({ min: 0, max: 15 })

@@ -1,5 +1,5 @@
 interface Kind {
-  /** What one of its documents is called, and what it is for: the heading of its documentation. */
+  /** The name of one of its documents, and its purpose: the heading of its documentation. */
   title: string
   description: string
   /** Of its fields, those with ids of another kind. */
@@ -63,7 +63,7 @@ export type ResourceName = keyof typeof KINDS
 /** The collections as they stand in paths: `/rest/<name>`. */
 export const CONFIGURATION_RESOURCES = Object.keys(KINDS) as [ResourceName, ...ResourceName[]]
 
-/** What the rules of roles are about: each `resource` that something is decided of. */
+/** Resources that the rules of roles decide about. */
 export const RULED_RESOURCES: readonly string[] = [
   ...['messages', 'threads'],
   ...CONFIGURATION_RESOURCES,

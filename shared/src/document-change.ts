@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { jsonObject, safeInteger } from './json-object.ts'
 
-/** What `type` says of the event of a write. */
+/** The `type` of the event of a write. */
 export const DOCUMENT_CHANGE_TYPE = 'configuration.changed.v1'
 
 /** The event of one write to a document, as it goes over exchange `configuration`. */

@@ -1,6 +1,6 @@
 import { CONFIGURATION_RESOURCES } from './configuration-resources.ts'
 
-/** What happens to a message. */
+/** Events of a message. */
 export const MESSAGE_EVENTS = [
   'message.received',
   'message.sent',
@@ -11,8 +11,8 @@ export const MESSAGE_EVENTS = [
 ] as const
 export type MessageEvent = (typeof MESSAGE_EVENTS)[number]
 
-/** A thread begins, or a person has it from then on. */
-export const THREAD_EVENTS = ['thread.handed_off', 'thread.opened'] as const
+/** A thread begins, a person has it from then on, or a message of it ended without an answer. */
+export const THREAD_EVENTS = ['thread.handed_off', 'thread.opened', 'thread.unanswered'] as const
 export type ThreadEvent = (typeof THREAD_EVENTS)[number]
 
 /** Something happened to a channel at its provider. */
@@ -23,7 +23,7 @@ export type TaskEvent = (typeof TASK_EVENTS)[number]
 
 const OPERATIONS = ['created', 'updated', 'deleted'] as const
 
-/** What a subscription may name; resources are named as in the paths. */
+/** Events that a subscription may name; resources are named as in the paths. */
 export const EVENT_TYPES: readonly string[] = [
   ...MESSAGE_EVENTS,
   ...THREAD_EVENTS,
@@ -36,5 +36,5 @@ export const EVENT_TYPES: readonly string[] = [
 
 /** Goes to every other subscription of the workspace, whatever it names: one was turned off. */
 export const SUBSCRIPTION_DISABLED = 'subscription.disabled'
-/** What `POST /rest/subscriptions/{id}/test` sends. */
+/** The event that `POST /rest/subscriptions/{id}/test` sends. */
 export const SUBSCRIPTION_TEST = 'subscription.test'

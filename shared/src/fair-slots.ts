@@ -1,10 +1,10 @@
 import { Problem } from './problem.ts'
 
-/** Who asks for a slot, from the widest group to the narrowest: workspace, account, token. Of one length everywhere. */
+/** The one who asks for a slot, from the widest group to the narrowest: workspace, account, token. Of one length everywhere. */
 export type SlotKey = readonly (string | number)[]
 
 export interface SlotLimits {
-  /** What the slots are for, in the plural, as callers read it. */
+  /** The purpose of the slots, in the plural, as callers read it. */
   of: string
   total: number
   /** The most of one group, by level of the key; beyond its end there is no bound. */
@@ -224,7 +224,7 @@ export class FairSlots {
   }
 
   #serve(): void {
-    // Who goes may be done at once, and not call this again from within itself for each that waits.
+    // A waiter that goes may be done at once, and must not call this again from within itself for each that waits.
     if (this.#isServing || this.#root.waiting === 0) return
     this.#isServing = true
     for (let next = this.#next(this.#root); next !== undefined; next = this.#next(this.#root)) next.go()

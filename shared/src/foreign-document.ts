@@ -11,7 +11,7 @@ const MAX_TEXT = 4 * 1024 * 1024
 const MAX_DEPTH = 100
 const MAX_SHOWN = 200
 
-/** What a value is as JSON; `text` is the length of that in characters. */
+/** The size of a value as JSON; `text` is the length of that in characters. */
 interface DocumentSize {
   nodes: number
   text: number
@@ -19,7 +19,7 @@ interface DocumentSize {
 
 /** A document that is not worked with; the message says why, and is the same for the same kind of document. */
 export class ForeignDocumentError extends Error {
-  /** What the parser says, where that is the reason; at most 200 characters. */
+  /** The parser's message, where that is the reason; at most 200 characters. */
   readonly syntax: string | undefined
 
   constructor(reason: string, options: { syntax?: string } = {}) {

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { PublicJwk } from './config.ts'
 import { Problem } from './problem.ts'
 
-/** What identity writes into the access tokens of callers, and the gateway insists on. */
+/** The constants that identity writes into the access tokens of callers, and the gateway insists on. */
 export const ACCESS_TOKEN = {
   algorithm: 'ES256',
   type: 'at+jwt',
@@ -50,7 +50,7 @@ export const callerSchema = z.object({
 /** The account on whose behalf a request is made, as the gateway verified it. */
 export type Caller = z.output<typeof callerSchema>
 
-/** Whom a verified internal token comes from; `caller` is there when the gateway speaks for an account. */
+/** The sender of a verified internal token; `caller` is there when the gateway speaks for an account. */
 interface InternalIdentity {
   issuer: ServiceName
   caller?: Caller

@@ -1,9 +1,9 @@
 import type { mongo } from 'mongoose'
 
-// What a clock and a scheduler may be off by: an owner stops this much before the database lets the next one in.
+// The error of clock and scheduler: an owner stops this much before the database lets the next one in.
 const MARGIN_MS = 2_000
 
-/** What a document has that one instance at a time leases. */
+/** The fields of a document that one instance at a time leases. */
 export interface LeasedDocument {
   _id: string
   owner?: string

@@ -27,7 +27,7 @@ export interface Sort {
   descending: boolean
 }
 
-/** What a list is sorted by: one of `fields`, the first one when it is left out; with `-` the last item comes first. */
+/** The sort of a list: one of `fields`, the first one when it is left out; with `-` the last item comes first. */
 export function sortBy(fields: readonly [string, ...string[]]) {
   return z
     .enum(fields.flatMap((field) => [field, `-${field}`]))
@@ -43,7 +43,7 @@ export function encodeCursor(position: readonly unknown[]): string {
   return Buffer.from(JSON.stringify(position)).toString('base64url')
 }
 
-/** What {@link encodeCursor} made of a position that `shape` takes. */
+/** A cursor that {@link encodeCursor} made of a position that `shape` takes. */
 export function cursorOf<S extends z.ZodType>(shape: S) {
   return z.string().transform((text, context): z.output<S> => {
     try {

@@ -13,7 +13,7 @@ export interface SecretPlace {
   part?: SecretPart & { index: number }
 }
 
-/** What is to stand in the place of a secret, by its value and where it lies. */
+/** Makes what is to stand in the place of a secret, by its value and where it lies. */
 type ReplaceSecret = (leaf: SecretLeaf, place: SecretPlace) => unknown
 
 interface Mapping {

@@ -71,7 +71,7 @@ const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 interface Content {
-  /** What is not secret, and where the secrets are, as JSON; the same whatever the order of members. */
+  /** The open part, and where the secrets are, as JSON; the same whatever the order of members. */
   open: string
   /** In a fixed order, so that the same `open` has them at the same places. */
   secrets: unknown[]

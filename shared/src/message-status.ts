@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { safeInteger } from './json-object.ts'
 
-/** What `type` says on the broker for the status that a provider reports of something that was sent. */
+/** The `type` on the broker of a status that a provider reports of something that was sent. */
 export const STATUS_TYPE = 'message.status.v1'
 
 /** Why the provider gave something up; `code` is null where it named none. */
@@ -12,7 +12,7 @@ const statusError = z.looseObject({
   details: z.string().nullish(),
 })
 
-/** What a provider says that a message costs, in its words. */
+/** The price of a message, in the provider's words. */
 const messagePricing = z.object({
   category: z.string(),
   type: z.string().nullable(),

@@ -75,7 +75,7 @@ export const postedMessage = webhookMessage.extend({
 
 export type WebhookMessage = z.input<typeof webhookMessage>
 
-/** What `type` says on the broker: the message's schema and its version. */
+/** The `type` on the broker: the message's schema and its version. */
 export const MESSAGE_TYPE = 'message.received.v1'
 
 /**

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import mongoose, { type Connection } from 'mongoose'
 import { pause } from './every.ts'
 import type { Log } from './log.ts'
+import { type Memory, sizesOf } from './memory.ts'
 
 const fromMongoose = createRequire(createRequire(import.meta.url).resolve('mongoose'))
 const driver = fromMongoose('mongodb/lib/cmap/connection.js') as {
@@ -18,7 +19,6 @@ settleCommandsOnClose()
 const SERVER_SELECTION_MS = 3_000
 const SOCKET_MS = 10_000
 const RETRY_MS = 1_000
-const MAX_POOL = 50
 
 /**
  * Opens a connection to one service's own database and returns at once; until MongoDB is reached, and
@@ -28,10 +28,12 @@ const MAX_POOL = 50
 export function connectMongo(options: {
   url: string
   database: string
+  /** How many connections it may have. */
+  memory?: Memory
   log: Log
   prepare(connection: Connection): Promise<void>
 }): MongoConnection {
-  const { url, database, log, prepare } = options
+  const { url, database, memory = 'default', log, prepare } = options
   const connection = mongoose.createConnection()
   connection.on('error', (error: Error) => log.warn({ reason: error.message }, 'database error'))
   const closing = new AbortController()
@@ -47,7 +49,7 @@ export function connectMongo(options: {
             dbName: database,
             serverSelectionTimeoutMS: SERVER_SELECTION_MS,
             socketTimeoutMS: SOCKET_MS,
-            maxPoolSize: MAX_POOL,
+            maxPoolSize: sizesOf(memory).mongoConnections,
             waitQueueTimeoutMS: SERVER_SELECTION_MS,
             autoIndex: false,
             w: 'majority',
@@ -103,7 +105,7 @@ export async function connectMongoForCommand(options: {
   return mongo
 }
 
-/** What we need of the driver's `cmap/connection`, which it does not export. */
+/** The part that we need of the driver's `cmap/connection`, which it does not export. */
 interface DriverConnection {
   socket: Pick<Socket, 'write' | 'emit'>
   closed: boolean

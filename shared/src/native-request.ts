@@ -4,14 +4,14 @@ const MAX_CHARACTERS = 8 * 1024
 
 /** Where an action of module `native:request` calls the servers of its spec. */
 export interface NativeServers {
-  /** What a relative URL of a server is of, and what a spec without servers calls. */
+  /** The base of a server's relative URL, which a spec without servers calls. */
   base?: string
   /** Of the variables in URLs of servers, in place of their defaults. */
   variables: ReadonlyMap<string, string>
 }
 
 /**
- * What a module says of servers: `native:request?server=https://shop.example/v1&tenant=acme` has a base, and a variable.
+ * The servers that a module names: `native:request?server=https://shop.example/v1&tenant=acme` has a base, and a variable.
  * Undefined for another module.
  */
 export function nativeServers(moduleUrl: string): NativeServers | undefined {

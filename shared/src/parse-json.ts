@@ -108,7 +108,7 @@ export function exactOrUndefined(text: string): unknown {
   }
 }
 
-/** What a JSON text says; undefined for what is no JSON. */
+/** Parses a JSON text; undefined for what is no JSON. */
 export function jsonOrUndefined(text: string): unknown {
   try {
     return parseJson(text)

@@ -116,7 +116,7 @@ export function sendError(failed: {
   sendProblem(req, res, problem)
 }
 
-/** What the caller did wrong is the request's own line; that a part is unavailable is known without a stack. */
+/** Logs a problem: a caller's mistake is the request's own line; that a part is unavailable is known without a stack. */
 function logProblem(
   log: Log,
   problem: Problem,

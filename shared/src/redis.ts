@@ -24,7 +24,7 @@ export function connectRedis(url: string, log: Log): Redis {
     if (!lost) log.warn({ reason: error.message }, 'redis is unavailable: going on without until it is back')
     lost = true
   })
-  // What the services use of it, commands over one key or keys of one slot, a cluster has as well.
+  // A cluster has what the services use as well: commands over one key or keys of one slot.
   return redis as Redis
 }
 

@@ -1,6 +1,6 @@
 import { isProviderSecret } from './providers/registry.ts'
 
-/** What callers see in the place of a secret that is not theirs to see. */
+/** The text that callers see in the place of a secret that is not theirs to see. */
 export const MASK = '••••'
 
 /**
@@ -12,7 +12,7 @@ const SECRET_KEYS = new Set([
   ...['password', 'token', 'clientSecret', 'secret'],
 ])
 
-/** What of a value is secret by the name it stands under: all of it, its texts and numbers, or its texts alone. */
+/** The secret part of a value by the name it stands under: all of it, its texts and numbers, or its texts alone. */
 type NamedSecret = 'all' | 'scalars' | 'texts'
 
 const MAX_CHARACTERS = 200
@@ -37,7 +37,7 @@ const QUALIFIERS = new Set(
     ' ',
   ),
 )
-/** What is counted or bounded in tokens, and marks of texts that are made of tokens. */
+/** Words for what is counted or bounded in tokens, and marks of texts that are made of tokens. */
 const COUNTED = new Set(
   'max min input output history daily monthly prompt completion total reasoning thinking cached context used budget stop pad eos bos page'.split(
     ' ',
@@ -48,7 +48,7 @@ const known = new Map<string, NamedSecret | undefined>()
 const MAX_KNOWN = 10_000
 
 /**
- * What is secret under a key of free-form settings, by the words of the key: `apiKey`, `X-API-KEY`, `db_password`,
+ * The secret part under a key of free-form settings, by the words of the key: `apiKey`, `X-API-KEY`, `db_password`,
  * `SLACK_TOKEN`. Undefined for `tokenType`, `maxOutputTokens`, `secretary`, `passwordMinLength`. Without
  * dependencies, so that the console's bundle has it too.
  */

@@ -6,8 +6,7 @@ const MAX_URL = 2_048
 const MAX_LINES = 200_000
 const SERVERS = /^([ \t]*)(?:- )?(["']?)servers\2[ \t]*:/
 
-const URL_VALUE =
-  /(?:^|[\s{,"'-])url["']?[ \t]*:[ \t]*["']?([a-z][a-z\d+.-]{0,39}:\/\/[^\s"'`<>,}\]]{1,2048})/gi
+const URL_VALUE = /(?:^|[\s{,"'-])url["']?[ \t]*:[ \t]*["']?([a-z][a-z\d+.-]*:\/\/[^\s"'`<>,}\]]+)/gi
 
 const BLOCK_INDICATOR = /[|>][-+\d]{0,2}$/
 
@@ -18,7 +17,7 @@ const isBeyond = (line: string, indent: number, servers: number): boolean =>
   indent < servers || (indent === servers && !'-]}'.includes(line[indent] ?? ''))
 
 /**
- * What of a value is secret, by where it lies:
+ * The secret part of a value, by where it lies:
  * `document` – a configuration document: what its fields say.
  * `settings`, `deeper` – free-form settings, at their top and below: what the names say, and parts of URLs.
  * `state` – what a conversation has: the settled names alone.

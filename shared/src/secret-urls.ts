@@ -9,7 +9,7 @@ export interface SecretPart {
   origin: string
 }
 
-/** What a sealed text begins with. */
+/** The beginning of a sealed text. */
 export const SEALED_PREFIX = 'sealed:'
 
 const MAX_QUERY = 4_096

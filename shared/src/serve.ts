@@ -1,11 +1,13 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { collectDefaultMetrics, type Registry } from 'prom-client'
 import { z } from 'zod'
 import { type BaseConfig, baseConfig, ConfigError, parseConfig } from './config.ts'
 import { createHttpServer } from './http-server.ts'
+import type { ServiceName } from './internal-token.ts'
 import { createLog, type Log } from './log.ts'
+import { memoryBound } from './memory.ts'
+import { serveMetrics } from './metrics-server.ts'
 import { openServerTls, type ServerTls } from './server-tls.ts'
 import type { Service } from './service-app.ts'
 
@@ -16,21 +18,123 @@ const HEADERS_MS = 66_000
 const REQUEST_MS = 120_000
 const SWEEP_MS = 50
 const PRODUCTION_DRAIN_SECONDS = 3
+const INNER_READY_MS = 10_000
+const INNER_CHECK_MS = 50
+
+/** A service, as the process that hosts it needs it. */
+interface ServiceDefinition<S extends z.ZodRawShape> {
+  name: ServiceName
+  config: S
+  build(config: z.output<z.ZodObject<S>> & BaseConfig, log: Log): Promise<Service>
+}
+
+/** A service whatever its environment is. */
+export interface Hosted {
+  name: ServiceName
+  /** Reads its environment, throws {@link ConfigError} with all that is wrong, and resolves with what starts it. */
+  prepare(environment: NodeJS.ProcessEnv): Promise<() => Promise<Started>>
+}
+
+interface Started {
+  server: Server
+  service: Service
+  log: Log
+  drainMs: number
+}
 
 /**
- * The main function of every process: parses the environment, builds the service, listens, and on SIGTERM,
+ * The main function of a process with one service: parses the environment, builds the service, listens, and on SIGTERM,
  * SIGINT or the loss of its supervisor says that it is not live any more, stops accepting, finishes what is in
  * flight and closes, in 25 s.
  */
-export async function serve<S extends z.ZodRawShape>(options: {
-  name: string
-  config: S
-  build(config: z.output<z.ZodObject<S>> & BaseConfig, log: Log): Promise<Service>
-}): Promise<void> {
-  const config = await orExit(() => readConfig(options.config))
-  const log = createLog({ service: options.name, level: config.LOG_LEVEL })
-  const tls = await orExit(() => openServerTls(config, { log }))
-  const service = await orExit(() => options.build(config, log))
+export async function serve<S extends z.ZodRawShape>(definition: ServiceDefinition<S>): Promise<void> {
+  const start = await orExit(() => hosted(definition).prepare(process.env))
+  stopOnSignal([await orExit(start)])
+}
+
+/**
+ * The main function of a process with several services, each with the {@link environmentFor} it. The gateway starts when
+ * all others can do their work, or after 10 s without that, and stops before them. What none of them catches ends all.
+ */
+export async function serveTogether(services: readonly Hosted[]): Promise<void> {
+  const prepared = await orExit(async () => {
+    const starts = await Promise.allSettled(
+      services.map(({ name, prepare }) => prepare(environmentFor(name, process.env))),
+    )
+    return startsOf(services, starts)
+  })
+  const startAll = (those: typeof prepared) => orExit(() => Promise.all(those.map(({ start }) => start())))
+  const inner = await startAll(prepared.filter(({ name }) => name !== 'gateway'))
+  if (inner.length < prepared.length) await ready(inner)
+  const outer = await startAll(prepared.filter(({ name }) => name === 'gateway'))
+  stopOnSignal(outer, inner)
+}
+
+/** The environment of one of several services: a key with its name in front, `WEBHOOK_PORT`, is its own and comes before the key that all have. */
+export function environmentFor(name: ServiceName, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const prefix = `${name.toUpperCase()}_`
+  const own = Object.entries(environment).filter(([key]) => key.startsWith(prefix))
+  return {
+    ...environment,
+    ...Object.fromEntries(own.map(([key, value]) => [key.slice(prefix.length), value])),
+  }
+}
+
+/** Rejects with what is wrong with any of them. */
+function startsOf(
+  services: readonly Hosted[],
+  starts: PromiseSettledResult<() => Promise<Started>>[],
+): { name: ServiceName; start(): Promise<Started> }[] {
+  const mistakes = starts.flatMap((one, at) => {
+    if (one.status === 'fulfilled') return []
+    if (!(one.reason instanceof ConfigError)) throw one.reason
+    return [`${services[at]?.name}: ${one.reason.message}`]
+  })
+  if (mistakes.length > 0) throw new ConfigError(mistakes.join('\n'))
+  return starts.flatMap((one, at) => {
+    const { name } = services[at] as Hosted
+    return one.status === 'fulfilled' ? [{ name, start: one.value }] : []
+  })
+}
+
+async function ready(services: readonly Started[]): Promise<void> {
+  const until = performance.now() + INNER_READY_MS
+  while (performance.now() < until) {
+    const states = await Promise.all(services.map(({ service }) => service.app.locals.isReady()))
+    if (states.every(Boolean)) return
+    await delay(INNER_CHECK_MS)
+  }
+}
+
+/** The service of a definition, to be hosted beside others. */
+export function hosted<S extends z.ZodRawShape>({
+  name,
+  config: shape,
+  build,
+}: ServiceDefinition<S>): Hosted {
+  return {
+    name,
+    prepare: async (environment) => {
+      const config = readConfig(shape, environment)
+      const log = createLog({ service: name, level: config.LOG_LEVEL })
+      log.info(memoryBound(config.MEMORY), 'memory of this process, at most')
+      const tls = await openServerTls(config, { log })
+      return async () => {
+        const service = await build(config, log)
+        const server = await open({ service, config, tls, log })
+        return { server, service, log, drainMs: drainSeconds(config) * 1_000 }
+      }
+    },
+  }
+}
+
+async function open(options: {
+  service: Service
+  config: BaseConfig
+  tls: ServerTls | undefined
+  log: Log
+}): Promise<Server> {
+  const { service, config, tls, log } = options
   const server = createHttpServer(service.app, tls)
   server.keepAliveTimeout = KEEP_ALIVE_MS
   server.headersTimeout = HEADERS_MS
@@ -40,15 +144,18 @@ export async function serve<S extends z.ZodRawShape>(options: {
   if (METRICS_PORT !== undefined)
     await serveMetrics(service.registry, { host: HOST, port: METRICS_PORT, tls })
   log.info({ port: (server.address() as AddressInfo).port }, 'listening')
-  stopOnSignal({ server, service, log, drainMs: drainSeconds(config) * 1_000 })
+  return server
 }
 
 function drainSeconds({ DRAIN_SECONDS, NODE_ENV }: BaseConfig): number {
   return DRAIN_SECONDS ?? (NODE_ENV === 'production' ? PRODUCTION_DRAIN_SECONDS : 0)
 }
 
-function readConfig<S extends z.ZodRawShape>(shape: S): z.output<z.ZodObject<S>> & BaseConfig {
-  const own = parseConfig(z.object({ ...baseConfig, ...shape }), process.env)
+function readConfig<S extends z.ZodRawShape>(
+  shape: S,
+  environment: NodeJS.ProcessEnv,
+): z.output<z.ZodObject<S>> & BaseConfig {
+  const own = parseConfig(z.object({ ...baseConfig, ...shape }), environment)
   return own as z.output<z.ZodObject<S>> & BaseConfig
 }
 
@@ -85,47 +192,26 @@ function closed(server: Server): Promise<void> {
   })
 }
 
-function stopOnSignal(options: { server: Server; service: Service; log: Log; drainMs: number }): void {
-  const { server, service, log, drainMs } = options
+/** Those of the first group stop before those of the next. */
+function stopOnSignal(...groups: Started[][]): void {
   let stopping = false
-  const stop = async (reason: string) => {
+  const stopAll = async (reason: string) => {
     if (stopping) return
     stopping = true
-    log.info({ reason }, 'stopping')
     setTimeout(() => process.exit(1), SHUTDOWN_MS).unref()
-    service.app.locals.stopping = true
-    await delay(drainMs)
-    service.endStreams?.()
-    await closed(server)
-    await service.close()
-    log.info('stopped')
+    for (const group of groups) await Promise.all(group.map((one) => stop(one, reason)))
     process.exit(0)
   }
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))
-  process.on('disconnect', () => void stop('supervisor gone'))
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stopAll(signal))
+  process.on('disconnect', () => void stopAll('supervisor gone'))
 }
 
-/**
- * Serves `GET /metrics` (Prometheus' text format) on a port of its own, which only operators reach. Resolves when
- * it listens; rejects when the port is taken.
- */
-export async function serveMetrics(
-  registry: Registry,
-  { host, port, tls }: { host: string; port: number; tls?: ServerTls | undefined },
-): Promise<Server> {
-  collectDefaultMetrics({ register: registry })
-  const listener: RequestListener = (req, res) => {
-    if (req.url?.split('?', 1)[0] !== '/metrics') return void res.writeHead(404).end()
-    if (req.method !== 'GET') return void res.writeHead(405, { allow: 'GET' }).end()
-    registry.metrics().then(
-      (text) => res.writeHead(200, { 'content-type': registry.contentType }).end(text),
-      () => res.writeHead(500).end(),
-    )
-  }
-  const server = tls === undefined ? createServer(listener) : tls.createServer({}, listener)
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => resolve())
-  })
-  return server
+async function stop({ server, service, log, drainMs }: Started, reason: string): Promise<void> {
+  log.info({ reason }, 'stopping')
+  service.app.locals.stopping = true
+  await delay(drainMs)
+  service.endStreams?.()
+  await closed(server)
+  await service.close()
+  log.info('stopped')
 }

@@ -13,7 +13,7 @@ import { withTimeout } from './with-timeout.ts'
 /** For each dependency, whether it answers; a check that throws counts as `false`. */
 type ReadinessChecks = Record<string, () => Promise<boolean>>
 
-/** What a process depends on. */
+/** The dependencies of a process. */
 export interface Readiness {
   /** Without one of these it can't do its own work, and is not ready. */
   required: ReadinessChecks
@@ -29,7 +29,7 @@ export type ServiceApp = RequestListener & Pick<Express, 'locals' | 'router'>
 /** A wired service: the app, what it depends on, and how to let go of it. */
 export interface Service {
   app: ServiceApp
-  /** What `/metrics` shows of it. */
+  /** The metrics of `/metrics`. */
   registry: Registry
   /** Ends the responses that do not end by themselves, when the process begins to stop; it begins no further ones. */
   endStreams?(): void
@@ -60,10 +60,11 @@ export function createApp(options: {
   app.set('etag', false)
   app.set('query parser', 'simple')
   app.set('case sensitive routing', true)
-  // What has a tag is compared with it where it is sent; of the rest Express would take any `*` for known.
+  // A response with a tag is compared with it where it is sent; of the rest Express would take any `*` for known.
   Object.defineProperty(app.request, 'fresh', { value: false })
   const states = shared(() => statesOf(options.readiness))
   showReadiness(registry, states)
+  app.locals.isReady = async () => canWork(await states())
   app.use((req, res, next) => {
     nameRequest(req, res)
     next()

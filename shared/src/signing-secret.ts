@@ -43,7 +43,7 @@ export function createWebhookSigner(secret: string): WebhookSigner {
     `v1,${createHmac('sha256', key).update(`${id}.${seconds}.${payload}`).digest('base64')}`
 }
 
-/** What Standard Webhooks asks of a signing secret, in bytes. */
+/** The least bytes of a signing secret by Standard Webhooks. */
 export const LEAST_SECRET_BYTES = 24
 const BASE64 = /^(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=)?$/
 

@@ -4,9 +4,9 @@ import { jsonObject, safeInteger } from './json-object.ts'
 /** The longest key that `setState` takes, in characters. */
 export const MAX_STATE_KEY = 128
 
-/** What an agent does with the task of its thread, as configuration applies it. */
+/** An agent's operation on the task of its thread, as configuration applies it. */
 const operation = z.discriminatedUnion('kind', [
-  /** What the step has to yield; moves the task on like a submission of queue `tasks`. */
+  /** The yield of the step; moves the task on like a submission of queue `tasks`. */
   z.object({ kind: z.literal('submit'), submit: jsonObject }),
   /** Starts the workflow of that name, where the thread has no task that is not at its end. */
   z.object({ kind: z.literal('createTask'), workflow: z.string() }),
@@ -33,6 +33,6 @@ export const taskOperation = z.object({
 })
 export type TaskOperation = z.output<typeof taskOperation>
 
-/** What came of it, in a sentence for the model. */
+/** The outcome, in a sentence for the model. */
 export const taskOperationResult = z.object({ state: z.enum(['done', 'failed']), text: z.string() })
 export type TaskOperationResult = z.output<typeof taskOperationResult>

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { jsonObject, safeInteger } from './json-object.ts'
 
-/** What `type` says on queue `tasks`: the submission's schema and its version. */
+/** The `type` on queue `tasks`: the submission's schema and its version. */
 export const TASK_SUBMISSION_TYPE = 'task.submitted.v1'
 
-/** What an answer submitted to the task of its thread, as it goes from the dispatcher to configuration. */
+/** A submission of an answer to the task of its thread, as it goes from the dispatcher to configuration. */
 export const taskSubmission = z.looseObject({
   workspace: safeInteger,
   /** The message whose answer it is; one that comes again is the same submission. */

@@ -7,7 +7,7 @@ import type { Log } from './log.ts'
 
 const BEGIN = '-----BEGIN CERTIFICATE-----'
 const FOLLOW_MS = 30_000
-/** What every connection over TLS has at least. */
+/** The least version of every connection over TLS. */
 export const MIN_VERSION = 'TLSv1.2'
 
 /** A certificate with those that lead to its CA, and its private key, in PEM. */

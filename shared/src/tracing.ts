@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** What is said of a span, by OpenTelemetry's names. */
+/** Attributes of a span, by OpenTelemetry's names. */
 type Attributes = Record<string, string | number>
 
 /** One timed piece of work in a trace. */
 export interface Span {
-  /** What goes on with the work (W3C Trace Context), so that what follows belongs to it; none in no trace. */
+  /** The context that goes on with the work (W3C Trace Context), so that what follows belongs to it; none in no trace. */
   readonly traceparent: string | undefined
   /** Ends it, once; `error` is a short class of what went wrong, never a text that may contain contents. */
   end(result?: { name?: string; attributes?: Attributes; error?: string }): void

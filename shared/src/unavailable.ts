@@ -14,7 +14,7 @@ const DRIVER_ERRORS = new Set([
   'MaxRetriesPerRequestError',
 ])
 
-/** What a socket says whose other end has gone; drivers let it through when it happens in the middle of a write. */
+/** Codes of a socket whose other end has gone; drivers let them through when it happens in the middle of a write. */
 const SOCKET_ERRORS = new Set([
   'EPIPE',
   'ECONNRESET',

@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
 import { waitUntil } from '@parley/local/wait-until'
 import { createTracing } from '@parley/shared/create-tracing'
 import { createLog } from '@parley/shared/log'
-import { serveMetrics } from '@parley/shared/serve'
+import { serveMetrics } from '@parley/shared/metrics-server'
 import { createApp } from '@parley/shared/service-app'
 import { parseTraceparent, type Tracing, untraced } from '@parley/shared/tracing'
 import { Router } from 'express'
@@ -106,6 +107,21 @@ describe('a process that is observed', () => {
     expect(await count('/rest/things/:id', 200, 2)).toBe(true)
     expect(await count('/rest/things/:id/broken', 500, 1)).toBe(true)
     expect(await count('unmatched', 404, 1)).toBe(true)
+  })
+
+  test('says how long its event loop was busy at a time, since that was last read', async () => {
+    const longest = async () => {
+      const text = await (await fetch(metricsUrl)).text()
+      return Number(/^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text)?.[1])
+    }
+    const isSeen = async () => {
+      const until = performance.now() + 200
+      while (performance.now() < until);
+      return (await longest()) > 0.1
+    }
+    // What comes right after a read begins the next measurement.
+    expect(await eventually(isSeen)).toBe(true)
+    expect(await longest()).toBeLessThan(0.1)
   })
 
   test('says which dependency is unavailable', async () => {

@@ -9,7 +9,7 @@ import { afterEach, beforeAll, expect, test } from '@jest/globals'
 import { eventually, listen, makeServiceKeys } from '@parley/local/testing/service-under-test'
 import { createAuthority, mountFiles, type TestAuthority } from '@parley/local/testing/test-authority'
 import { Registry } from 'prom-client'
-import { serveMetrics } from '../src/serve.ts'
+import { serveMetrics } from '../src/metrics-server.ts'
 import { openServerTls } from '../src/server-tls.ts'
 import { recordedLog } from './recorded-log.ts'
 

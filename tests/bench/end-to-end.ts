@@ -2,6 +2,7 @@
 // each process spends on one.
 import { setTimeout as pause } from 'node:timers/promises'
 import { integer, parseConfig } from '@parley/shared/config'
+import { memoryConfig } from '@parley/shared/memory'
 import { z } from 'zod'
 import { type OwnSystem, startOwnSystem } from '../dispatch/own-system.ts'
 import { exactlyOnce } from './delivery-counts.ts'
@@ -34,16 +35,25 @@ const size = z.object({
     .default('1')
     .transform((list) => list.split(',').map(Number))
     .describe('Webhooks, and as many dispatchers: one run for each number'),
+  TOGETHER: z.stringbool().default(false).describe('One process hosts the first of each service'),
+  ...memoryConfig,
 })
 const WARM_UP_SECONDS = 120
 const CALM_MS = 2_000
 /** Below that share of the steady rate the machine could not do it. */
 const REACHED = 0.98
 
-const { DURATION, CONNECTIONS, RATE, IDLE_SECONDS, CALM_SECONDS, WARM_UP_MESSAGES, INSTANCES } = parseConfig(
-  size,
-  process.env,
-)
+const {
+  DURATION,
+  CONNECTIONS,
+  RATE,
+  IDLE_SECONDS,
+  CALM_SECONDS,
+  WARM_UP_MESSAGES,
+  INSTANCES,
+  TOGETHER,
+  MEMORY,
+} = parseConfig(size, process.env)
 const runs: InstanceRun[] = []
 for (const instances of INSTANCES) {
   const run = await measure(instances)
@@ -73,6 +83,8 @@ async function measure(instances: number): Promise<InstanceRun> {
   const load = await startLoad()
   const own = await startOwnSystem({
     instances: { webhook: instances, dispatcher: instances },
+    together: TOGETHER,
+    memory: MEMORY,
     say: console.error,
   })
   try {

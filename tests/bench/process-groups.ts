@@ -30,9 +30,13 @@ export function groupProcesses({ system, runFile }: Pick<OwnSystem, 'system' | '
     const owned = findOwned(join(dirname(runFile), 'servers', folder))
     return { pids: owned.flatMap(({ pid, command }) => (belongs(command) ? [pid] : [])), instances: 1 }
   }
+  const isTogether = new Set(SERVICES.map((name) => system.processes[name]?.pid)).size === 1
+  const ofServices = isTogether
+    ? { services: { pids: ofService('gateway').pids, instances: 1 } }
+    : Object.fromEntries(SERVICES.map((service) => [service, ofService(service)]))
   const isMongod = (command: string) => command.includes('mongod')
   const groups: ProcessGroups = {
-    ...Object.fromEntries(SERVICES.map((service) => [service, ofService(service)])),
+    ...ofServices,
     mongod: ofServer('mongodb', isMongod),
     [WINE]: ofServer('mongodb', (command) => !isMongod(command)),
     RabbitMQ: ofServer('rabbitmq'),

@@ -5,6 +5,7 @@ import type { InstanceCounts } from '@parley/local/system/plan-processes'
 import { type System, startSystem } from '@parley/local/system/start-system'
 import { waitUntil } from '@parley/local/wait-until'
 import { defined } from '@parley/shared/defined'
+import type { Memory } from '@parley/shared/memory'
 import { areReady, inTemporaryState } from './temporary-state.ts'
 
 const READY_MS = 60_000
@@ -22,6 +23,10 @@ export interface OwnSystem {
 /** Starts a system of its own with so many instances of each service, all of them ready. */
 export function startOwnSystem(options: {
   instances: InstanceCounts
+  /** One process hosts the first of each service; each has its own when not given. */
+  together?: boolean
+  /** How much memory servers and services may take; `default` when not given. */
+  memory?: Memory
   /** Those that it uses and stops; some of its own when not given. */
   servers?: Servers & Pick<Parameters<typeof startSystem>[0], 'databaseOf'>
   /** What is killed again and again is started again after at most so long. */
@@ -32,7 +37,13 @@ export function startOwnSystem(options: {
 }): Promise<OwnSystem> {
   const { say, checkoutIn, servers: given, ...settings } = options
   return inTemporaryState('run', async ({ directory, stopLater }) => {
-    const servers = given ?? (await startServers({ directory: join(directory, 'servers'), say }))
+    const servers =
+      given ??
+      (await startServers({
+        directory: join(directory, 'servers'),
+        say,
+        ...defined({ memory: options.memory }),
+      }))
     stopLater(servers.stop)
     const file = join(directory, 'gateway-port.json')
     const { gateway: port } = await choosePorts({ file, names: ['gateway'], say })

@@ -16,7 +16,7 @@ interface ModuleImport {
   names: string[]
 }
 
-type Node = Record<string, unknown>
+export type Node = Record<string, unknown>
 
 /** What packages of the tree lead to by `<package>/<path>`. */
 const PACKAGES = new Map(
@@ -104,7 +104,7 @@ async function readModule(file: string): Promise<Module> {
 }
 
 /** The file that a specifier leads to; undefined for a package from elsewhere. */
-function fileOf(file: string, specifier: string): string | undefined {
+export function fileOf(file: string, specifier: string): string | undefined {
   if (/^\.{1,2}\//.test(specifier)) return join(dirname(file), specifier)
   const [, name = '', path] = /^(@parley\/[^/]+)(?:\/(.+))?$/.exec(specifier) ?? []
   const found = PACKAGES.get(name)
@@ -137,7 +137,7 @@ function nameOf(specifier: Node): string {
 
 const textOf = (node: unknown): unknown => (node as Node | null)?.value
 
-function visit(node: unknown, each: (node: Node) => void): void {
+export function visit(node: unknown, each: (node: Node) => void): void {
   if (typeof node !== 'object' || node === null) return
   if (!Array.isArray(node)) each(node as Node)
   for (const inner of Object.values(node)) visit(inner, each)

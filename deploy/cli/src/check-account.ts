@@ -8,7 +8,7 @@ import type { Settings } from '@parley/shared/providers/setting'
 import { settingsFor } from '@parley/shared/providers/settings'
 import { MASK } from '@parley/shared/secret-names'
 
-/** What one check found: well, something to mend, or not to be checked. */
+/** The result of one check: well, something to mend, or not to be checked. */
 export interface Diagnosis {
   check: string
   result: 'ok' | 'bad' | 'unknown'
@@ -23,7 +23,7 @@ interface Asked {
 
 const REQUEST_MS = 10_000
 
-/** What a channel's provider has of its account and, where one is asked for, of a template. */
+/** Checks a channel's account at its provider and, where one is asked for, a template. */
 export async function* checkAccount(parley: Parley, asked: Asked): AsyncGenerator<Diagnosis> {
   const query = { extId: asked.channel, limit: 1 }
   const { data } = await succeeded(parley.api.GET('/rest/channels', { params: { query } }))

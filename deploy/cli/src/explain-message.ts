@@ -2,7 +2,7 @@ import type { Message, MessageSummary } from '@parley/client'
 import { allProviders, providerNamed } from '@parley/shared/providers/registry'
 import { durationText } from './output.ts'
 
-/** What else is known when a message is explained. */
+/** Facts beside the message by which it is explained. */
 interface Surroundings {
   now: Date
   /** The message of its thread that has to end first, where there is one. */
@@ -13,17 +13,17 @@ interface Surroundings {
   provider?: string | undefined
 }
 
-/** What became of a message, in words. */
+/** A message's course, in words. */
 export interface Explanation {
   /** Where it stands, in one sentence. */
   verdict: string
-  /** What happened, from the first on. */
+  /** Its events, from the first on. */
   events: { at: string; text: string; isTrouble: boolean }[]
-  /** What it waits for; undefined where it waits for nothing. */
+  /** The condition that it waits for; undefined where it waits for nothing. */
   waits: string | undefined
   /** Whose fault it is that it is not delivered; undefined where it is nobody's. */
   fault: string | undefined
-  /** What to do, each a sentence. */
+  /** The things to do, each a sentence. */
   advice: string[]
 }
 
@@ -85,7 +85,7 @@ function attemptEvents(message: Message, attempt: Message['attempts'][number]) {
   return [{ at, text: error === undefined ? text : `${text} It said: ${error}`, isTrouble: true }]
 }
 
-/** What an attempt was at: the handler, or one of the sends. */
+/** The part of the work that an attempt was at: the handler, or one of the sends. */
 function stepText({ sends }: Message, step: string): string {
   if (step === 'handler') return "The channel's handler"
   const index = sends.findIndex(({ id }) => id === step)
@@ -106,7 +106,7 @@ function verdictOf(message: Message, { now }: Surroundings): string {
   return `${STATES[state]} ${ago}${reason === undefined ? '.' : `: ${reason}`}`
 }
 
-/** What a run is about to do, or does, is no wait. */
+/** A run that is about to begin, or under way, is no wait. */
 const isWaiting = ({ waiting }: Message): boolean =>
   waiting !== undefined && !['turn', 'answer', 'thread'].includes(waiting.for)
 
@@ -177,13 +177,13 @@ function missingChannel(extId: string, exists: false | undefined): string {
     : `Create a channel with the extId ${extId} where there is none: this role may not read channels.`
 }
 
-/** What to do in the place of a replay, by whose fault it is. */
+/** Advice in the place of a replay, by whose fault it is. */
 const FUTILE: Record<string, string> = {
   caller: 'Post a corrected message; this one would fail again.',
   recipient: 'Leave the person alone: it would fail again.',
 }
 
-/** What our own codes ask for. */
+/** Advice for our own codes. */
 const REPAIRS: Record<string, string> = {
   channel_not_configured: "Fill in what the channel's config lacks.",
   unknown_agent: "The channel's handlerUrl names a built-in agent that there is none of: correct it.",

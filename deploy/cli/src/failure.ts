@@ -1,7 +1,7 @@
 import { ParleyError, type Problem } from '@parley/client/parley-error'
 import { paint, printable, printableLines } from './output.ts'
 
-/** What the program exits with, by the class of what happened. */
+/** Exit codes of the program, by the class of what happened. */
 export const EXIT = {
   fine: 0,
   findings: 1,
@@ -16,7 +16,7 @@ export const EXIT = {
   interrupted: 130,
 } as const
 
-/** What each exit code says. `docs/cli.md` has this table. */
+/** The meaning of each exit code. `docs/cli.md` has this table. */
 export const EXIT_MEANINGS: readonly [number, string][] = [
   [EXIT.fine, 'It worked'],
   [
@@ -46,7 +46,7 @@ export class Failure extends Error {
   }
 }
 
-/** What ended the posting of a message under `key`. */
+/** The end of posting a message under `key`. */
 export class PostFailure extends Error {
   readonly key: string
 
@@ -138,7 +138,7 @@ export function networkCode(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-/** What fetch rejects with where no response came, or not all of it: a TypeError with its cause, or a timeout. */
+/** True for an error by which fetch rejects where no response came, or not all of it: a TypeError with its cause, or a timeout. */
 export function isUnreachable(error: unknown): error is Error {
   return (
     (error instanceof TypeError && ['fetch failed', 'terminated'].includes(error.message)) ||

@@ -7,7 +7,7 @@ import { isGatewayUrl, URL_EXAMPLES } from './arguments.ts'
 import { EXIT, Failure } from './failure.ts'
 import { replaceFile } from './replace-file.ts'
 
-/** Who is logged in where, as `parley login` stores it. */
+/** The stored login of `parley login`. */
 interface Profile {
   url: string
   token?: string | undefined

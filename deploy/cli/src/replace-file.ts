@@ -23,7 +23,7 @@ export function replaceFile(
   const mode = ownerOnly ? OWNER_ONLY : there && there.mode & PERMISSIONS
   rmSync(next, { force: true })
   try {
-    // What is created here is nobody else's: a link that somebody left there is not followed.
+    // The file is created anew: a link that somebody left there is not followed.
     writeFileSync(next, text, { flag: 'wx', ...(mode !== undefined && { mode }) })
     if (mode !== undefined) chmodSync(next, mode)
     renameSync(next, target)

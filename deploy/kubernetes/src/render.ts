@@ -12,7 +12,7 @@ const RENDERED = join(STATE_DIRECTORY, 'kubernetes')
 const RELEASE = 'parley'
 const RENDER_MS = 60_000
 
-/** What is rendered: the name of a folder, and the values files of `examples` that it is made with. */
+/** The renderings: the name of a folder, and the values files of `examples` that it is made with. */
 const EXAMPLES: Record<string, string[]> = {
   operators: ['operators.yaml', 'keda-and-prometheus.yaml'],
   managed: ['managed.yaml'],

@@ -7,10 +7,10 @@ import { environmentOf } from '../../../docs/environment-page.ts'
 import { CHART } from './render.ts'
 
 const FILE = join(CHART, 'values.schema.json')
-/** What the chart sets itself. */
+/** Settings that the chart makes itself. */
 const FIXED =
   /^(NODE_ENV|HOST|PORT|METRICS_PORT|INSTANCE_NAME|TLS_(CERT|KEY|CA)_FILE|PUBLIC_URL|BASE_DOMAIN|(IDENTITY|WEBHOOK|CONFIGURATION|DISPATCHER|GATEWAY)_URL)$/
-/** What is in Secrets only. */
+/** Settings that are in Secrets only. */
 const SECRET =
   /^(SERVICE_KEY|SERVICE_JWKS|MONGO_URL|AMQP_URL|REDIS_URL|PEPPERS|KEY_ENCRYPTION_KEYS|SIGNING_SECRET|SECRET_KEYS|MODEL_API_KEY)$/
 

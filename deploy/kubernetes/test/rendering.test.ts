@@ -15,7 +15,7 @@ import { schemaErrors } from './schemas.ts'
 const read = (path: string) => readFileSync(join(CHECKOUT, path), 'utf8')
 const rendered = await renderAll(await findHelm())
 const all = resourcesOf(rendered)
-/** What the chart makes, as far as it is looked at here; the schemas, which are checked below, allow more. */
+/** The fields of the rendering that are looked at here; the schemas, which are checked below, allow more. */
 interface Specs {
   Deployment: {
     strategy: { rollingUpdate: object }
@@ -177,7 +177,7 @@ describe('a service', () => {
 })
 
 describe('network policies', () => {
-  /** Whom a service calls, by its environment. */
+  /** The services that one calls, by its environment. */
   const callsOf = (name: (typeof SERVICES)[number]) =>
     SERVICES.filter((other) => `${other.toUpperCase()}_URL` in environmentOf(name))
   const policies = all.flatMap(({ file, resource }) =>

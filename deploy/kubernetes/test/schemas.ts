@@ -10,7 +10,7 @@ interface Model {
   prototype: { validate(this: unknown): void }
 }
 
-/** What the published schema of its kind has against a resource, properties that it does not know included. */
+/** Errors of a resource by the published schema of its kind, properties that it does not know included. */
 export async function schemaErrors(resource: Resource): Promise<string[]> {
   const [version = '', group = ''] = resource.apiVersion.split('/').toReversed()
   const folder = PACKAGES[group] ?? ['kubernetes-models', group].filter((part) => part !== '').join('/')

@@ -4,7 +4,7 @@ import { CHECKOUT } from './checkout.ts'
 import { runCommand } from './processes/run-command.ts'
 
 const DOCUMENT = join(CHECKOUT, 'docs/openapi.json')
-/** What describes the API. */
+/** Sources of the API's description. */
 const SOURCES = [
   'package.json',
   '{gateway,shared,services/*}/src/**/*.ts',

@@ -7,5 +7,5 @@ export const CHECKOUT = fileURLToPath(new URL('../../../', import.meta.url))
 /** Where `npm start` stores its state. */
 export const STATE_DIRECTORY = join(CHECKOUT, '.local')
 
-/** What was downloaded or unpacked once; shared by `npm start` and the tests, safe to delete. */
+/** Folder for what was downloaded or unpacked once; shared by `npm start` and the tests, safe to delete. */
 export const CACHE_DIRECTORY = join(STATE_DIRECTORY, 'cache')

@@ -1,7 +1,7 @@
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript'
 
 const WARNING = '// Written by `npm run check` from what the services describe.\n'
-/** What a document says to people. */
+/** Fields of a document that are for people. */
 const TEXTS = ['description', 'summary', 'example', 'examples']
 const PROBLEM = {
   description: 'Any refusal',

@@ -18,7 +18,7 @@ const size = z.object({
 const FAILURES = `2. The same, while 5% of the sends fail, 2% of the responses get lost, and a
    dispatcher is killed half-way`
 
-/** What can be shown, by the name that follows `npm run demo --`. */
+/** The demos, by the name that follows `npm run demo --`. */
 const demos: Record<string, () => Promise<{ succeeded: boolean }>> = {
   messages: showMessages,
   assistant: showAssistant,

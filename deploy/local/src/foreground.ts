@@ -13,13 +13,14 @@ const INTERRUPTED = 130
 
 /**
  * Starts everything, runs until a signal, stops everything, and ends this process. `whenReady` runs once all is ready;
- * with `watch`, each process starts anew whenever its code changes, and that of `without` is somebody else's to start.
+ * `together`, one process hosts all services; with `watch`, each process starts anew whenever its code changes, and that of `without` is somebody else's to start.
  */
 export async function runInForeground({
   whenReady,
   ...options
 }: {
   whenReady?: () => Promise<void>
+  together?: boolean
   watch?: boolean
   without?: string | undefined
 } = {}): Promise<never> {
@@ -39,6 +40,7 @@ async function start(
   terminal: StatusLine,
   options: {
     whenReady: (() => Promise<void>) | undefined
+    together?: boolean
     watch?: boolean
     without?: string | undefined
     signal: AbortSignal
@@ -46,7 +48,7 @@ async function start(
 ): Promise<void> {
   mkdirSync(STATE_DIRECTORY, { recursive: true, mode: 0o700 })
   const unlock = lockDirectory(STATE_DIRECTORY)
-  // What a run that was killed left behind.
+  // A run that was killed left it behind.
   rmSync(join(STATE_DIRECTORY, 'run.json'), { force: true })
   await stopOwned(STATE_DIRECTORY, { graceMs: LEFTOVER_GRACE_MS })
   const reaper = startReaper({ directory: STATE_DIRECTORY, remove: false })

@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildConsole } from '@parley/console/build'
+import { ConfigError, parseConfig } from '@parley/shared/config'
+import { type Memory, memoryConfig } from '@parley/shared/memory'
 import { z } from 'zod'
 import { makeApiDocument } from './api-document.ts'
 import { portProblem } from './servers/choose-ports.ts'
@@ -16,7 +18,7 @@ import type { StatusLine } from './terminal/status-line.ts'
 
 const DEFAULT_PORT = 8080
 const MAX_PORT = 65_535
-/** Two dispatchers, so that one can be killed while the other goes on. */
+/** With a process for each, so that one can be killed while the other goes on. */
 const INSTANCES = { dispatcher: 2 }
 
 /** Starts servers and services, says where they are, and stops them when `signal` aborts. */
@@ -24,29 +26,45 @@ export async function runLocal(options: {
   directory: string
   terminal: StatusLine
   whenReady?: (() => Promise<void>) | undefined
+  /** One process hosts all services; each has its own, and there are two dispatchers, when not given. */
+  together?: boolean | undefined
   /** Whatever changes in the code is running a moment later. */
   watch?: boolean | undefined
   /** A process that somebody else starts. */
   without?: string | undefined
   signal: AbortSignal
 }): Promise<void> {
-  const { directory, terminal, whenReady, watch = false, without, signal } = options
+  const { directory, terminal, whenReady, together = false, watch = false, without, signal } = options
   const say = (line: string) => terminal.say(readableLine(line))
   const port = await choosePort()
+  const memory = chooseMemory(together)
   requireSecretsOfData(directory)
   // Before there is any data, which could not be read without them.
   loadSecrets(join(directory, 'secrets.json'))
-  const loaded = watch ? {} : loadProcesses(directory)
+  const loaded = watch ? {} : loadProcesses({ directory, together, memory })
+  const instances = together ? {} : INSTANCES
   let servers: Servers | undefined
   let system: System | undefined
   try {
     terminal.status('Starting MongoDB, RabbitMQ and Redis')
     const making = Promise.allSettled([makeApiDocument({ owner: directory, signal }), buildConsole()])
-    servers = await startServers({ directory: join(directory, 'servers'), say, signal })
+    servers = await startServers({ directory: join(directory, 'servers'), memory, say, signal })
     for (const made of await making) if (made.status === 'rejected') throw made.reason
     terminal.status('Starting the services')
     const logLevel = process.env.LOG_LEVEL ?? 'warn'
-    const settings = { directory, port, servers, say, logLevel, instances: INSTANCES, watch, without, signal }
+    const settings = {
+      directory,
+      port,
+      servers,
+      say,
+      logLevel,
+      memory,
+      together,
+      instances,
+      watch,
+      without,
+      signal,
+    }
     system = await startSystem({ ...settings, loaded })
     terminal.end()
     terminal.say(readyText(system, servers))
@@ -74,6 +92,17 @@ async function choosePort(): Promise<number> {
     )
   }
   throw new SetupError(`Port ${port} can't be used (${problem}). Choose another one: PORT=8081 npm start`)
+}
+
+/** A machine on which one process hosts all services is a small one, unless `MEMORY` says otherwise. */
+function chooseMemory(together: boolean): Memory {
+  const own = { MEMORY: together ? 'small' : 'default', ...process.env }
+  try {
+    return parseConfig(z.object(memoryConfig), own).MEMORY
+  } catch (error) {
+    if (error instanceof ConfigError) throw new SetupError(error.message)
+    throw error
+  }
 }
 
 /** New secrets beside old data would lock everybody out of it. */

@@ -1,4 +1,6 @@
-// Everything on this machine, in the foreground: npm start
+// Everything on this machine, in the foreground: npm start [-- --processes]
+import { parseArgs } from 'node:util'
 import { runInForeground } from './foreground.ts'
 
-await runInForeground()
+const { processes } = parseArgs({ options: { processes: { type: 'boolean' } } }).values
+await runInForeground({ together: processes !== true })

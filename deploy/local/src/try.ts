@@ -16,7 +16,7 @@ const say = (line: string) => console.log(line)
 
 if (readRunFile(RUN_FILE) === undefined) {
   say('Parley does not run yet, so it is started first; Ctrl-C stops it.')
-  await runInForeground({ whenReady: () => show().catch(endWithReason) })
+  await runInForeground({ together: true, whenReady: () => show().catch(endWithReason) })
 } else await show().catch(endWithReason)
 
 /** Seeds a workspace and says how to get into it. */

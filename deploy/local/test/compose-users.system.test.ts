@@ -257,7 +257,7 @@ describe('with the users that Compose gives them', () => {
 
   test('no service was denied anything', async () => {
     const refusals = await asked({ port: redis.port, ...TESTER }, (client) => client.call('ACL', 'LOG'))
-    // What the client says of itself is not looked at.
+    // The client's words about itself are not looked at.
     expect((refusals as string[][]).filter((entry) => !entry.includes('client|setinfo'))).toEqual([])
     const keys = await asked({ port: redis.port, ...TESTER }, (client) => client.keys('*'))
     const prefixes = new Set(keys.map((key) => key.split(':')[0]))

@@ -7,6 +7,8 @@ import { gatewayConfig as gateway } from '@parley/gateway/config'
 import { identityConfig as identity } from '@parley/identity/config'
 import { baseConfig, parseConfig } from '@parley/shared/config'
 import { SERVICES, type ServiceName } from '@parley/shared/internal-token'
+import { heapArguments, sizesOf } from '@parley/shared/memory'
+import { environmentFor } from '@parley/shared/serve'
 import { config as webhook } from '@parley/webhook/config'
 import { z } from 'zod'
 import { renderEnvironmentPage } from '../../../docs/environment-page.ts'
@@ -34,7 +36,7 @@ describe('npm start gives each service a valid environment', () => {
     ...{ gateway: 1, identity: 2, webhook: 3, configuration: 4, dispatcher: 5 },
     ...{ simulator: 6, 'model-simulator': 7 },
   }
-  const plans = planProcesses({
+  const settings = {
     ...{
       directory: '/state',
       secrets: makeSecrets(),
@@ -42,17 +44,29 @@ describe('npm start gives each service a valid environment', () => {
       instances: {},
       metricsPorts: {},
       logLevel: 'warn',
+      memory: 'small' as const,
     },
     mongoUrl: 'mongodb://127.0.0.1:1/?replicaSet=rs0',
     amqpUrl: 'amqp://user:password@127.0.0.1:2',
     redisUrl: 'redis://127.0.0.1:3',
-  })
+  }
+  const plans = planProcesses(settings)
+  const environmentOf = (name: ServiceName) => plans.find((plan) => plan.name === name)?.env ?? {}
 
   test.each(SERVICES)('%s', (name) => {
     // Of no use to the gateway, which has no database, and harmless there.
-    const { MONGO_DATABASE, ...environment } = plans.find((plan) => plan.name === name)?.env ?? {}
+    const { MONGO_DATABASE, ...environment } = environmentOf(name)
     expect(parse(name, environment)).toMatchObject({ success: true })
     expect(MONGO_DATABASE).toBe(name)
+  })
+
+  test.each(SERVICES)('%s the same one in a process with the others', (name) => {
+    const [together, ...others] = planProcesses(settings, true)
+    expect(together?.listeners).toEqual(
+      SERVICES.flatMap((one) => plans.find((plan) => plan.name === one)?.listeners),
+    )
+    expect(others.map((plan) => plan.name)).toEqual(['simulator', 'model-simulator'])
+    expect(environmentFor(name, together?.env ?? {})).toMatchObject(environmentOf(name))
   })
 })
 
@@ -71,6 +85,27 @@ describe('Compose gives each service a valid environment', () => {
     expect(NODE_ENV).toBe('production')
     const schema = z.object({ ...baseConfig, ...shapes[name] })
     expect(() => parseConfig(schema, { NODE_ENV: 'production', ...environment })).not.toThrow()
+  })
+
+  const small = readComposeFile(values, 'docker-compose.small.yml').services
+
+  test.each(SERVICES)('%s the same one where one process hosts all, but for addresses and sizes', (name) => {
+    const { NODE_ENV, ...environment } = environmentFor(name, small.parley?.environment ?? {})
+    expect(NODE_ENV).toBe('production')
+    const schema = z.object({ ...baseConfig, ...shapes[name] })
+    expect(() => parseConfig(schema, { NODE_ENV, ...environment })).not.toThrow()
+    const differing = /^(HOST|PORT|METRICS_PORT|(IDENTITY|WEBHOOK|CONFIGURATION|DISPATCHER|GATEWAY)_URL)$/
+    const same = Object.entries(environmentOf(name)).filter(([key]) => !differing.test(key))
+    expect({ NODE_ENV, ...environment }).toMatchObject(Object.fromEntries(same))
+  })
+
+  test('one process that hosts all has a heap as MEMORY says, and none of the others runs', () => {
+    const { environment, command } = small.parley ?? {}
+    expect(command).toEqual(['services/server.ts'])
+    expect(environment?.NODE_OPTIONS).toBe(heapArguments('small').join(' '))
+    expect(environment?.MEMORY).toBe('small')
+    expect(small.mongo?.command?.at(-1)).toBe(String(sizesOf('small').mongoCacheGb))
+    for (const name of SERVICES) expect(small[name]).toMatchObject({ profiles: ['separate'] })
   })
 
   test('.env has only variables that Compose uses', () => {

@@ -19,7 +19,7 @@ const PACKAGES = ['shared', 'gateway', ...SERVICES.slice(1).map((name) => `servi
 const dockerfile = readFileSync(join(CHECKOUT, 'deploy/docker/Dockerfile'), 'utf8')
 const ignore = readFileSync(join(CHECKOUT, '.dockerignore'), 'utf8')
 
-/** What `COPY` takes from the build context, as [source, destination]; those from another stage are left out. */
+/** Files that `COPY` takes from the build context, as [source, destination]; those from another stage are left out. */
 const instructions = [...dockerfile.matchAll(/^COPY (?!--from)(.+)$/gm)].flatMap(([, text = '']) => {
   const words = text.split(/\s+/)
   const destination = words.at(-1) ?? ''
@@ -57,12 +57,13 @@ describe('the image', () => {
     expect(inImage).toEqual(expect.arrayContaining(['package.json', 'package-lock.json', '.npmrc']))
   })
 
-  test('contains nothing else but the sources of the console and its client, what the API document is made by and the scripts that prepare MongoDB and RabbitMQ', () => {
+  test('contains nothing else but the sources of the console and its client, what the API document is made by, the process that hosts all services and the scripts that prepare MongoDB and RabbitMQ', () => {
     const known = (file: string) =>
       PACKAGES.some((name) => isBelow(file, `${name}/src`)) ||
       isBelow(file, 'gateway/console/src') ||
       isBelow(file, 'shared/client/src') ||
       file === 'gateway/console/build.ts' ||
+      /^services\/(app|server)\.ts$/.test(file) ||
       /^([\w/-]+\/)?package(-lock)?\.json$|^\.npmrc$|^docs\/openapi\/[\w-]+\.ts$|^docs\/permission-operations\.ts$|^deploy\/docker\/(prepare-mongo|prepare-rabbitmq|spread-queues)\.ts$/.test(
         file,
       )
@@ -115,6 +116,17 @@ describe('the content of the image is enough to start', () => {
     expect(stderr).toMatch(/The configuration is wrong:/)
     for (const key of ['PORT', 'METRICS_PORT', 'SERVICE_KEY', 'SERVICE_JWKS'])
       expect(stderr).toMatch(new RegExp(`^ {2}${key}: `, 'm'))
+    expect(status).toBe(1)
+  })
+
+  test('all services in one process', () => {
+    const { status, stderr } = spawnSync(process.execPath, ['services/server.ts'], {
+      cwd: root,
+      encoding: 'utf8',
+      env: { NODE_ENV: 'production', SERVICES: 'all', PORT: 'x' },
+    })
+    for (const name of SERVICES)
+      expect(stderr).toMatch(new RegExp(`^${name}: The configuration is wrong:`, 'm'))
     expect(status).toBe(1)
   })
 

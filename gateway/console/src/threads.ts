@@ -16,6 +16,8 @@ export interface Thread {
   lastMessage: string
   lastAt: string
   unread: number
+  /** Why, while there is something to read. */
+  unreadFor?: { why: 'unanswered' | 'handed_off' | 'handler_is_person'; reason: string | null }
   /** Until when free text goes out; null where that is not known. */
   serviceWindowEndsAt: string | null
   task?: { _id: number; name: string; status: string; workflow: number; currentStep: number } | null

@@ -8,7 +8,7 @@ export interface Policy {
   windowSeconds: number
 }
 
-/** What one key has used of one window. */
+/** A key's use of one window. */
 export interface Use {
   key: string
   window: number
@@ -37,7 +37,7 @@ export function createRateCounter({
   ...policy
 }: Policy & { onRefused?: () => void }): RateCounter {
   const waiting = new Set<Use>()
-  // What is not counted with any more is not settled either: there may be nobody to settle it.
+  // A use that is not counted with any more is not settled either: there may be nobody to settle it.
   const uses = new LRUCache<string, Use>({ max: MAX_KEYS, dispose: (use) => void waiting.delete(use) })
   const windowMs = policy.windowSeconds * 1000
   let counted = 0

@@ -8,7 +8,7 @@ import { createRateCounter, type Policy, type RateCounter } from './rate-counter
 export interface RateLimits {
   /** A request to a public path: unchecked, so what one address sends can't use up another's share. */
   anonymous(route: Route, path: string, address: string): void
-  /** What the gateway answers itself: a page, or that it takes no such request. */
+  /** Counts what the gateway answers itself: a page, or that it takes no such request. */
   page(address: string): void
   /** A token that is not known here: checking it costs more than the request. */
   unknownToken(address: string): void
@@ -18,7 +18,7 @@ export interface RateLimits {
 
 const UNLIMITED = 1_000_000_000
 const MINUTE = 60
-// What else is written in a slug's place names no workspace, so all of it is counted as one.
+// Other texts in a slug's place name no workspace, so all of them are counted as one.
 const SLUG = /^[a-z0-9-]{1,63}$/
 const NO_SLUG = ''
 

@@ -52,7 +52,12 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const targets = roundRobin(config.IDENTITY_URL)
   const calls = await createServiceCalls({ caFile: config.TLS_CA_FILE, log })
   const identity = createInternalClient({ targets, audience: 'identity', signer, calls })
-  const database = openDatabase({ url: config.MONGO_URL, database: config.MONGO_DATABASE, log })
+  const database = openDatabase({
+    url: config.MONGO_URL,
+    database: config.MONGO_DATABASE,
+    memory: config.MEMORY,
+    log,
+  })
   const secrets = createSecretBox(secretKeysOf(config))
   const events = config.AMQP_URL ? await connectConfigurationEvents({ url: config.AMQP_URL, log }) : undefined
   const isReadByEarlier = events?.isReadByEarlier ?? (async () => false)

@@ -83,6 +83,7 @@ export async function buildApp(
   const database = connectMongo({
     url: config.MONGO_URL,
     database: config.MONGO_DATABASE,
+    memory: config.MEMORY,
     log,
     prepare: async (connection) => {
       await prepareDatabase(connection, config.PARTITIONS)
@@ -196,7 +197,7 @@ export async function buildApp(
   )
   const working = database.ready.then(() => {
     const recentlyStored = new RecentlyStored()
-    const store = createIntakeStore({ messages, recentlyStored, log })
+    const store = createIntakeStore({ messages, recentlyStored })
     const committer = createCommitter(messages, instance)
     const threadLog = createThreadLog({ collections, instance, retentionMs, log })
     const { run, agents, channels } = outbound

@@ -2,6 +2,7 @@ import { namedSecret } from '@parley/local/testing/service-under-test'
 import type { ReplicaQuery } from '@parley/shared/config-replica/replica-store'
 import type { ResourceName } from '@parley/shared/configuration-resources'
 import type { JsonObject } from '@parley/shared/json-object'
+import type { WebhookMessage } from '@parley/shared/message'
 import { createSecretBox, sealSecrets, secretKeyring } from '@parley/shared/sealed-value'
 import type { Agent, AgentAction } from '../src/agents/agent.ts'
 import type { Toolbox, ToolOutcome } from '../src/agents/toolbox.ts'
@@ -89,6 +90,7 @@ export function startTools(
   const open = createOpenToolbox({
     specs,
     readCall: createReadOperationCall({ specs, http, signer }),
+    signer,
     configuration: { post },
     isFirstOfName: async () => true,
     fetch: globalThis.fetch,
@@ -99,8 +101,11 @@ export function startTools(
   })
   return {
     toolImages,
-    open: (agent: Agent, own: Partial<Channel> = {}): Promise<Toolbox> =>
-      open({ agent, channel: { ...channel, ...own }, messageId: 'm', thread: 'thread-1', message }),
+    open: (agent: Agent, own: Partial<Channel> = {}, of: Partial<WebhookMessage> = {}): Promise<Toolbox> =>
+      open({
+        ...{ agent, channel: { ...channel, ...own }, messageId: 'm', thread: 'thread-1' },
+        message: { ...message, ...of },
+      }),
     close: async () => {
       http.close()
       await specs.close()

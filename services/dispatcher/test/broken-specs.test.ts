@@ -16,7 +16,11 @@ paths:
   test.each([
     ['no YAML', 'a: [', 'is no YAML'],
     ['YAML that is no mapping', '- 1', 'is no YAML mapping'],
-    ['another version', 'swagger: "2.0"', 'names no OpenAPI 3 version under openapi'],
+    [
+      'another version',
+      'swagger: "1.2"',
+      'names neither an OpenAPI 3 version under openapi nor 2.0 under swagger',
+    ],
     ['no paths', 'openapi: 3.1.0', 'has no paths'],
     ['too long', `openapi: 3.1.0\n#${'x'.repeat(4_200_000)}`, 'is longer than 4194304 characters'],
     ['nested too deeply', `openapi: 3.1.0\npaths: ${'['.repeat(10_000)}`, 'is no YAML'],

@@ -62,7 +62,6 @@ function limitedRunner(options: { commitMs: number; slots: FoundSlot[]; queued?:
       await pause(options.commitMs)
       return advanced(record, progress)
     },
-    ensureStored: async () => true,
     release: async (_record, index) => void released.push(index),
   }
   /** Runs the message as its thread does: again at the time that it asks for. */

@@ -42,6 +42,7 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
   const mongo = connectMongo({
     url: config.MONGO_URL,
     database: config.MONGO_DATABASE,
+    memory: config.MEMORY,
     log,
     prepare: async () => {
       await prepareDatabase(connection)

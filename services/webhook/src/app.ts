@@ -8,6 +8,7 @@ import { createConfirmedIds, createIdempotency } from '@parley/shared/idempotenc
 import { createInternalClient, roundRobin } from '@parley/shared/internal-client'
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
+import { sizesOf } from '@parley/shared/memory'
 import { MESSAGE_PATHS } from '@parley/shared/message'
 import { connectBroker } from '@parley/shared/messaging/connection'
 import { requireSlots } from '@parley/shared/messaging/layout'
@@ -48,14 +49,12 @@ const LOOKUP_MS = 2_000
 const KIB = 1024
 const MIB = 1024 * KIB
 // Apart, so that what nobody has signed for can't take the room of callers who are known.
-const LARGE_BODIES = {
-  authenticated: { bytes: 256 * MIB, perSender: 96 * MIB, free: MIB },
-  unsigned: { bytes: 128 * MIB, perSender: 16 * MIB, free: 256 * KIB },
-}
+const FREE_BYTES = { authenticated: MIB, unsigned: 256 * KIB }
 
 /** Connects to MongoDB, the broker and Redis in the background and wires the webhook service. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
   const registry = new Registry()
+  const sizes = sizesOf(config.MEMORY)
   const tracing = await createTracing('webhook', config)
   const signer = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'webhook', jwks: config.SERVICE_JWKS })
@@ -66,6 +65,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const database = connectMongo({
     url: config.MONGO_URL,
     database: config.MONGO_DATABASE,
+    memory: config.MEMORY,
     log,
     prepare: prepareDatabase,
   })
@@ -86,6 +86,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     observe: (inFlight) =>
       createPublishObserver({ registry, tracing, exchange: MESSAGES_EXCHANGE, inFlight }),
     sameHeaders: true,
+    maxUnconfirmedBytes: sizes.unconfirmedBytes,
     log,
   })
   const replica = createReplica({
@@ -135,8 +136,11 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       optional: { redis: async () => (await redis.ping()) === 'PONG', mongodb: database.isUp },
     },
     routes: (app) => {
-      const authenticated = createBodyBudget(LARGE_BODIES.authenticated)
-      const unsigned = createBodyBudget(LARGE_BODIES.unsigned)
+      const authenticated = createBodyBudget({
+        ...sizes.bodies.authenticated,
+        free: FREE_BYTES.authenticated,
+      })
+      const unsigned = createBodyBudget({ ...sizes.bodies.unsigned, free: FREE_BYTES.unsigned })
       const idempotency = createIdempotency({ redis, prefix: 'idempotency', log })
       const authorizer = createAuthorizer(identity)
       const receiveMessage = receive({ ...intake, budget: authenticated, idempotency, authorizer })

@@ -60,7 +60,7 @@ const changeHeaders = z.looseObject({
 })
 const submissionHeaders = changeHeaders.pick({ workspace: true })
 
-/** What services publish, as AsyncAPI 3; made from the very schemas that they validate by. */
+/** Describes what services publish, as AsyncAPI 3; made from the very schemas that they validate by. */
 export function asyncApi(): object {
   return {
     asyncapi: '3.0.0',

@@ -7,7 +7,7 @@ import { settingsFor } from '@parley/shared/providers/settings'
 import { isSealed, type SecretBox } from '@parley/shared/sealed-value'
 import { z } from 'zod'
 
-/** What the webhook service uses of a channel. */
+/** Fields of a channel that the webhook service uses. */
 export const channelFields = z.looseObject({
   _id: z.number().int(),
   name: z.string(),
@@ -29,7 +29,7 @@ export interface Channels {
   find(workspace: number, extId: string, provider?: string): Promise<Channel | undefined>
   /** The channels that updates of the provider name so, in the order in which they come into question. */
   ofReceiver(workspace: number, provider: string, receiver: string): Promise<Channel[]>
-  /** What is known of it without waiting, null for none; undefined what is not known and looked up for the next time. */
+  /** The channel as far as it is known without waiting, null for none; undefined what is not known and looked up for the next time. */
   known(workspace: number, extId: string): Channel | null | undefined
 }
 
@@ -66,7 +66,7 @@ export function createChannels(replica: Pick<Replica, 'find' | 'known'>): Channe
   }
 }
 
-/** What a channel has of what a provider needs to receive, opened where it is sealed. */
+/** The settings that a channel's provider needs to receive, opened where they are sealed. */
 export function receiveSettings(
   { config, workspace }: Channel,
   provider: Provider,

@@ -3,7 +3,7 @@ import type { Connection, mongo } from 'mongoose'
 import { prepareAudio } from './audio/audio-store.ts'
 import type { PersonRecord } from './people/person.ts'
 
-/** What happened last at a channel's webhook. */
+/** The last events at a channel's webhook. */
 export interface HookNotes {
   /** `<workspace>/<channel id>` */
   _id: string
@@ -17,7 +17,7 @@ export interface HookNotes {
   lastError?: { at: Date; code: string }
 }
 
-/** What is stored of a workspace; its slug is its own for good. */
+/** A workspace as it is stored; its slug is its own for good. */
 interface KnownWorkspace {
   /** The slug. */
   _id: string

@@ -4,7 +4,7 @@ import { pause } from './pause.ts'
 export interface FollowOptions {
   /** Opens the stream; its headers have the `Last-Event-ID` after the first event. */
   open(request: { headers: Record<string, string>; signal: AbortSignal }): Promise<Response>
-  /** What to throw for a response that is no stream. */
+  /** The error to throw for a response that is no stream. */
   refusalOf(response: Response): Promise<ParleyError>
   lastEventId?: string
   signal?: AbortSignal
@@ -161,7 +161,7 @@ interface EventParser {
   retryMs(): number | undefined
 }
 
-/** What an event has so far. */
+/** The part of an event that has come. */
 interface Unfinished {
   id?: string
   event?: string

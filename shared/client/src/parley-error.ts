@@ -1,6 +1,6 @@
 import type { components } from './api-types.ts'
 
-/** What the API refuses a call with (RFC 9457); decide by its `code`. */
+/** The API's refusal of a call (RFC 9457); decide by its `code`. */
 export type Problem = components['schemas']['Problem']
 export type ProblemCode = Problem['code']
 
@@ -22,7 +22,7 @@ export class ParleyError extends Error {
   }
 }
 
-/** What openapi-fetch resolves with. */
+/** The result of a call of openapi-fetch. */
 interface Called<T> {
   data?: T
   error?: unknown

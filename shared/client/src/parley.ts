@@ -136,7 +136,7 @@ function withToken(
   }
 }
 
-/** What callers without a session call. */
+/** Operations that callers without a session call. */
 const WITHOUT_TOKEN = ['register', 'login', 'refresh', 'accept-invitation'].map((name) => `/api/auth/${name}`)
 
 function bearing(request: Request, token: string | undefined): Request {
@@ -173,7 +173,7 @@ async function* listItems<P extends ListPath>(
   path: P,
   query?: QueryOf<P>,
 ): AsyncGenerator<ItemOf<P>> {
-  // What holds for each of the paths, TypeScript does not see for all of them.
+  // TypeScript sees for each path what holds for all of them.
   const read = api.GET as (
     path: P,
     options: object,

@@ -154,7 +154,7 @@ function ownerHashOf({ owner, ownerType }: { owner: unknown; ownerType: unknown 
 
 const receiverHashOf = ({ provider, receiver }: Receiver): string => hashOf(`${provider} ${receiver}`)
 
-/** What a channel is named by in the updates of providers. */
+/** The names of a channel in the updates of providers. */
 function receiversOf(channel: object | null): Receiver[] {
   return allProviders().flatMap(({ name, inbound }) => {
     const value = inbound?.receiver && own(channel, 'config', inbound.receiver)
@@ -197,7 +197,7 @@ interface Read {
 }
 
 /**
- * What a replica says of its document, as expressions of the aggregation language. An answer also says when it was
+ * Builds a replica's content from its document, as expressions of the aggregation language. An answer also says when it was
  * read; an event leaves the times of reading alone, as long as external id and receivers are the same.
  */
 function contentOf(
@@ -247,7 +247,7 @@ async function replaceOlder(
   }
 }
 
-/** What was stored before configuration was asked and is not in its answer was deleted, or has another external id. */
+/** Removes what was stored before configuration was asked and is not in its answer: it was deleted, or has another external id. */
 async function removeOthers(
   replicas: mongo.Collection<DocumentReplica>,
   filter: mongo.Filter<DocumentReplica>,

@@ -32,7 +32,7 @@ export interface Replica {
    */
   find(query: ReplicaQuery, options?: { notBefore?: number }): Promise<ConfigurationDocument[]>
   /**
-   * What memory has, without waiting; empty when it is known that there is none. What memory does not have, or has
+   * The documents in memory, without waiting; empty when it is known that there is none. What memory does not have, or has
    * only known for a while to be missing, is undefined, and looked up for the next time.
    */
   known(query: ReplicaQuery): ConfigurationDocument[] | undefined
@@ -49,7 +49,7 @@ interface Remembered {
   readAt: number
   /** When that was last tried, on the clock of `performance.now()`. */
   triedAt: number
-  /** What was read before this did not do, for as long as configuration answered. */
+  /** Reads from before this do not do, for as long as configuration answered. */
   notBefore: number
   /** There are such documents, or it is known that there are none. */
   isKnown: boolean

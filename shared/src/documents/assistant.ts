@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { documentOf } from './fields.ts'
 
-/** Who a person talks to. */
+/** The one that a person talks to. */
 export const assistantDocument = documentOf(({ text, optionalId, optionalIds }) => ({
   name: text,
   description: text,
@@ -13,7 +13,7 @@ export const assistantDocument = documentOf(({ text, optionalId, optionalIds }) 
 
 export type Assistant = z.output<typeof assistantDocument.stored>
 
-/** What an assistant is there for. */
+/** The purpose of an assistant. */
 export const jobDocument = documentOf(({ text, optionalId, optionalIds }) => ({
   role: text,
   goal: text,
@@ -24,7 +24,7 @@ export const jobDocument = documentOf(({ text, optionalId, optionalIds }) => ({
 
 export type Job = z.output<typeof jobDocument.stored>
 
-/** What an assistant can have done. */
+/** Something that an assistant can have done. */
 export const actionDocument = documentOf(({ text, url }) => ({
   name: text,
   description: text,

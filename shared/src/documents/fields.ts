@@ -6,7 +6,7 @@ import { MAX_ID_CHARACTERS } from '../message.ts'
 interface FieldTypes {
   text: z.ZodType<string>
   optionalText: z.ZodType<string | null | undefined>
-  /** What messages name a channel or a thread by. */
+  /** The name of a channel or a thread in messages. */
   extId: z.ZodType<string>
   /** The id of another document, whether or not there is one. */
   id: z.ZodType<number>
@@ -26,7 +26,7 @@ export const SENT = {
   id: safeInteger,
   optionalId: safeInteger.nullish(),
   optionalIds: z.array(safeInteger).nullish(),
-  /** What `URL.canParse` takes, `native:agents/<type>` included. */
+  /** A URL by `URL.canParse`, `native:agents/<type>` included. */
   url: z
     .string()
     .refine((value) => URL.canParse(value), { error: 'expected a URL' })

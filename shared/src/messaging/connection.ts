@@ -91,7 +91,7 @@ export async function connectBroker(options: BrokerOptions): Promise<Broker> {
   }
 }
 
-/** What consumes and publishes on a connection listens to its end: beyond so many something leaks. */
+/** Consumers and publishers of a connection listen to its end: beyond so many something leaks. */
 const MAX_LISTENERS = 100
 
 async function connectRecovering(

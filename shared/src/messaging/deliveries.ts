@@ -6,13 +6,13 @@ import { DEAD_LETTER_EXCHANGE, DEAD_LETTER_QUEUE } from './topology.ts'
 
 const PREFETCH = 100
 
-/** What can't be worked, however often it is tried, and why. */
+/** A delivery that can't be worked, however often it is tried, and why. */
 export interface DeadLetter {
   delivery: ConsumeMessage
   reason: string
 }
 
-/** What is consumed, and how. */
+/** The queue that is consumed, and how. */
 export interface ConsumerOptions {
   queue: string
   /** How many deliveries may be in flight; 100 by default. */
@@ -38,7 +38,7 @@ export interface ConsumerOptions {
  */
 export type Take = (delivery: ConsumeMessage) => Promise<DeadLetter | undefined>
 
-/** What arrives on one channel. */
+/** The deliveries of one channel. */
 export interface Deliveries {
   /** When the oldest delivery in flight was published, in milliseconds since the epoch; undefined without one. */
   oldestAt(): number | undefined
@@ -78,7 +78,7 @@ export async function openDeliveries(
   return deliveries
 }
 
-/** What is needed of a delivery until it is acked: the rest may be large, and is done with before. */
+/** The part of a delivery that is needed until it is acked: the rest may be large, and is done with before. */
 interface InFlight {
   deliveryTag: number
   /** When it was published, in seconds since the epoch, where that is known. */
@@ -130,11 +130,11 @@ class ChannelDeliveries implements Deliveries {
     void this.#channel.close().catch(() => {})
   }
 
-  /** What the broker hands over; null once it has cancelled the consumer. */
+  /** Takes what the broker hands over; null once it has cancelled the consumer. */
   deliver(delivery: ConsumeMessage | null): void {
     if (delivery === null) return void this.close()
     if (!this.#isOpen || this.#isClosing) return
-    // What is not acked would stay here for good, should consuming be ours again.
+    // A delivery that is not acked would stay here for good, should consuming be ours again.
     if (this.#options.isActive?.() === false) return void this.abandon()
     const { fields, properties } = delivery
     const one = { deliveryTag: fields.deliveryTag, timestamp: properties.timestamp, isDone: false }

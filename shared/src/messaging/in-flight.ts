@@ -7,7 +7,7 @@ export interface Unconfirmed {
   late: (() => void) | undefined
 }
 
-/** What is in flight. One timer watches all deadlines: one for each would be a part of what a message costs. */
+/** The publications in flight. One timer watches all deadlines: one for each would be a part of what a message costs. */
 interface InFlight {
   count(): number
   add(one: Unconfirmed): void

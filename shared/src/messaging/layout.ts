@@ -7,7 +7,7 @@ import { bindQueues, hashOf, MESSAGES_EXCHANGE, ORDERED_QUEUE } from './topology
  */
 export const SLOTS = 256
 export const MAX_PARTITIONS = 128
-/** What versions had that knew no layouts. */
+/** The number of partitions of versions that knew no layouts. */
 export const EARLIER_PARTITIONS = 8
 
 /** How many partitions there are; each change of the number is a generation, with queues and an exchange of its own. */

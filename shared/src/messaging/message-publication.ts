@@ -6,7 +6,7 @@ import { slotKey, slotOf } from './layout.ts'
 import type { Publication } from './publish-observer.ts'
 import { MESSAGES_EXCHANGE, NOTICE_KEY, statusKey, statusPartitionOf } from './topology.ts'
 
-/** Who brings a message: a caller of the API, a person of the team who replies in a thread, or a provider's source. */
+/** The origin of a message: a caller of the API, a person of the team who replies in a thread, or a provider's source. */
 type MessageSource = string
 
 /** Something to publish to exchange `messages`. */
@@ -24,7 +24,7 @@ interface PublicationHeaders {
   requestId: string
   channelId: number | undefined
   traceparent: string | undefined
-  /** What a message is ordered by; a status and a notice have none. */
+  /** The thread that a message is ordered by; a status and a notice have none. */
   thread: string | undefined
   /** Names of threads of the same person that go on in this one, where there are some. */
   joined: string[] | undefined
@@ -74,7 +74,7 @@ export function statusPublication(options: {
   }
 }
 
-/** What happened to a channel, for the queue of notices. */
+/** Makes the publication of what happened to a channel, for the queue of notices. */
 export function noticePublication(options: {
   messageId: string
   notice: ChannelNotice
@@ -110,10 +110,10 @@ export function traceparentOf(headers: NodeJS.Dict<string | string[]>): string |
   return typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined
 }
 
-/** What makes a message the same one when it comes again. */
+/** The facts that make a message the same one when it comes again. */
 type Origin =
   | { source: 'api' | 'reply'; workspace: number; key: string; body: Buffer }
-  /** What a provider sent, by its own id, and the status where it is that of a send. */
+  /** A provider's message, by its own id, and the status where it is that of a send. */
   | { source: string; workspace: number; channel: string; id: string; status?: string }
 
 /**

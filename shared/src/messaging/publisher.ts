@@ -15,7 +15,7 @@ export interface Publisher {
   /**
    * Resolves when the broker has confirmed, so that the message is safe. Rejects with `unavailable` when there is no
    * broker, it refuses, is blocked, has no queue for a mandatory message, has not confirmed by `deadline` (on the
-   * clock of `performance.now`; 4.5 s from now by default, up to 50 ms later), or 5,000 or 128 MiB wait for their
+   * clock of `performance.now`; 4.5 s from now by default, up to 50 ms later), or 5,000 or `maxUnconfirmedBytes` wait for their
    * confirm, those that were late among them: then it is not known whether the message got there. Messages given in order
    * are published in order.
    */
@@ -32,6 +32,8 @@ interface PublisherOptions {
   observe?(inFlight: () => number): PublishObserver
   /** True when all publications have headers of the same names, which makes them cheaper. */
   sameHeaders?: boolean
+  /** How many bytes wait for their confirm at most; 128 MiB when not given. */
+  maxUnconfirmedBytes?: number
   log: Log
 }
 
@@ -49,7 +51,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
 class BrokerPublisher implements Publisher {
   readonly #options: PublisherOptions
   readonly #inFlight = createInFlight()
-  /** What the broker may still confirm, which amqplib has in memory whether or not anybody waits for it. */
+  /** Publications that the broker may still confirm, which amqplib has in memory whether or not anybody waits for them. */
   readonly #unconfirmed = { count: 0, bytes: 0 }
   readonly #observer: PublishObserver | undefined
   // amqplib makes the headers the prototype of an object, which costs more for a new one than all the rest of a publish.
@@ -122,7 +124,8 @@ class BrokerPublisher implements Publisher {
 
   #hasRoomFor({ body }: Publication): boolean {
     const { count, bytes } = this.#unconfirmed
-    return count < MAX_UNCONFIRMED && bytes + body.length <= MAX_UNCONFIRMED_BYTES
+    const { maxUnconfirmedBytes = MAX_UNCONFIRMED_BYTES } = this.#options
+    return count < MAX_UNCONFIRMED && bytes + body.length <= maxUnconfirmedBytes
   }
 
   #send(

@@ -9,10 +9,10 @@ export const MESSAGES_EXCHANGE = 'messages'
 export const LOG_QUEUE = 'messages.log'
 /** Dead letters: what can't be read or stored, with the reason in its headers. */
 export const DEAD_LETTER_QUEUE = 'messages.rejected'
-/** What happened to channels at their providers, in order. */
+/** Events of channels at their providers, in order. */
 export const NOTICE_QUEUE = 'messages.notices'
 export const NOTICE_KEY = 'notice'
-/** What answers submit to tasks, from the dispatcher to configuration. */
+/** Submissions of answers to tasks, from the dispatcher to configuration. */
 export const TASKS_QUEUE = 'tasks'
 // Nobody publishes to the default exchange: permission for it is permission for every queue.
 /** Leads to `messages.rejected` alone. */
@@ -31,7 +31,7 @@ export const DISPATCHER_CHANGES = 'dispatcher.configuration'
  * only those under the settled names.
  */
 export const SEALED_READERS = 'dispatcher.configuration.sealed'
-/** What RabbitMQ 4 takes as one message: a larger one closes the channel, again and again. */
+/** The largest message that RabbitMQ 4 takes: a larger one closes the channel, again and again. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
 const LOG_MAX_AGE = '7D'
@@ -162,7 +162,7 @@ export async function declareOrderedChanges(
   await channel.bindQueue(queue, CONFIGURATION_EXCHANGE, '#')
 }
 
-/** What of amqplib's channel its types leave out. */
+/** The part of amqplib's channel that its types leave out. */
 interface MethodSender {
   sendImmediately(method: number, fields: object): void
 }

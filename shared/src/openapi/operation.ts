@@ -43,7 +43,7 @@ export interface DescribedOperation {
   response: Content & { headers?: readonly ResponseHeader[]; description?: string }
   /** Answers of another status that are no problem, with a body or without. */
   others?: Readonly<Record<number, { description: string; content?: Content }>>
-  /** What it may refuse with beyond what every operation may. */
+  /** Codes that it may refuse with beyond those of every operation. */
   errors?: readonly ErrorCode[]
 }
 

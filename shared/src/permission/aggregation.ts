@@ -59,7 +59,7 @@ export function limitFilter({ keys, maxBytes, maxItems }: OperandLimit): Record<
 // biome-ignore lint/suspicious/noThenProperty: the name of $switch's own field
 const branch = (test: unknown, result: unknown) => ({ case: test, then: result })
 
-/** What equals nothing (a missing item of an array included, which BSON would make null) becomes `{}`. */
+/** A constant; one that equals nothing (a missing item of an array included, which BSON would make null) becomes `{}`. */
 function constant(value: unknown): unknown {
   const comparable = (item: unknown) => (isScalarValue(item) ? item : {})
   if (value === undefined) return MISSING

@@ -1,13 +1,13 @@
 import type { Access } from './decide.ts'
 
-/** What a role may do without having a right of its own for it, because documents name others. */
+/** An ability of a role without a right of its own for it, because documents name others. */
 interface ByReference {
   /** All of these rights together give it. */
   rights: readonly (readonly [access: Access, resource: string])[]
   gives: string
 }
 
-/** What rights give together by way of references. A reference is accepted from those who may read what it names. */
+/** The abilities that rights give together by way of references. A reference is accepted from those who may read what it names. */
 export const BY_REFERENCE: readonly ByReference[] = [
   {
     rights: [
@@ -140,7 +140,7 @@ export const BY_REFERENCE: readonly ByReference[] = [
   },
 ]
 
-/** What this right gives to a role that `grants` these, in sentences of its own. */
+/** Lists the abilities that this right gives to a role that `grants` these, in sentences of its own. */
 export function byReference(
   resource: string,
   grants: (access: Access, resource: string) => boolean,

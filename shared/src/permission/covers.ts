@@ -9,10 +9,10 @@ import { Work, WorkExceeded } from './work.ts'
 
 /** Stands for every resource that has no name here. */
 const ANY_OTHER = '(any other resource)'
-/** What of an account is its own, and nobody chooses. */
+/** Fields of an account that are its own, and nobody chooses. */
 const IDS = ['_id', 'profile']
 const ACCESSES: readonly Access[] = ['read', 'write']
-/** What one comparison of roles may cost, in the steps of `Work`: twice what a decision may. */
+/** The budget of one comparison of roles, in the steps of `Work`: twice a decision's. */
 const BUDGET = 1_200_000
 
 interface Grantor {
@@ -159,7 +159,7 @@ const namesNoResource = (entry: PermissionEntry): boolean =>
 const everyPath = (entry: PermissionEntry, test: (path: Path) => boolean): boolean =>
   partsOfEntry(entry).every((part) => everyPathIn(part, test))
 
-/** What of an entry parses. */
+/** The parts of an entry that parse. */
 const partsOfEntry = ({ schema, read, write }: PermissionEntry): Expression[] =>
   [schema, read, write].flatMap((part) => {
     const parsed = parsePart(part)
@@ -205,7 +205,7 @@ function grantedBy(
   })
 }
 
-/** What is left of a part; nothing where it doesn't parse. Throws `WorkExceeded`. */
+/** Folds a part to what is left of it; to nothing where it doesn't parse. Throws `WorkExceeded`. */
 function foldPart(part: unknown, scope: FoldScope): Expression {
   const parsed = parsePart(part)
   return 'error' in parsed ? literal(false) : fold(parsed.expression, scope)

@@ -15,7 +15,7 @@ import {
   WorkExceeded,
 } from './work.ts'
 
-/** What stands around the parts of an expression where it is computed, which takes more than a condition on a field. */
+/** Bytes around the parts of an expression where it is computed, which takes more than a condition on a field. */
 const OPERATOR_BYTES = {
   literal: 40,
   path: 120,
@@ -26,10 +26,10 @@ const OPERATOR_BYTES = {
   compare: 360,
   call: 650,
 } satisfies Record<Expression['kind'], number>
-/** What an item of an array or of a chain takes besides its value. */
+/** Bytes of an item of an array or of a chain besides its value. */
 const ITEM_BYTES = 200
 const LIMIT_BYTES = 420
-/** What a condition on a field says of each object that it lies in. */
+/** Bytes of a condition on a field for each object that it lies in. */
 const STEP_BYTES = 45
 /** How often at most a filter names a path, and a text in which each character may be escaped. */
 const TIMES = 3
@@ -39,7 +39,7 @@ const NUMBER_BYTES = 16
 export type Access = 'read' | 'write'
 
 /**
- * What a role lets its caller do with a resource. `filter` is a MongoDB filter and `test` its twin for a
+ * The access that a role gives its caller to a resource. `filter` is a MongoDB filter and `test` its twin for a
  * plain object (as read from the database): both select the same documents.
  */
 export type Decision =
@@ -79,7 +79,7 @@ export function decide({ access, ...question }: Question & { access: Access }): 
   )
 }
 
-/** What is left of a part when resource and account are known. A part with a failure denies. */
+/** The rest of a part when resource and account are known. A part with a failure denies. */
 export type FoldedPart = { readonly expression: Expression; readonly failure?: string }
 
 /** One entry for a caller and a resource: whether its schema comes to `true`, and what it grants. */

@@ -23,7 +23,7 @@ export function parsePart(part: unknown): ParsedExpression {
 }
 
 /**
- * What prevents an entry from being saved, one error for each part at most: `path` is a JSON Pointer into the
+ * Lists the errors that prevent an entry from being saved, one for each part at most: `path` is a JSON Pointer into the
  * entry, `column` 1-based. Empty when the entry is fine.
  */
 export function validateEntry(entry: PermissionEntry): EntryError[] {

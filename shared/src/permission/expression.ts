@@ -1,4 +1,4 @@
-/** What a placeholder may start with. */
+/** The first name of a placeholder. */
 export type Root = 'resource' | 'account' | 'doc'
 
 /** `in` is represented as a call: `a in b` is method `in` on `b` with argument `a`. */

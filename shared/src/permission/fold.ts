@@ -3,13 +3,13 @@ import { type Comparison, type Expression, literal, type Path, partsOf, type Sco
 import { isScalar, truthy } from './values.ts'
 import { stepsOf, type Work } from './work.ts'
 
-/** What is known when a role is decided on, before there is a document. */
+/** The facts that are known when a role is decided on, before there is a document. */
 export type FoldScope = Omit<Scope, 'doc'> & {
   /** The fields of a document's public view; a path to another one leads nowhere. All of them when left out. */
   readonly fields?: ReadonlySet<string> | undefined
   /** Only the given members of the account are known, each as a whole; a path to another stays as it is. */
   readonly isPartial?: boolean
-  /** What folding may still cost. Unbounded when left out. */
+  /** The budget that is left for folding. Unbounded when left out. */
   readonly work?: Work
 }
 
@@ -20,7 +20,7 @@ export type FoldScope = Omit<Scope, 'doc'> & {
  * @throws WorkExceeded
  */
 export function fold(expression: Expression, scope: FoldScope): Expression {
-  // What costs little by itself is spent as well: there may be much of it.
+  // Cheap steps are spent as well: there may be many of them.
   scope.work?.spend(1)
   switch (expression.kind) {
     case 'literal':

@@ -22,7 +22,7 @@ const MAX_ITEMS = 256
 const MAX_KEYS = 32
 const ROOTS: readonly string[] = ['resource', 'account', 'doc']
 const METHODS: readonly string[] = ['indexOf', 'includes', 'startsWith']
-/** What identity stores in addition to a user and shows to nobody. */
+/** Fields that identity stores in addition to a user and shows to nobody. */
 const PASSWORD_FIELDS = ['passwordHash', 'salt', 'pepper']
 const KEY = /^[\p{L}_][\p{L}\p{N}_-]*$/u
 

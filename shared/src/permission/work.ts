@@ -9,7 +9,7 @@ export const MAX_SOUGHT_BYTES = 1_024
 export const MAX_SEARCHED_ITEMS = 16_384
 
 /**
- * What one decision may cost, in steps of about a nanosecond in the usual case and 25 in the worst, and of a byte of the
+ * The budget of one decision, in steps of about a nanosecond in the usual case and 25 in the worst, and of a byte of the
  * filter that it comes to. It lets some 33 searches in a document's strings through.
  */
 const BUDGET = 600_000

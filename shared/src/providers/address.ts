@@ -11,7 +11,7 @@ export interface NamedPerson {
   left?: readonly Address[]
 }
 
-/** What names a person at a provider, and how that is found. */
+/** The way in which a provider names a person. */
 export interface ProviderAddresses {
   /** The address that it writes to, of a message's `user`; undefined where that names none. */
   find(user: MessageUser): Address | undefined

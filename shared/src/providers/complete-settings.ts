@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Provider } from './provider.ts'
 import type { Settings } from './setting.ts'
 
-/** What a channel has of what a provider needs to send, or what it lacks: the keys of its `config`. */
+/** The settings that a channel's provider needs to send, or those that it lacks: the keys of its `config`. */
 type SendSettings = { settings: Settings } | { lacking: string[] }
 
 interface Reader {

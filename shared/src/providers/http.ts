@@ -8,7 +8,7 @@ export interface ProviderRequest {
   isSigned?: true
 }
 
-/** What a provider responded with. */
+/** A provider's response. */
 export interface ProviderResponse {
   status: number
   headers: Readonly<Record<string, string | string[] | undefined>>
@@ -16,7 +16,7 @@ export interface ProviderResponse {
   body: string
 }
 
-/** What came of a send, as far as a response says it. */
+/** The outcome of a send, as far as a response says it. */
 export type SendOutcome =
   /** The provider took it; `delivered` when that is all there is to wait for. */
   | { kind: 'accepted'; providerId?: string; delivered: boolean }
@@ -34,7 +34,7 @@ interface Failure {
 
 const RETRYABLE_STATUSES = new Set([408, 425, 429])
 
-/** What an endpoint's status means by itself: 2xx took it; 408, 425, 429 and 5xx may work later; the rest will not. */
+/** The outcome by an endpoint's status alone: 2xx took it; 408, 425, 429 and 5xx may work later; the rest will not. */
 export function outcomeOfStatus({ status }: Pick<ProviderResponse, 'status'>): SendOutcome {
   if (status >= 200 && status < 300) return { kind: 'accepted', delivered: true }
   const failure = {

@@ -5,23 +5,23 @@ import type { MessageStatus } from '../message-status.ts'
 import type { NamedPerson } from './address.ts'
 import type { Settings } from './setting.ts'
 
-/** What comes from a provider: its requests to a channel's webhook, and what is read of the messages in them later. */
+/** The side of a provider that messages come from: its requests to a channel's webhook, and what is read of them later. */
 export interface Inbound {
-  /** Whom messages come from, as it is stored with each. */
+  /** The source of its messages, as it is stored with each. */
   source: string
   /** True when a GET to the address is the provider's; undefined where it makes none. */
   handshake?(query: Readonly<Record<string, unknown>>, settings: Settings): Handshake
-  /** What shows that a request is the provider's. */
+  /** The proof that a request is the provider's. */
   proof(headers: Readonly<Record<string, string | string[] | undefined>>, settings: Settings): Proof
   /** The setting that names a channel as the receiver of an update, where one address gets what is for several. */
   receiver?: string
-  /** What a payload has, in order. It never throws, whatever the payload is. */
+  /** The updates of a payload, in order. It never throws, whatever the payload is. */
   updates(payload: Readonly<Record<string, unknown>>, reading: Reading): Update[]
-  /** What people are told of an error that is noted, by its code. */
+  /** Texts for people of errors that are noted, by their code. */
   errors: Readonly<Record<string, string>>
   /** The error that is noted where something came that is for another channel. */
   foreign: string
-  /** What a stored message of the provider's says. */
+  /** The content of a stored message of the provider's. */
   contentOf(message: Readonly<Record<string, unknown>>): ReceivedContent
   documentation: InboundDocumentation
 }
@@ -33,7 +33,7 @@ interface Secrets {
   errors: { wrong: string; notConfigured: string }
 }
 
-/** What is sent back to a provider that asks whether the address is the channel's; no response where it asks for nothing. */
+/** The response to a provider that asks whether the address is the channel's; none where it asks for nothing. */
 interface Handshake extends Secrets {
   response: string | undefined
 }
@@ -57,7 +57,7 @@ export type Update = {
   receiver?: string | undefined
 } & UpdateFate
 
-/** What it is, and what becomes of it. */
+/** The kind of an update, and its fate. */
 export type UpdateFate =
   /** The message's thread is that of the person, where one is named; it has the message's own name where that is new. */
   | { kind: 'message'; fate: 'accepted'; id: string; person: NamedPerson | undefined; message: PersonMessage }
@@ -69,26 +69,26 @@ export type UpdateFate =
   /** It can't be read; what is `unknown` is a part of the payload that should have contained updates. */
   | { kind: 'message' | 'status' | 'unknown'; fate: 'malformed' }
 
-/** What a person wrote, in any form, as it is stored. */
+/** A person's message, in any form, as it is stored. */
 export type PersonMessage = Pick<WebhookMessage, 'user' | 'thread' | 'answer' | 'input'> & JsonObject
 
-/** What the provider reports of one send; undefined is not there. */
+/** The provider's report of one send; undefined is not there. */
 export type ReportedStatus = Partial<Omit<MessageStatus, 'workspace' | 'channel'>>
 
-/** What the provider reports of a channel, with what makes it the same one when it comes again. */
+/** The provider's report of a channel, with what makes it the same one when it comes again. */
 type ReportedNotice = Omit<ChannelNotice, 'workspace' | 'channel'> & { identity: string }
 
 export const MEDIA_TYPES = ['audio', 'image', 'video', 'document', 'sticker'] as const
 export type MediaType = (typeof MEDIA_TYPES)[number]
 
-/** What a message has beside what its person wrote. */
+/** A message's content beside what its person wrote. */
 export interface ReceivedContent {
-  /** What it is in the provider's words; undefined for a text alone. */
+  /** Its type in the provider's words; undefined for a text alone. */
   type?: string
   media?: ReceivedMedia
-  /** What a model reads of it beside what the person wrote, without limit of length; empty where there is nothing. */
+  /** The text that a model reads of it beside what the person wrote, without limit of length; empty where there is nothing. */
   text: string
-  /** What it is; speech where nothing is said. */
+  /** Its nature; speech where nothing is said. */
   nature?: Nature
   /** The provider's id of it. */
   providerId?: string
@@ -104,7 +104,7 @@ export interface ReceivedContent {
   isPast?: true
 }
 
-/** What a message is. Only speech asks a handler, opens the service window and counts as unread. */
+/** The nature of a message. Only speech asks a handler, opens the service window and counts as unread. */
 export type Nature =
   | { kind: 'speech' }
   /** An emoji at an earlier message; none takes it back. It is speech where its channel says so. */
@@ -113,9 +113,9 @@ export type Nature =
   | { kind: 'edit'; of: string; text: string }
   /** An earlier message is taken back. */
   | { kind: 'deletion'; of: string }
-  /** What the business calls somebody; undefined where it does so no more. */
+  /** The business's name for somebody; undefined where it has none any more. */
   | { kind: 'contact'; name: string | undefined }
-  /** What nobody said, as people read it. */
+  /** Something that nobody said, as people read it. */
   | { kind: 'notice'; shown: string }
 
 /** Media that the provider has the bytes of, or what has no bytes and is in the message itself. */
@@ -123,9 +123,9 @@ export type ReceivedMedia =
   | { kind: 'media'; type: MediaType; mediaId: string; fileName?: string }
   | { kind: 'content'; type: string; content: unknown }
 
-/** What the API's description says of a provider's webhook. */
+/** The API's description of a provider's webhook. */
 export interface InboundDocumentation {
-  /** What its operations and schemas are named by. */
+  /** The name in its operations and schemas. */
   name: string
   /** The field of a message with all that the provider sent. */
   original: { field: string; description: string }

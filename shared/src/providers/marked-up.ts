@@ -1,6 +1,6 @@
 import { providerNamed } from './registry.ts'
 
-/** What is known of the channel that something is said on. */
+/** The facts about the channel that something is said on. */
 export interface Speaking {
   callback: string
   config: Readonly<Record<string, unknown>>

@@ -4,7 +4,7 @@ import type { ProviderRequest, ProviderResponse, SendOutcome } from './http.ts'
 import type { MediaType } from './inbound.ts'
 import type { Settings } from './setting.ts'
 
-/** What goes to a provider: requests as data, which whoever performs them brings the responses to. */
+/** The side of a provider that sends go to: requests as data, which whoever performs them brings the responses to. */
 export interface Outbound {
   /** True when the provider reports later what became of a send. */
   reports: boolean
@@ -14,7 +14,7 @@ export interface Outbound {
   maxText?: number
   /** How long after a person's last message free text is taken, in milliseconds; at any time where it is undefined. */
   serviceWindowMs?: number
-  /** What a model is told of how to write. */
+  /** The instruction for a model of how to write. */
   markup: string
   /** A text that was written as Markdown in the provider's markup. What is in its markup already stays as it is. */
   toMarkup?(text: string): string
@@ -26,25 +26,25 @@ export interface Outbound {
   rates?: Rates
   /** The request that makes one send, of settings that are complete; or why the provider has none for such a content. */
   request(send: ProviderSend): ProviderRequest | Refusal
-  /** What the response to it means. It never throws, whatever the response is. */
+  /** The meaning of its response. It never throws, whatever the response is. */
   outcomeOf(response: ProviderResponse): SendOutcome
-  /** What an error means that is reported after a send was taken, by its code. */
+  /** The meaning of an error that is reported after a send was taken, by its code. */
   outcomeOfCode?(code: number): Exclude<SendOutcome, { kind: 'accepted' | 'uncertain' }>
-  /** Whom a response says that a send went to: the provider may know the address as another one. */
+  /** The person that a response says a send went to: the provider may know the address as another one. */
   personOf?(response: ProviderResponse): NamedPerson | undefined
-  /** What a response says of an error, for people; undefined where it is not the provider's form. */
+  /** The text of an error in a response, for people; undefined where it is not the provider's form. */
   errorTextOf?(response: ProviderResponse): string | undefined
-  /** What to do about a send that was given up, by the code of its last attempt. */
+  /** Advice about a send that was given up, by the code of its last attempt. */
   advice?: Readonly<Record<string, string>>
-  /** What its ids of sends begin with, so that people can look a message up by one. */
+  /** The beginning of its ids of sends, so that people can look a message up by one. */
   idPrefix?: string
   typing?: Typing
   media?: MediaRequests
-  /** What can be looked up of a channel at the provider, each a check of its own. */
+  /** Things to look up of a channel at the provider, each a check of its own. */
   account?(settings: Settings, asked: { template?: string; language?: string }): AccountCheck[]
 }
 
-/** What is not tried. */
+/** An outcome without a try. */
 type Refusal = Extract<SendOutcome, { kind: 'permanent' }>
 
 /** One send to one person. */
@@ -55,7 +55,7 @@ export interface ProviderSend {
   /** The send's id, the same on every attempt: what a status names it by, where the provider gives it back. */
   id: string
   content: ProviderContent
-  /** What the message is of. */
+  /** The message that it belongs to. */
   message: {
     id: string
     channel: { _id: number; extId: string }
@@ -80,13 +80,13 @@ interface Template {
 
 /** How many sends a provider takes. */
 export interface Rates {
-  /** What a send counts against. */
+  /** The key that a send counts against. */
   keyOf(settings: Settings): string | undefined
   /** How many a second, where the provider does not say it of the number, or was not asked yet. */
   perSecond: number
   /** To one person: one in each interval (milliseconds) after a burst of so many. */
   person?: { intervalMs: number; burst: number }
-  /** What the provider says of a number itself. */
+  /** The question for a number's rate at the provider itself. */
   lookup?: {
     request(settings: Settings): ProviderRequest
     /** How many a second; undefined where the response does not say it. */
@@ -94,35 +94,35 @@ export interface Rates {
   }
 }
 
-/** What is wrong with something that was given, by its path in it. */
+/** An error in something that was given, by its path in it. */
 export interface Wrong {
   path: string[]
   message: string
 }
 
-/** What arguments in our form come to. */
+/** The result of composing arguments in our form. */
 export type Composed =
   | { kind: 'composed'; object: JsonObject }
-  /** What the provider does not take, or what is not understood. */
+  /** Arguments that the provider does not take, or that are not understood. */
   | { kind: 'refused'; errors: Wrong[] }
 
 export interface ObjectRules {
   types: readonly string[]
   /** Those that are taken at any time. */
   templates: readonly string[]
-  /** What is wrong with an object of a known type, by the path of each. */
+  /** Errors of an object of a known type, by the path of each. */
   errorsOf(object: Readonly<Record<string, unknown>>): Wrong[]
   /**
    * The object of what a call of `callback` says: a template with all that it takes, or buttons, a list, media or a place
    * (`docs/handlers.md` has the form).
    */
   compose(args: JsonObject): Composed
-  /** What a model is told of the bounds of what it may say beside a text. */
+  /** The bounds, told to a model, of what it may say beside a text. */
   limits: string
   description: string
   /** The object that sends media from where they are. */
   ofMedia(media: LinkedMedia): Record<string, unknown>
-  /** What people are shown of an object. */
+  /** The view of an object for people. */
   preview(object: Readonly<Record<string, unknown>>): ObjectPreview
 }
 
@@ -166,7 +166,7 @@ type MediaLocation =
 
 export interface AccountCheck {
   name: string
-  /** What is asked; undefined where `read` knows without. */
+  /** The request to make; undefined where `read` knows without. */
   request?: ProviderRequest
   read(response: ProviderResponse): { result: 'ok' | 'bad' | 'unknown'; text: string }
 }

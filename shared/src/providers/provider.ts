@@ -9,32 +9,32 @@ import type { Setting, Settings } from './setting.ts'
  * them all.
  */
 export interface Provider {
-  /** What a channel's `hook` and `callback` name it by, and its webhook's address. It is stored, so it stays. */
+  /** The name by a channel's `hook` and `callback`, and in its webhook's address. It is stored, so it stays. */
   name: string
   description: ProviderDescription
-  /** What it reads of a channel's `config`, in the order in which people are asked for it. */
+  /** The settings that it reads of a channel's `config`, in the order in which people are asked for them. */
   settings: readonly Setting[]
-  /** What will not go on as it is configured, by the key of each setting. */
+  /** Warnings about settings that will not go on working as they are, by their keys. */
   warnings?(settings: Settings, now: Date): { key: string; message: string }[]
   addresses: ProviderAddresses
-  /** What comes from it; undefined where nothing does but what callers of the API post. */
+  /** The side that messages come from; undefined where none come but what callers of the API post. */
   inbound?: Inbound
   outbound: Outbound
 }
 
-/** What the console, the list of hooks and the command line say of a provider. */
+/** Texts of the console, the list of hooks and the command line about a provider. */
 export interface ProviderDescription {
-  /** What people call it, in a sentence: "through WhatsApp". */
+  /** Its name in a sentence: "through WhatsApp". */
   label: string
-  /** What a channel of it is, in a list of choices. */
+  /** Its channels' name in a list of choices. */
   title: string
-  /** Who is meant by "at the provider"; the label where there is no other name. */
+  /** The operator meant by "at the provider"; the label where there is no other name. */
   operator?: string
   /** How it is connected; undefined where nothing comes from it. */
   receiving?: Receiving
 }
 
-/** What is to be done at the provider, so that what people write comes here. */
+/** The things to do at the provider, so that what people write comes here. */
 interface Receiving {
   /** For people who read one paragraph. `code` is a text to be copied as it is. */
   instructions: readonly (string | { code: string })[]
@@ -42,11 +42,11 @@ interface Receiving {
   hasHandshake: boolean
   /** The query of a GET to the address that is refused with 403, which shows that the address leads here. */
   probe?: Readonly<Record<string, string>>
-  /** What to put where, given the address that the provider is to send to. */
+  /** The steps of the set-up, given the address that the provider is to send to. */
   steps(url: string): readonly SetupStep[]
 }
 
-/** What goes into one place: a text to paste, or what to subscribe to. */
+/** The content of one place: a text to paste, or what to subscribe to. */
 export interface SetupStep {
   where: string
   paste?: string

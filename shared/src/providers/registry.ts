@@ -35,7 +35,7 @@ export const providerNamed = (name: unknown): Provider | undefined =>
 /** The provider that a message came from; undefined for what a caller of the API posted, or somebody of the team. */
 export const providerOfSource = (source: string): Provider | undefined => sources.get(source)
 
-/** What a channel is meant to be of where nothing says so: the first provider that messages come from. */
+/** The provider of a channel where nothing says so: the first one that messages come from. */
 export const usualProvider = (): Provider =>
   allProviders().find(({ inbound }) => inbound !== undefined) ?? rpc
 

@@ -6,7 +6,7 @@ export interface Setting {
   kind: 'text' | 'url'
   /** Where people find it, or what it is for. */
   note: string
-  /** What does not work without it; people are asked only for what is needed to send or receive. */
+  /** The use that needs it; people are asked only for what is needed to send or receive. */
   neededTo: 'send' | 'receive' | 'check'
   /** It may be left out, and then is `fallback`, or what it is for does not work. */
   isOptional?: true
@@ -17,9 +17,9 @@ export interface Setting {
   sentTo?: string
   /** Nobody is asked for it: whoever sets up a channel makes a random one. */
   isGenerated?: true
-  /** What to know when it is replaced. */
+  /** A note for whoever replaces it. */
   replacing?: string
-  /** What does not work without it, as a sentence. */
+  /** The consequence of its absence, as a sentence. */
   missing?: string
 }
 

@@ -38,13 +38,13 @@ interface RelayOptions<Change extends { at?: Date | undefined }> {
   /** Changes come with what the document was before. */
   withBefore?: boolean
   changeOf(event: Event): Change
-  /** What is dealt with once where the position is not known: after `since`, where one was known once. */
+  /** Changes to deal with once where the position is not known: after `since`, where one was known once. */
   snapshot(since: Date | undefined): AsyncIterable<Change[]>
   /** True while anybody needs its changes; while nobody does it rests, and forgets its position. Always, when left out. */
   isNeeded?(): boolean
   /** Deals with at most 100 changes in order. They may come again, and after a gap those of the snapshot come. */
   handle(changes: Change[], isLeased: () => boolean): Promise<void>
-  /** What is to be done under the lease besides, when no change has come for 200 ms. */
+  /** Does further work under the lease, when no change has come for 200 ms. */
   idle?(isLeased: () => boolean): Promise<void>
 }
 

@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { Watched } from './watch-limits.ts'
 
-/** What a task made, how many milliseconds of a processor it took, and what its process has taken of memory. */
+/** The result of a task, how many milliseconds of a processor it took, and what its process has taken of memory. */
 export interface Outcome<Result> {
   result: Result
   ms: number
   bytes: number
 }
 
-/** What the process is sent. */
+/** The message that begins the process. */
 export interface Begin {
   task: unknown
   taskMs: number

@@ -6,7 +6,7 @@ import type { Begin, Outcome } from './run-tasks.ts'
 
 const MB = 1024 * 1024
 const HEAP_MB = 96
-/** What it may take of memory beyond what it has before the first task. */
+/** Memory that it may take beyond what it has before the first task. */
 const MAX_BYTES = 128 * MB
 /** One that has so much more after a task is replaced, so that the next one is not ended for what others have left. */
 const WORN_BYTES = 96 * MB
@@ -91,7 +91,7 @@ function start(module: URL): ChildProcess {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     },
   )
-  // What is wrong with a process shows in its task.
+  // An error of a process shows in its task.
   child.on('error', () => {})
   return child
 }

@@ -1,7 +1,7 @@
 // A thread that ends its process by SIGKILL when a task takes too much: nothing else ends what runs in native code.
 import { workerData } from 'node:worker_threads'
 
-/** What the thread is given. */
+/** The data of the thread. */
 export interface Watched {
   /** How often a task has begun or ended, so it is odd while one runs, and what that may take, in milliseconds. */
   state: Int32Array

@@ -94,7 +94,8 @@ async function compare(parts: OutpostParts): Promise<void> {
 }
 
 async function startParley(callbackUrl: string): Promise<Peer> {
-  const own = await startOwnSystem({ instances: {}, say: console.error })
+  // As `npm start` has it.
+  const own = await startOwnSystem({ instances: {}, together: true, memory: 'small', say: console.error })
   try {
     const groups = groupProcesses(own)
     return { target: await makeParleyTarget(own, callbackUrl), groups: () => groups, stop: own.stop }

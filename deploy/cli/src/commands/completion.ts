@@ -18,7 +18,7 @@ interface Words {
   options: { flag: string; description: string; choices: readonly string[] }[]
 }
 
-/** What can be typed: each command with its options. */
+/** Lists what can be typed: each command with its options. */
 function wordsOf(program: Command): Words[] {
   return program.commands.map((command) => ({
     name: command.name(),

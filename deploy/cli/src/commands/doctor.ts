@@ -132,7 +132,7 @@ async function* checkToken(parley: Parley): Check {
   }
 }
 
-/** What each channel's webhook lacks, when its provider was last heard of, and whether its address leads here. */
+/** Checks what each channel's webhook lacks, when its provider was last heard of, and that its address leads here. */
 async function* checkWebhooks(parley: Parley): Check {
   let count = 0
   for await (const hook of parley.list('/rest/hooks', { limit: PAGE })) {
@@ -157,7 +157,7 @@ async function checkWebhook(
   if (problems.length > 0 || url === null) return bad(problems.join(' '))
   const reached = receiving?.probe && (await reach(url, receiving.probe))
   if (reached !== undefined) return bad(`${url} ${reached}`)
-  // What comes to another channel's address may be for this one.
+  // An update to another channel's address may be for this one.
   if (receiving?.hasHandshake && !handshake.succeeded && lastReceivedAt === null) {
     const pasted = settings.flatMap(({ label, isGenerated }) => (isGenerated ? [label.toLowerCase()] : []))
     return bad(`the provider has not verified ${url} yet: paste it, and the ${pasted.join(', ')}, there.`)

@@ -21,7 +21,7 @@ const MAX_LINES = 1_000
 /** Messages change for a while after they came. */
 const WATCHED_MS = 120_000
 const MAX_REMEMBERED = 10_000
-/** What a Parley without event streams answers. */
+/** Statuses of a Parley without event streams. */
 const HAS_NONE = [404, 405]
 /** In the order in which a message passes them; beside these there are ends. */
 const PASSED = ['received', 'handled', 'sending', 'sent', 'delivered', 'read']

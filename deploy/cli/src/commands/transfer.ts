@@ -96,7 +96,7 @@ function documentIn(configuration: unknown, resource: string, id: number): objec
   return resources?.[resource]?.find(({ _id }) => _id === id)
 }
 
-/** What a JSON Pointer leads to. */
+/** The value that a JSON Pointer leads to. */
 function valueAt(document: object | undefined, path: string): unknown {
   const keys = path
     .split('/')

@@ -50,7 +50,7 @@ async function surroundingsOf(parley: Parley, message: Message) {
   return { before: before === undefined ? undefined : await ifShown(parley.messages.get(before)) }
 }
 
-/** What there is besides the message, which explains it also by itself; undefined where the role does not show it. */
+/** Resolves to something that explains a message further; to undefined where the role does not show it. */
 async function ifShown<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked

@@ -41,7 +41,7 @@ export interface GatewayClient {
   reconciliation(): Promise<DispatcherCount>
 }
 
-/** Who a workspace is registered for. */
+/** The person that a workspace is registered for. */
 interface Registration {
   name: string
   email: string

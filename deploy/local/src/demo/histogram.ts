@@ -28,7 +28,7 @@ function nameOf(at: number): string {
 
 const shown = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${ms / 1_000} s`)
 
-/** What there is one of can be seen as well. */
+/** Draws a bar that can be seen for a single item as well. */
 function bar(share: number): string {
   const eighths = share === 0 ? 0 : Math.max(1, Math.round(share * BAR * EIGHTHS))
   return '█'.repeat(Math.floor(eighths / EIGHTHS)) + (BLOCKS[eighths % EIGHTHS] ?? '')

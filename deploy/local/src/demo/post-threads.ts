@@ -40,7 +40,7 @@ export async function postThreads(options: {
         await turn()
         const result = await post(message, gateway)
         posted.push(result)
-        // What comes after a message that may be lost would only arrive out of order.
+        // The messages after one that may be lost would only arrive out of order.
         if (result.acceptedAt === undefined) break
         onAccepted()
       }

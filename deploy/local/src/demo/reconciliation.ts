@@ -1,7 +1,7 @@
 import type { Posted } from './post-threads.ts'
 import type { Arrival } from './watch-simulator.ts'
 
-/** What happened to the messages, each counted once by thread and sequence. */
+/** The fates of the messages, each counted once by thread and sequence. */
 export interface Reconciliation {
   posted: number
   accepted: number
@@ -71,7 +71,7 @@ export function percentile(values: readonly number[], share: number): number | u
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)]
 }
 
-/** What the webhook's answers to a provider count. */
+/** Counts in the webhook's responses to a provider. */
 export const WEBHOOK_COUNTS: readonly string[] = ['accepted', 'repeated', 'kept', 'skipped', 'foreign']
 
 /** How many of the messages and statuses that were posted are in no count of an answer. */

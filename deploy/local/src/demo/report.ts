@@ -5,7 +5,7 @@ import type { DemoResult } from './run-demo.ts'
 const LABEL = 40
 const FIGURE = 12
 
-/** What a calm run came to, at most 80 columns wide. */
+/** Shows the result of a calm run, at most 80 columns wide. */
 export function calmText({ latency }: Pick<DemoResult, 'latency'>): string {
   return [
     '',
@@ -16,7 +16,7 @@ export function calmText({ latency }: Pick<DemoResult, 'latency'>): string {
   ].join('\n')
 }
 
-/** What a run with faults came to, and where the time went. */
+/** Shows the result of a run with faults, and where the time went. */
 export function faultyText({ latency, troubles, kill, times }: DemoResult): string {
   const { spent, messages } = times
   const all = Object.values(spent).reduce((sum, ms) => sum + ms, 0)
@@ -55,7 +55,7 @@ function latencyLines({ latency }: Pick<DemoResult, 'latency'>): string[] {
   ]
 }
 
-/** What became of the messages of both runs, side by side. */
+/** Shows the fates of the messages of both runs, side by side. */
 export function tableText(calm: DemoResult, faulty: DemoResult): string {
   const row = (name: string, of: (result: DemoResult) => number) =>
     line(`  ${name}`, figure(of(calm)), figure(of(faulty)))
@@ -88,7 +88,7 @@ export function tableText(calm: DemoResult, faulty: DemoResult): string {
   ].join('\n')
 }
 
-/** What there is none of is left out, but for the figures that the others add up to. */
+/** Figures that are shown when they are 0 as well, since others add up to them. */
 const ALWAYS: readonly string[] = ['accepted', 'inFlight', 'difference']
 const SHOWN: Record<string, string> = { inFlight: 'in flight', unaudited: 'not yet audited' }
 

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { z } from 'zod'
 import {
   configOf,
@@ -12,10 +13,11 @@ import {
 } from '../simulator/client.ts'
 import { waitUntil } from '../wait-until.ts'
 import { CHANNEL_EXT_ID, planThreads } from './demo-plan.ts'
+import { type FurtherDispatcher, startFurtherDispatcher } from './further-dispatcher.ts'
 import { type DispatcherCount, type GatewayClient, registerWorkspace } from './gateway-client.ts'
 import { postThreads } from './post-threads.ts'
 import { isReconciled, latencies, type Reconciliation, reconcile, uncounted } from './reconciliation.ts'
-import { dispatchersOf, type Kill, killProcess, type RunningSystem } from './running-system.ts'
+import { dispatchersOf, isTogether, type Kill, killProcess, type RunningSystem } from './running-system.ts'
 import { type LoggedMessage, sumOf, type TimeSpent, timeSpent } from './time-spent.ts'
 import { awaitReceived, createArrivalLog, simulatorPosition } from './watch-simulator.ts'
 
@@ -71,7 +73,7 @@ interface DemoOptions {
   runFile: string
   messages: number
   threads: number
-  /** Sends fail, responses get lost and, half-way, a dispatcher is killed. */
+  /** Sends fail, responses get lost and, half-way, a dispatcher is killed: one that is started for it, where all services are one process. */
   withFailures: boolean
   progress: DemoProgress
 }
@@ -88,10 +90,12 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   await connectNumber(gateway, number)
   const log = createArrivalLog(number, await simulatorPosition(simulatorUrl))
   await misbehave({ ...number, behaviour: options.withFailures ? SOME_FAIL : {} })
+  const further = await furtherDispatcher(options)
   try {
-    return await sendAll({ ...options, run, gateway, number, log })
+    return await sendAll({ ...options, run, gateway, number, log, further })
   } finally {
     await misbehave({ ...number, behaviour: {} })
+    await further?.stop()
   }
 }
 
@@ -101,6 +105,7 @@ async function sendAll(
     gateway: GatewayClient
     number: SimulatedNumber
     log: ReturnType<typeof createArrivalLog>
+    further: FurtherDispatcher | undefined
   },
 ): Promise<DemoResult> {
   const { messages, threads, progress, run, gateway, number, log } = options
@@ -140,11 +145,19 @@ async function sendAll(
   }
 }
 
+/** Starts a dispatcher to be killed, where one process hosts all services. */
+async function furtherDispatcher(options: DemoOptions): Promise<FurtherDispatcher | undefined> {
+  const { system, runFile, withFailures } = options
+  if (!withFailures || !isTogether(system)) return undefined
+  return startFurtherDispatcher({ system, directory: dirname(runFile) })
+}
+
 /** Not the first one where there are several: the gateway's requests for the message log go to that. */
-function killDispatcher({ system, runFile, progress }: DemoOptions): Promise<Kill> {
-  const victim = dispatchersOf(system).at(-1) ?? 'dispatcher'
+function killDispatcher(options: DemoOptions & { further: FurtherDispatcher | undefined }): Promise<Kill> {
+  const { system, runFile, progress, further } = options
+  const victim = further?.name ?? dispatchersOf(system).at(-1) ?? 'dispatcher'
   progress.killing(victim)
-  return killProcess({ victim, runFile })
+  return further === undefined ? killProcess({ victim, runFile }) : further.kill()
 }
 
 /** The dispatcher's count once all messages are in it and at rest, or after a minute as it is. */

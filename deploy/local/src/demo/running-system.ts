@@ -9,12 +9,15 @@ const schema = z.looseObject({
   gatewayUrl: z.url(),
   simulatorUrl: z.url(),
   modelSimulatorUrl: z.url(),
+  mongoUrl: z.string(),
+  amqpUrl: z.string(),
+  redisUrl: z.string(),
   processes: z.record(z.string(), z.looseObject({ pid: z.int().optional(), url: z.string() })),
 })
 const health = z.object({ status: z.string() })
 const READY_MS = 5_000
 
-/** What `npm start` says of itself: where it is, and the process id of each service and server it started. */
+/** The run file of `npm start`: where it is, and the process id of each service and server it started. */
 export type RunningSystem = z.output<typeof schema>
 
 /** Reads what `npm start` wrote and asks the gateway whether it is ready. Throws SetupError when it is not. */
@@ -30,7 +33,7 @@ export async function findRunningSystem(runFile: string): Promise<RunningSystem>
   return system
 }
 
-/** What the run file says now; undefined when there is none. */
+/** Reads the run file; undefined when there is none. */
 export function readRunFile(path: string): RunningSystem | undefined {
   try {
     return schema.parse(JSON.parse(readFileSync(path, 'utf8')))
@@ -50,7 +53,7 @@ export async function isReady(baseUrl: string): Promise<boolean> {
   }
 }
 
-/** What a kill did. */
+/** The effect of a kill. */
 export interface Kill {
   victim: string
   pid: number
@@ -63,6 +66,11 @@ export interface Kill {
 /** The dispatchers of a system, the first one first. */
 export function dispatchersOf({ processes }: { processes: Record<string, unknown> }): string[] {
   return Object.keys(processes).filter((name) => /^dispatcher(-\d+)?$/.test(name))
+}
+
+/** True when one process hosts all services, so that none can be killed alone. */
+export function isTogether({ processes }: Pick<RunningSystem, 'processes'>): boolean {
+  return processes.gateway?.pid !== undefined && processes.gateway.pid === processes.dispatcher?.pid
 }
 
 /**

@@ -1,4 +1,4 @@
-/** What the message log says of a message; times in milliseconds since the epoch. */
+/** A message as the message log shows it; times in milliseconds since the epoch. */
 export interface LoggedMessage {
   receivedAt: number
   /** When it had been sent. */

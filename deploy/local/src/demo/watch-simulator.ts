@@ -25,7 +25,7 @@ export async function simulatorPosition(simulatorUrl: string): Promise<number> {
   return summary.parse(await getJson(new URL('/simulator/summary', simulatorUrl))).last
 }
 
-/** What has arrived so far, and the means to look again. */
+/** The arrivals so far, and the means to look again. */
 interface ArrivalLog {
   /** In the order of arrival. */
   readonly received: readonly Arrival[]

@@ -19,7 +19,7 @@ const invalidQuestions: ErrorRequestHandler = (error, _req, res, next) => {
 
 const MAX_BODY_BYTES = 32 * 1024 * 1024
 
-/** What the list of models says of when it was made. */
+/** The time at which every model was made, in the list of models. */
 const CREATED = 1_735_689_600
 
 /**
@@ -105,7 +105,7 @@ async function readForm(body: unknown, contentType = ''): Promise<{ file: File; 
   throw new ProviderError({ status: 400, message: 'file and model are required' })
 }
 
-/** What to answer, and what was asked: for the demo and the tests, no part of OpenAI's API. */
+/** Routes for the script and the requests: for the demo and the tests, no part of OpenAI's API. */
 function controlRoutes({ script, requests }: { script: Script; requests: RequestLog }): Router {
   const router = Router()
   router.use(express.json({ limit: '8mb' }))

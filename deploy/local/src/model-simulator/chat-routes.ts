@@ -89,7 +89,7 @@ async function reply(
   res.write(body.slice(0, body.length / 2), () => res.destroy())
 }
 
-/** What the script says; by the rules where it says nothing. */
+/** The content of a response by the script; by the rules where it has none. */
 function contentOf(request: ChatRequest, scripted: ScriptedResponse | undefined) {
   const { text, calls, characters } = scripted ?? {}
   if (text === undefined && calls === undefined && characters === undefined) return replyByRules(request)

@@ -38,7 +38,7 @@ export const chatRequest = z.looseObject({
 
 export type ChatRequest = z.output<typeof chatRequest>
 
-/** What the simulated model says. */
+/** A response of the simulated model. */
 export interface Reply {
   text: string
   calls: { id: string; name: string; arguments: string }[]
@@ -100,7 +100,7 @@ interface Schema {
   properties?: Record<string, Schema>
 }
 
-/** What a schema asks for, as little of it as will do. */
+/** Makes a value for a schema, with as little as will do. */
 function sampleOf(schema: Schema, text: string, depth: number): unknown {
   if (schema.enum !== undefined && schema.enum.length > 0) return schema.enum[0]
   switch (schema.type) {
@@ -149,7 +149,7 @@ export function textOf({ content }: ChatMessage): string {
   return (content ?? []).map((part) => part.text ?? '').join('')
 }
 
-/** What a person wrote last and what came after it; data is not what a person wrote. */
+/** The person's last text and what came after it; data is none of the person's. */
 export function lastOfPerson(messages: ChatMessage[]): { text: string; after: ChatMessage[] } {
   const at = messages.findLastIndex((one) => one.role === 'user' && !textOf(one).startsWith('<data>'))
   const found = messages[at]

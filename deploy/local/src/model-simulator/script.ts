@@ -65,7 +65,7 @@ export type ScriptedResponse = z.output<typeof response>
 /** The body of PUT /simulator/script. */
 export const scriptBody = z.strictObject({ responses: z.array(response).max(MAX_RESPONSES) })
 
-/** What a response is chosen by. */
+/** The properties of a request that a response is chosen by. */
 interface Asked {
   path: 'chat' | 'transcription'
   model: string

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type Memory, sizesOf } from '@parley/shared/memory'
 import { mongo } from 'mongoose'
 import { type Engine, planContainer } from './container-server.ts'
 import { findMongod } from './find-mongod.ts'
@@ -21,7 +22,7 @@ const REPLICA_SET = NAME
  */
 export async function planMongodb(
   context: ServerContext,
-  options: { engine: Engine | undefined; testCommands: boolean },
+  options: { engine: Engine | undefined; testCommands: boolean; memory: Memory },
 ): Promise<ServerPlan> {
   const external = process.env.MONGO_URL
   if (external) {
@@ -34,9 +35,16 @@ export async function planMongodb(
   }
   const port = context.ports.mongodb as number
   const common = { name: 'MongoDB', url: replicaSetUrl(port), isReady: () => isPrimary(port) }
-  const { engine, testCommands } = options
+  const { engine, testCommands, memory } = options
   const replication = [
-    ...['--replSet', REPLICA_SET, '--port', String(port), '--wiredTigerCacheSizeGB', '0.5'],
+    ...[
+      '--replSet',
+      REPLICA_SET,
+      '--port',
+      String(port),
+      '--wiredTigerCacheSizeGB',
+      `${sizesOf(memory).mongoCacheGb}`,
+    ],
     ...(testCommands ? ['--setParameter', 'enableTestCommands=1'] : []),
   ]
   if (engine) {

@@ -37,7 +37,7 @@ export function planRedis(context: ServerContext, engine: Engine | undefined): S
     return planContainer({ name: 'Redis', image: IMAGE, engine, context, port }, async () => ({
       url,
       isReady,
-      // What comes through the published port does not come from the container's own loopback address.
+      // Connections through the published port do not come from the container's own loopback address.
       command: [
         'redis-server',
         '--port',

@@ -8,7 +8,7 @@ export interface Server {
   readonly source: string
   /** Of the present run; undefined when it is not a process of ours. */
   readonly pid: number | undefined
-  /** What the present run writes; undefined when it is not a process of ours. */
+  /** The log of the present run; undefined when it is not a process of ours. */
   readonly logFile?: string
   /** Settles when the present run ends, whatever ends it; never for one that is not ours. */
   readonly exited: Promise<void>
@@ -22,12 +22,12 @@ export interface Server {
 export interface ServerPlan {
   /** The packages of the machine's package manager that must be there first. */
   packages: string[]
-  /** What may take minutes and is done once on a machine: downloads. */
+  /** Does what may take minutes and is done once on a machine: downloads. */
   prepare(): Promise<void>
   start(): Promise<Server>
 }
 
-/** What every plan is made from. */
+/** The context that every plan is made from. */
 export interface ServerContext {
   /** State of all servers. */
   directory: string

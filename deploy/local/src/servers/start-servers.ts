@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Memory } from '@parley/shared/memory'
 import { stopOwned } from '../processes/owned.ts'
 import { installPackages } from './apt.ts'
 import { choosePorts } from './choose-ports.ts'
@@ -28,6 +29,8 @@ interface StartServersOptions {
   vhosts?: string[]
   /** Lets MongoDB take commands that only tests may give: fail points. */
   testCommands?: boolean
+  /** How much of it MongoDB's cache may take; `default` when not given. */
+  memory?: Memory
   /** Aborting it stops what was started so far and rejects. */
   signal?: AbortSignal
 }
@@ -49,13 +52,14 @@ export async function startServers(options: StartServersOptions): Promise<Server
 
 /** The part of {@link startServers} that may take minutes on a new machine: packages and downloads. */
 export async function prepareServers(options: StartServersOptions): Promise<PreparedServers> {
-  const { directory, say, vhosts = [], testCommands = false, signal = new AbortController().signal } = options
+  const { directory, say, vhosts = [], testCommands = false, memory = 'default' } = options
+  const { signal = new AbortController().signal } = options
   await mkdir(directory, { recursive: true, mode: 0o700 })
   await stopOwned(directory, { graceMs: LEFTOVER_GRACE_MS })
   const ports = await choosePorts({ file: join(directory, 'ports.json'), names: PORTS, say })
   const failing = new AbortController()
   const context = { directory, ports, say, signal: AbortSignal.any([signal, failing.signal]) }
-  const plans = await planServers(context, { vhosts, testCommands })
+  const plans = await planServers(context, { vhosts, testCommands, memory })
   const packages = plans.flatMap((plan) => plan.packages)
   await installPackages(packages, context)
   await Promise.all(plans.map((plan) => plan.prepare()))
@@ -64,11 +68,11 @@ export async function prepareServers(options: StartServersOptions): Promise<Prep
 
 async function planServers(
   context: ServerContext,
-  { vhosts, testCommands }: Required<Pick<StartServersOptions, 'vhosts' | 'testCommands'>>,
+  { vhosts, testCommands, memory }: Required<Pick<StartServersOptions, 'vhosts' | 'testCommands' | 'memory'>>,
 ) {
   const engine = await findEngine()
   return [
-    await planMongodb(context, { engine, testCommands }),
+    await planMongodb(context, { engine, testCommands, memory }),
     planRabbitmq(context, { engine, vhosts }),
     planRedis(context, engine),
   ]

@@ -27,7 +27,7 @@ export interface Mongod {
   pathForMongod(path: string): string
   /** Fetches what it needs, once the packages are there. */
   prepare(): Promise<void>
-  /** What to run; `directory` is its own folder. */
+  /** The command to run; `directory` is its own folder. */
   command(directory: string): Promise<{ command: string; args: string[]; env: Record<string, string> }>
 }
 

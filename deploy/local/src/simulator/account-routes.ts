@@ -10,7 +10,7 @@ const FIRST_PAGE = 100
 const templateQuery = z.looseObject({ name: z.string().optional() })
 
 /**
- * What the Cloud API says of an account: `GET /v<NN>.<n>/{phoneNumberId}` of a number, of which there are as many as are
+ * The Cloud API's routes of an account: `GET /v<NN>.<n>/{phoneNumberId}` of a number, of which there are as many as are
  * asked for, and `GET /v<NN>.<n>/{businessAccountId}/message_templates` of its templates.
  */
 export function accountRoutes(options: {

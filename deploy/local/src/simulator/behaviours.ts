@@ -79,7 +79,7 @@ export interface SendFailure {
   retryAfterSeconds?: number | undefined
 }
 
-/** What happens to one send. */
+/** The fate of one send. */
 interface Turn {
   failure: SendFailure | undefined
   stallMs: number
@@ -95,7 +95,7 @@ export interface Behaviours {
   set(behaviour: Behaviour, phoneNumberId?: string): void
   /** How many messages a second a phone number may send. */
   messagesPerSecond(phoneNumberId: string): number
-  /** What happens to the next send of a phone number. */
+  /** The fate of the next send of a phone number. */
   next(phoneNumberId: string, to: string): Turn
 }
 

@@ -13,7 +13,7 @@ const troubles = z.looseObject({
 
 const written = z.looseObject({ id: z.string() })
 
-/** What the simulator refused (by code), accepted without a response, and posted. */
+/** Sends that the simulator refused (by code) or accepted without a response, and what it posted. */
 export type Troubles = z.output<typeof troubles>
 
 /** The provider that is simulated. */

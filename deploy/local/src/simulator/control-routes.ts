@@ -129,7 +129,7 @@ function contentOf(
   return { ...message, [message.type]: { ...given, id, mime_type: mimeType } }
 }
 
-/** What was sent: for the demo and the tests, no part of Meta's API. */
+/** Routes that show what was sent: for the demo and the tests, no part of Meta's API. */
 export function inspectionRoutes({
   sends,
   receipts,

@@ -22,7 +22,7 @@ const header = z.discriminatedUnion('type', [
 const around = { footer: z.strictObject({ text: text(60) }).optional() }
 const row = z.strictObject({ id: text(200), title: text(24), description: text(72).optional() })
 
-/** What a person chooses from. */
+/** A message that a person chooses from. */
 const interactive = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('button'),
@@ -65,7 +65,7 @@ const interactive = z.discriminatedUnion('type', [
   }),
 ])
 
-/** What is sent beside texts and templates, by its type. */
+/** Contents beside texts and templates, by their type. */
 export const CONTENTS = {
   interactive,
   image: captioned,

@@ -73,7 +73,7 @@ function sendMessage(parts: Parts): Step {
     limits.take({ phoneNumberId, to: content.to, perSecond: turn.messagesPerSecond })
     if (turn.failure) throw metaErrorOf(turn.failure)
     const send = await sends.add({ phoneNumberId, ...content })
-    // What was accepted counts as sent, even if the response is dropped.
+    // An accepted message counts as sent, even if the response is dropped.
     void statuses.follow(send, turn.statuses)
     if (turn.stallMs > 0) await pause(turn.stallMs)
     if (turn.dropsResponse) {

@@ -6,7 +6,7 @@ interface Refusal {
   code: number
   message: string
   subcode?: number
-  /** What exactly is wrong. */
+  /** The exact error. */
   details?: string
   /** When to try again, in seconds. */
   retryAfterSeconds?: number

@@ -23,7 +23,7 @@ export interface LoggedSend {
   language?: string
   /** The texts of the template's body, in order. */
   variables?: string[]
-  /** What a template was given, where that is more than these texts. */
+  /** The components of a template, where it was given more than these texts. */
   components?: Components
   text?: string
   /** Of another type, what stands under its name. */
@@ -99,13 +99,13 @@ function firstAfter(sends: readonly LoggedSend[], after: number): number {
   return low
 }
 
-/** What became of the sends that were not simply answered. */
+/** Counts of the sends that were not simply answered. */
 interface Troubles {
   /** How many sends were refused, by Meta's code. */
   refused: Record<string, number>
   /** How many were accepted without a response. */
   dropped: number
-  /** What was posted to webhooks and answered, and what the answers count, by their own names. */
+  /** Posts to webhooks that were answered, and what the responses count, by their own names. */
   webhook: { posted: number; [count: string]: number }
 }
 

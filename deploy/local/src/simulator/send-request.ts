@@ -45,7 +45,7 @@ const receipt = z.looseObject({
   typing_indicator: z.looseObject({ type: z.literal('text') }).optional(),
 })
 
-/** What tells a person that their message was read, and that somebody is typing. */
+/** A request that tells a person that their message was read, and maybe that somebody is typing. */
 export interface ReadReceipt {
   messageId: string
   isTyping: boolean

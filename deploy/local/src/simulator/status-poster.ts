@@ -17,7 +17,7 @@ interface Webhook {
   appSecret: string
 }
 
-/** What happens to the statuses of a send. */
+/** The treatment of a send's statuses. */
 export interface StatusBehaviour {
   /** The person reads what was delivered. */
   reads?: boolean | undefined
@@ -33,7 +33,7 @@ export interface StatusBehaviour {
   failedWith?: number | undefined
 }
 
-/** What a person writes to a number. */
+/** A person's message to a number. */
 interface InboundMessage {
   id: string
   phoneNumberId: string
@@ -47,7 +47,7 @@ interface InboundMessage {
   content: object
 }
 
-/** What the business writes to somebody in its own app. */
+/** A message of the business to somebody in its own app. */
 type EchoedMessage = Pick<InboundMessage, 'id' | 'phoneNumberId' | 'content'> & { to: string }
 
 export interface StatusPoster {
@@ -186,7 +186,7 @@ function changeValue(phoneNumberId: string, updates: Update[]): object {
   }
 }
 
-/** What the webhook answers; undefined where it did not take them. */
+/** Posts to the webhook and resolves to its response; undefined where it did not take them. */
 async function post(
   { phoneNumberId, url, appSecret }: Webhook,
   updates: Update[],

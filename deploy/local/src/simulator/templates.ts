@@ -15,9 +15,9 @@ export const template = z.strictObject({
   name: z.string().min(1).max(512),
   languages: z.array(z.string().min(2).max(16)).min(1).max(100).optional(),
   parameters: z.int().min(0).max(100),
-  /** What they are called, where they have names. */
+  /** The names of its parameters, where they have names. */
   names: z.array(z.string().min(1).max(64)).max(100).optional(),
-  /** What its header takes. */
+  /** The kind of its header. */
   header: z.enum(['text', 'image', 'video', 'document', 'location']).optional(),
   /** The buttons that take a parameter, by what they do. */
   buttons: z

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { CHECKOUT } from '../checkout.ts'
 import { ownerMark } from '../processes/owned.ts'
-import type { ProcessPlan } from './plan-processes.ts'
+import type { Listener, ProcessPlan } from './plan-processes.ts'
 
 const BECOME = fileURLToPath(new URL('become-process.ts', import.meta.url))
 const MAX_LINE = 16_384
@@ -17,8 +17,7 @@ const HEALTHY_MS = 30_000
 /** One process of a system. It ends by itself when this process does, whose end of its channel then closes. */
 export class NodeProcess {
   readonly name: string
-  readonly url: string
-  readonly metricsUrl: string | undefined
+  readonly listeners: readonly Listener[]
   readonly #plan: ProcessPlan
   readonly #owner: string
   readonly #say: (line: string) => void
@@ -36,8 +35,7 @@ export class NodeProcess {
     watch?: boolean | undefined
   }) {
     this.name = options.plan.name
-    this.url = options.plan.url
-    this.metricsUrl = options.plan.metricsUrl
+    this.listeners = options.plan.listeners
     this.#plan = options.plan
     this.#owner = options.owner
     this.#say = options.say
@@ -73,7 +71,11 @@ export class NodeProcess {
   #spawn(): ChildProcess {
     const env = { ...this.#plan.env, ...ownerMark(this.#owner) }
     const child = spawnNode(
-      [...(this.#watch ? ['--watch', '--watch-preserve-output'] : []), this.#plan.script],
+      [
+        ...this.#plan.nodeArguments,
+        ...(this.#watch ? ['--watch', '--watch-preserve-output'] : []),
+        this.#plan.script,
+      ],
       env,
     )
     this.#sayAll(child)
@@ -100,8 +102,13 @@ export class NodeProcess {
 }
 
 /** Starts a process that loads its modules and waits for a {@link NodeProcess} to take it over. */
-export function loadProcess({ script, owner }: { script: string; owner: string }): ChildProcess {
-  return spawnNode([BECOME, script], ownerMark(owner))
+export function loadProcess(options: {
+  script: string
+  nodeArguments: string[]
+  owner: string
+}): ChildProcess {
+  const { script, nodeArguments, owner } = options
+  return spawnNode([...nodeArguments, BECOME, script], ownerMark(owner))
 }
 
 function spawnNode(args: string[], env: Record<string, string>): ChildProcess {

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import type { ServiceName } from '@parley/shared/internal-token'
+import { SERVICES, type ServiceName } from '@parley/shared/internal-token'
+import { heapArguments, type Memory } from '@parley/shared/memory'
 import { CHECKOUT } from '../checkout.ts'
 import { publicKeys, type Secrets } from './secrets.ts'
 
@@ -43,13 +44,23 @@ export function furtherInstances(counts: InstanceCounts): { service: ServiceName
 /** The port of the proxy in front of a process, where there is one. */
 export type FrontPorts = Partial<Record<ProcessName, number>>
 
-export interface ProcessPlan {
+/** A part of a process that listens at a port of its own. */
+export interface Listener {
   name: ProcessName | FurtherInstance
-  script: string
   url: string
   /** Of its metrics; simulators have none. */
   metricsUrl?: string
+}
+
+export interface ProcessPlan {
+  /** `services` of the process that hosts one of each. */
+  name: ProcessName | FurtherInstance | 'services'
+  script: string
+  /** The parts that run in it: itself, or one of each service. */
+  listeners: Listener[]
   env: Record<string, string>
+  /** Node's own, before the script. */
+  nodeArguments: string[]
 }
 
 interface SystemSettings {
@@ -67,34 +78,47 @@ interface SystemSettings {
   /** The name of a service's database; the service's own when not given. */
   databaseOf?: (service: ServiceName) => string
   logLevel: string
+  memory: Memory
   /** The root folder of the services' code; this checkout's when not given. */
   checkout?: string
 }
 
-/** What to run, and with which environment. */
-export function planProcesses(settings: SystemSettings): ProcessPlan[] {
-  const { ports } = settings
-  const services: ServiceName[] = ['identity', 'webhook', 'configuration', 'dispatcher']
+/** Plans the processes to run, and their environments: one for each service, or `together` one for all. */
+export function planProcesses(settings: SystemSettings, together = false): ProcessPlan[] {
+  const services = SERVICES.map((name) => planService({ name, settings }))
   return [
-    planService({ name: 'gateway', settings }),
-    ...services.map((name) => planService({ name, settings })),
-    {
-      name: 'simulator',
-      script: scriptOf('simulator'),
-      url: urlOf('simulator', ports),
-      env: {
-        HOST,
-        PORT: String(ports.simulator),
-        DIRECTORY: join(settings.directory, 'simulator'),
-      },
-    },
-    {
-      name: 'model-simulator',
-      script: scriptOf('model-simulator'),
-      url: urlOf('model-simulator', ports),
-      env: { HOST, PORT: String(ports['model-simulator']) },
-    },
+    ...(together ? [hostAll(services, settings)] : services),
+    planSimulator('simulator', settings, { DIRECTORY: join(settings.directory, 'simulator') }),
+    planSimulator('model-simulator', settings),
   ]
+}
+
+/** One process, in whose environment each key has the name of its service in front. */
+function hostAll(services: ProcessPlan[], { checkout = CHECKOUT, memory }: SystemSettings): ProcessPlan {
+  const env = services.flatMap(({ name, env }) =>
+    Object.entries(env).map(([key, value]) => [`${name.toUpperCase()}_${key}`, value]),
+  )
+  return {
+    name: 'services',
+    script: scriptOf('services', checkout),
+    listeners: services.flatMap(({ listeners }) => listeners),
+    env: { SERVICES: 'all', ...Object.fromEntries(env) },
+    nodeArguments: heapArguments(memory),
+  }
+}
+
+function planSimulator(
+  name: 'simulator' | 'model-simulator',
+  { ports }: SystemSettings,
+  env: Record<string, string> = {},
+): ProcessPlan {
+  return {
+    name,
+    script: scriptOf(name),
+    listeners: [{ name, url: urlOf(name, ports) }],
+    env: { HOST, PORT: String(ports[name]), ...env },
+    nodeArguments: [],
+  }
 }
 
 /** The further instances; each differs from the first in its ports, and a dispatcher in its name. */
@@ -106,13 +130,15 @@ export function planInstances(settings: SystemSettings): ProcessPlan[] {
     return {
       ...plan,
       name,
+      listeners: plan.listeners.map((listener) => ({ ...listener, name })),
       env: { ...plan.env, ...(service === 'dispatcher' ? { INSTANCE_NAME: name } : {}) },
     }
   })
 }
 
 /** The file that a process runs. */
-export function scriptOf(name: ProcessName, checkout = CHECKOUT): string {
+export function scriptOf(name: ProcessName | 'services', checkout = CHECKOUT): string {
+  if (name === 'services') return join(checkout, 'services/server.ts')
   if (SIMULATORS.includes(name)) return join(checkout, 'deploy/local/src', name, 'server.ts')
   const folder = name === 'gateway' ? name : `services/${name}`
   return join(checkout, folder, 'src/server.ts')
@@ -124,11 +150,13 @@ function planService(options: { name: ServiceName; settings: SystemSettings }): 
   return {
     name,
     script: scriptOf(name, settings.checkout),
-    url: urlOf(name, settings.ports),
-    metricsUrl: `http://${HOST}:${metricsPort}/metrics`,
+    listeners: [
+      { name, url: urlOf(name, settings.ports), metricsUrl: `http://${HOST}:${metricsPort}/metrics` },
+    ],
     env: {
       NODE_ENV: 'development',
       LOG_LEVEL: settings.logLevel,
+      MEMORY: settings.memory,
       HOST,
       PORT: String(settings.ports[name]),
       METRICS_PORT: String(metricsPort),
@@ -137,6 +165,7 @@ function planService(options: { name: ServiceName; settings: SystemSettings }): 
       MONGO_DATABASE: settings.databaseOf?.(name) ?? name,
       ...ownEnvironment(name, { ...settings, ports: { ...settings.ports, ...settings.inFront } }),
     },
+    nodeArguments: heapArguments(settings.memory),
   }
 }
 

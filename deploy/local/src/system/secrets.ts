@@ -18,7 +18,7 @@ const secretsSchema = z.object({
 /** The secrets of a system. They are made once and stored: without them its data can't be read. */
 export type Secrets = z.output<typeof secretsSchema>
 
-// What a later version asks for as well is added to what there is.
+// Secrets of later versions are added to those that there are.
 const storedSchema = secretsSchema.partial({ secretKeys: true })
 
 /** Reads `file`, or makes new secrets when there is none. Throws {@link SetupError} when it is damaged. */

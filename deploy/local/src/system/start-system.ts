@@ -3,6 +3,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defined } from '@parley/shared/defined'
 import type { ServiceName } from '@parley/shared/internal-token'
+import { heapArguments, type Memory } from '@parley/shared/memory'
 import { z } from 'zod'
 import { stopOwned } from '../processes/owned.ts'
 import { choosePorts } from '../servers/choose-ports.ts'
@@ -39,7 +40,11 @@ interface SystemOptions {
   say(line: string): void
   /** The least severe level that the services log; `warn` when not given. */
   logLevel?: string
-  /** Copies beyond the first of each service start when all else is ready. */
+  /** How much memory the services may take; `default` when not given. */
+  memory?: Memory
+  /** One process hosts the first of each service; each has its own when not given. */
+  together?: boolean
+  /** Copies beyond the first of each service start when all else is ready, as processes of their own. */
   instances?: InstanceCounts
   /** Where others reach a process, when not at its own port: a proxy that the caller runs. */
   inFront?: FrontPorts
@@ -47,7 +52,7 @@ interface SystemOptions {
   checkout?: string
   /** Processes that have loaded their modules already. */
   loaded?: LoadedProcesses
-  /** What ends again and again is started again after at most so long; 10 s when not given. */
+  /** The longest pause before a process that ends again and again is started again; 10 s when not given. */
   lastRestartDelayMs?: number
   /** Each process starts anew whenever one of its modules changes. */
   watch?: boolean
@@ -63,9 +68,18 @@ type LoadedProcesses = Partial<Record<string, ChildProcess>>
  * Lets all processes load their modules while something else is being waited for. What {@link startSystem} does not
  * take over is the caller's to kill; all end with this process.
  */
-export function loadProcesses(directory: string): LoadedProcesses {
+export function loadProcesses(options: {
+  directory: string
+  together: boolean
+  memory: Memory
+}): LoadedProcesses {
+  const { directory, together, memory } = options
   const owner = join(directory, 'loading')
-  return Object.fromEntries(PROCESSES.map((name) => [name, loadProcess({ script: scriptOf(name), owner })]))
+  const names = together ? (['services', 'simulator', 'model-simulator'] as const) : PROCESSES
+  const argumentsOf = (name: string) => (SIMULATORS.includes(name) ? [] : heapArguments(memory))
+  const load = (name: (typeof names)[number]) =>
+    loadProcess({ script: scriptOf(name), nodeArguments: argumentsOf(name), owner })
+  return Object.fromEntries(names.map((name) => [name, load(name)]))
 }
 
 type ProcessState = {
@@ -85,7 +99,7 @@ export interface RunFile {
   amqpUrl: string
   redisUrl: string
   /** The services, the simulators, and the servers as `mongodb`, `rabbitmq` and `redis`; further instances as
-   * `dispatcher-2` and so on. */
+   * `dispatcher-2` and so on. Services that one process hosts have the same `pid`. */
   processes: Record<string, ProcessState>
 }
 
@@ -100,7 +114,16 @@ export interface System extends RunFile {
  * not ready; nothing is left running then.
  */
 export async function startSystem(options: SystemOptions): Promise<System> {
-  const { directory, port, servers, say, logLevel = 'warn', instances = {}, inFront = {} } = options
+  const {
+    directory,
+    port,
+    servers,
+    say,
+    logLevel = 'warn',
+    memory = 'default',
+    instances = {},
+    inFront = {},
+  } = options
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const owner = join(directory, 'services')
   await stopOwned(owner, { graceMs: LEFTOVER_GRACE_MS })
@@ -115,6 +138,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     directory,
     secrets,
     logLevel,
+    memory,
     instances,
     inFront,
     ports: { ...ports, gateway: port },
@@ -125,7 +149,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     ...defined({ checkout: options.checkout, databaseOf: options.databaseOf }),
   }
   options.signal?.throwIfAborted()
-  const plans = { first: planProcesses(settings), further: planInstances(settings), owner }
+  const plans = { first: planProcesses(settings, options.together), further: planInstances(settings), owner }
   return superviseSystem(options, plans)
 }
 
@@ -192,14 +216,15 @@ function stateOf({ pid, url, metricsUrl }: ProcessState): ProcessState {
 }
 
 async function waitUntilReady(processes: NodeProcess[], signal: AbortSignal | undefined): Promise<void> {
-  const areReady = async () => (await Promise.all(processes.map(({ url }) => isReady(url)))).every(Boolean)
+  const listeners = processes.flatMap((process) => process.listeners)
+  const areReady = async () => (await Promise.all(listeners.map(({ url }) => isReady(url)))).every(Boolean)
   const ready = await waitUntil(areReady, {
     timeoutMs: READY_MS,
     intervalMs: READY_CHECK_MS,
     signal,
   })
   if (ready) return
-  const health = await Promise.all(processes.map(describeHealth))
+  const health = await Promise.all(listeners.map(describeHealth))
   throw new SetupError(`The system was not ready within ${READY_MS / 1_000} s:\n${health.join('\n')}`)
 }
 
@@ -215,9 +240,10 @@ async function stopProcesses(processes: NodeProcess[]): Promise<void> {
 
 function describeRun(servers: Omit<Servers, 'stop'>, processes: NodeProcess[]): RunFile {
   const { mongo, rabbitmq, redis } = servers
-  const urls = Object.fromEntries(processes.map(({ name, url }) => [name, url]))
+  const listening = processes.flatMap(({ pid, listeners }) => listeners.map((each) => ({ ...each, pid })))
+  const urls = Object.fromEntries(listening.map(({ name, url }) => [name, url]))
   const named = [
-    ...processes.map((each) => [each.name, each] as const),
+    ...listening.map((each) => [each.name, each] as const),
     ...([
       ['mongodb', mongo],
       ['rabbitmq', rabbitmq],
@@ -232,7 +258,7 @@ function describeRun(servers: Omit<Servers, 'stop'>, processes: NodeProcess[]): 
     mongoUrl: mongo.url,
     amqpUrl: rabbitmq.url,
     redisUrl: redis.url,
-    processes: Object.fromEntries(named.map(([name, process]) => [name, stateOf(process)])),
+    processes: Object.fromEntries(named.map(([name, state]) => [name, stateOf(state)])),
   }
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 const FORMAT = /^(\S+)\s+(\{.*\})$/
-/** What every line has, or what says nothing to somebody in front of a terminal. */
+/** Fields that every line has, or that say nothing to somebody in front of a terminal. */
 const LEFT_OUT = ['level', 'time', 'service', 'msg', 'err', 'traceId', 'workspace', 'alarm']
 const MAX_VALUE = 200
 
@@ -9,6 +9,7 @@ const entry = z.looseObject({
   level: z.string(),
   time: z.iso.datetime(),
   msg: z.string(),
+  service: z.string().optional(),
   err: z.looseObject({ message: z.string() }).optional(),
 })
 const deadMessage = z.looseObject({
@@ -26,7 +27,10 @@ const CAUSES: Record<string, string> = {
   us: 'Parley',
 }
 
-/** A line that a process of the system logged (`<name> <JSON>`) as text; other lines stay as they are. */
+/**
+ * A line that a process of the system logged (`<name> <JSON>`) as text, by the name of the service that it is of; other
+ * lines stay as they are.
+ */
 export function readableLine(line: string): string {
   const [, name = '', json = ''] = FORMAT.exec(line) ?? []
   const logged = parse(json)
@@ -38,7 +42,8 @@ export function readableLine(line: string): string {
   const fields = Object.entries(data).filter(([key]) => !LEFT_OUT.includes(key))
   const said = data.err === undefined ? fields : [...fields, ['reason', data.err.message]]
   const more = said.map(([key, value]) => `${key} ${shown(value)}`).join(', ')
-  return `${clock} ${data.level.padEnd(5)} ${name}: ${data.msg}${more === '' ? '' : ` (${more})`}`
+  const source = name === 'services' ? (data.service ?? name) : name
+  return `${clock} ${data.level.padEnd(5)} ${source}: ${data.msg}${more === '' ? '' : ` (${more})`}`
 }
 
 function deadText({ messageId, channel, reason = 'no reason given', fault }: z.output<typeof deadMessage>) {

@@ -5,7 +5,7 @@ import type { System } from '../system/start-system.ts'
 const COLUMNS = 80
 const LABEL = 12
 
-/** What `npm start` shows when everything is ready: at most 80 columns wide. */
+/** The text of `npm start` when everything is ready: at most 80 columns wide. */
 export function readyText(
   { gatewayUrl, simulatorUrl, modelSimulatorUrl, processes }: Omit<System, 'stop'>,
   servers: Pick<Servers, 'mongo' | 'rabbitmq' | 'redis'>,

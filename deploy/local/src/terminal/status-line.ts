@@ -10,7 +10,7 @@ type Output = Pick<NodeJS.WriteStream, 'write'> & { isTTY?: boolean; columns?: n
 export interface StatusLine {
   /** A line that stays. */
   say(line: string): void
-  /** What is being done from now on. */
+  /** Shows what is being done from now on. */
   status(text: string): void
   /** Nothing is being done any more. */
   end(): void

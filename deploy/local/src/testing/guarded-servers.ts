@@ -14,7 +14,7 @@ const CHECK_MS = 2_000
 
 export interface GuardedServer extends Server {
   port: number
-  /** What it wrote to its logs so far. */
+  /** The text of its logs so far. */
   logged(): string
 }
 

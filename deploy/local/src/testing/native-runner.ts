@@ -15,7 +15,7 @@ import type { FileOutcome, TestFile } from './test-worker.ts'
 
 const WORKER = fileURLToPath(new URL('./test-worker.ts', import.meta.url))
 const EXIT_MS = 10_000
-/** What tests have loaded stays in memory; beyond this, a new worker takes over. */
+/** Tests leave what they load in memory; beyond this, a new worker takes over. */
 const MAX_WORKER_BYTES = 700 * 1024 * 1024
 
 /**
@@ -57,7 +57,7 @@ export default class NativeRunner implements CallbackTestRunnerInterface {
         } else {
           await onFailure(test, { message: outcome.failure, stack: outcome.failure, type: 'Error' })
         }
-        // What the file has left open must not disturb another one.
+        // A file that left something open must not disturb another one.
         if ('failure' in outcome || outcome.isLeaking) {
           worker.kill('SIGKILL')
           worker = undefined

@@ -12,7 +12,7 @@ import { freshDirectory } from './test-servers.ts'
 const CLUSTER_SLOTS = 16_384
 const AGREE_MS = 30_000
 
-/** Who asks, of a server that has users. */
+/** The account that asks, of a server that has users. */
 interface RedisAccount {
   username?: string
   password?: string

@@ -122,7 +122,7 @@ export async function untilReady(url: string): Promise<void> {
   })
 }
 
-/** What a condition gives once it is true. */
+/** The value of a condition once it is true. */
 type Found<T> = Exclude<T, undefined | null | false>
 
 /**

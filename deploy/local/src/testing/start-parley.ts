@@ -24,13 +24,13 @@ import { freshDatabase, releaseDatabase, testServers } from './test-servers.ts'
 import { TEST_TIMES } from './test-times.ts'
 
 type Environment = Record<string, string>
-/** What a proxy can stand in front of. */
+/** The parts that a proxy can stand in front of. */
 export type Proxied = 'mongo' | 'rabbitmq' | 'redis' | 'configuration'
 
 export interface ParleyOptions {
   /** Those that run; all when left out. Identity is always among them. */
   services?: ServiceName[]
-  /** What each of them reaches through a proxy that can be cut. */
+  /** The parts that each of them reaches through a proxy that can be cut. */
   proxies?: Partial<Record<ServiceName, Proxied[]>>
   /** Added to the environment of one of them, or of all. */
   environment?: Partial<Record<ServiceName | 'all', Environment>>
@@ -137,7 +137,7 @@ const START: Record<ServiceName, Start> = {
   gateway: (own) => startService({ name: 'gateway', config: gatewayConfig, build: buildGateway, ...own }),
 }
 
-/** What a service needs beside servers and the others. Several instances share it. */
+/** The environment of a service beside servers and the others. Several instances share it. */
 const OWN: Record<ServiceName, Environment> = {
   identity: {
     PEPPERS: namedSecret('p1'),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll } from '@jest/globals'
 const START_MS = 150_000
 
 /**
- * What `start` resolves with, started before the tests of a file or of a `describe` and closed after them. It is there
+ * The result of `start`, started before the tests of a file or of a `describe` and closed after them. It is there
  * inside tests and hooks only, so it can not be destructured outside of them.
  */
 export function startedForTests<T extends { close(): Promise<unknown> }>(start: () => Promise<T>): T {

@@ -8,7 +8,7 @@ import { setTestGlobals } from './jest-globals.ts'
 
 export type TestResult = Parameters<OnTestSuccess>[1]
 
-/** What a worker is to run. */
+/** A file for a worker to run. */
 export interface TestFile {
   path: string
   config: Config.ProjectConfig
@@ -115,7 +115,7 @@ function jestObject(config: TestFile['config']): object {
   }
 }
 
-/** What keeps this process alive that did not before the file; it gets some time to close. */
+/** Lists what keeps this process alive that did not before the file; it gets some time to close. */
 async function leftOpen(before: string[]): Promise<string[]> {
   const deadline = performance.now() + LEAK_MS
   for (;;) {

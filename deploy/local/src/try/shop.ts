@@ -13,7 +13,7 @@ interface Places {
   salesLine: SimulatedNumber
 }
 
-/** What a shop for plants configures: resource, id and document. */
+/** The configuration of a shop for plants: resource, id and document. */
 export function shopDocuments(places: Places): [string, number, object][] {
   return [
     ['actions', 1, ordersAction(places.simulatorUrl)],
@@ -73,7 +73,7 @@ const supportChannel = (number: SimulatedNumber): object => ({
   config: { ...configOf(number), assistantId: 1 },
 })
 
-/** What comes for it can't be checked, so that there is something to mend. */
+/** A channel whose updates can't be checked, so that there is something to mend. */
 function orderChannel(number: SimulatedNumber): object {
   const { appSecret: _, ...config } = configOf(number)
   return {

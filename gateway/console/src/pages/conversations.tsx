@@ -86,6 +86,11 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
                     </span>
                   )}
                 </span>
+                {thread.unreadFor?.why === 'unanswered' && (
+                  <>
+                    <Badge tone="bad">no answer</Badge> <span class="note">{thread.unreadFor.reason}</span>
+                  </>
+                )}
                 {thread.handler === 'person' && <Badge tone="warn">with the team</Badge>}
               </span>
             </a>

@@ -1,3 +1,4 @@
+import { boundErrorsIn } from '@parley/shared/bound-value'
 import { CONFIGURATION_RESOURCES, KINDS, type ResourceName } from '@parley/shared/configuration-resources'
 import { actionDocument, assistantDocument, jobDocument } from '@parley/shared/documents/assistant'
 import { stepDocument, workflowDocument } from '@parley/shared/documents/workflow'
@@ -52,6 +53,8 @@ const action: ResourceDefinition = {
   schema: actionDocument.body,
   indexed: { name: 'text', specType: 'text' },
   references: referencesOf('actions'),
+  errorsOfChange: ({ sent }) =>
+    boundErrorsIn(String(sent.spec)).map((message) => ({ path: '/spec', code: 'invalid_value', message })),
 }
 
 const workflow: ResourceDefinition = {

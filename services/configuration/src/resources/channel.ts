@@ -47,6 +47,12 @@ const knownSettings = z.looseObject({
   fallbackMessage: optionalText.describe(
     'What the person gets when an agent meets one of its bounds; of tokens once a day',
   ),
+  handOffOnFailure: z
+    .boolean()
+    .nullish()
+    .describe(
+      'Whether the thread goes to a person when a message ends without an answer; false unless said otherwise',
+    ),
   handOffUrl: url.nullish().describe('Where to tell, by signed POST, that a person is to take over'),
   handlerTimeoutSeconds: numberSetting('handlerTimeoutSeconds'),
   messagesPerSecond: numberSetting('messagesPerSecond'),

@@ -1,6 +1,7 @@
+import { BOUND_VALUE, readBindings } from '@parley/shared/bound-value'
 import { CONFIGURATION_RESOURCES, KINDS } from '@parley/shared/configuration-resources'
 import { CREDENTIALS_CONFIG, configDocument, WORKFLOWS_CONFIG } from '@parley/shared/documents/assistant'
-import type { JsonObject } from '@parley/shared/json-object'
+import { type JsonObject, jsonObject, pointerSegment } from '@parley/shared/json-object'
 import type { FieldError } from '@parley/shared/problem'
 import { z } from 'zod'
 import { ownOrigins, type Reference, type ResourceDefinition, valueAt } from './definition.ts'
@@ -25,6 +26,22 @@ const refused = z
     'There while the authorization server gives no access token for the credentials in it: since when, and why',
   )
 
+/** What a config binds the arguments of tools to: a value that is misspelled would be the model's to set. */
+function errorsOfBindings({ sent }: { sent: JsonObject }): FieldError[] {
+  const value = jsonObject.safeParse(sent.value).data ?? {}
+  if (!/^actions?$/.test(String(sent.ownerType)) || !Object.hasOwn(value, BOUND_VALUE)) return []
+  const read = readBindings(value[BOUND_VALUE])
+  if (Array.isArray(read)) return []
+  const path = ['value', BOUND_VALUE, ...(read.key === '' ? [] : [read.key])]
+  return [
+    {
+      path: path.map((key) => `/${pointerSegment(key)}`).join(''),
+      code: 'invalid_value',
+      message: read.reason,
+    },
+  ]
+}
+
 export const config: ResourceDefinition = {
   name: 'configs',
   ...KINDS.configs,
@@ -37,9 +54,9 @@ export const config: ResourceDefinition = {
   keyed: true,
   schema: configDocument.body,
   own: { ...origins, shape: { ...origins.shape, refused } },
-  errorsOfChange: errorsOfTokenUrl,
   indexed: { name: 'text', owner: 'integer', ownerType: 'text' },
   references: owners,
+  errorsOfChange: (change) => [...errorsOfBindings(change), ...errorsOfTokenUrl(change)],
   freeReferences: [
     { field: 'value.ids', to: 'workflows', when: { field: 'name', values: [WORKFLOWS_CONFIG] } },
   ],

@@ -1,5 +1,7 @@
+import { reasonNotToBindIn } from '@parley/shared/bound-value'
 import { ForeignDocumentError, readForeignDocument } from '@parley/shared/foreign-document'
 import { nativeServers, serverUrlOf } from '@parley/shared/native-request'
+import { isSwagger, withoutSwagger } from '@parley/shared/openapi/swagger'
 
 /** A spec, and the module that executes it. */
 export interface SpecText {
@@ -17,18 +19,20 @@ export interface SpecFacts {
 
 /** Reads a spec, in a process that may be killed meanwhile. */
 export default function readSpec({ spec: text, moduleUrl = 'native:request' }: SpecText): SpecFacts {
-  let spec: unknown
+  let given: unknown
   try {
-    spec = readForeignDocument(text)
+    given = readForeignDocument(text)
   } catch (error) {
     if (error instanceof ForeignDocumentError) return { error: error.syntax ?? error.message }
     throw error
   }
-  if (typeof spec !== 'object' || spec === null) return { error: 'is no YAML mapping' }
+  if (!isMapping(given)) return { error: 'is no YAML mapping' }
+  const spec = isSwagger(given) ? withoutSwagger(given) : given
   if (!/^3(\.|$)/.test(String(memberOf(spec, 'openapi'))))
-    return { error: 'names no OpenAPI 3 version under openapi' }
+    return { error: 'names neither an OpenAPI 3 version under openapi nor 2.0 under swagger' }
   const paths = memberOf(spec, 'paths')
-  const error = typeof paths === 'object' && paths !== null ? undefined : 'has no paths'
+  const hasPaths = typeof paths === 'object' && paths !== null
+  const error = hasPaths ? reasonNotToBindIn(spec) : 'has no paths'
   return { error, origin: originOf(spec, moduleUrl) }
 }
 
@@ -47,6 +51,8 @@ function originOf(spec: object, moduleUrl: string): string | undefined {
 }
 
 function memberOf(value: unknown, key: string): unknown {
-  const isMapping = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isMapping && Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined
+  return isMapping(value) && Object.hasOwn(value, key) ? value[key] : undefined
 }
+
+const isMapping = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

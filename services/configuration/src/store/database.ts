@@ -1,5 +1,6 @@
 import type { ResourceName } from '@parley/shared/configuration-resources'
 import type { Log } from '@parley/shared/log'
+import type { Memory } from '@parley/shared/memory'
 import { connectMongo } from '@parley/shared/mongo'
 import { Problem } from '@parley/shared/problem'
 import { beginRelays, type StoredRelay } from '@parley/shared/relay/relay-state'
@@ -41,7 +42,12 @@ export interface Database {
 }
 
 /** Connects in the background and makes the indexes before anything is served. */
-export function openDatabase(options: { url: string; database: string; log: Log }): Database {
+export function openDatabase(options: {
+  url: string
+  database: string
+  memory?: Memory
+  log: Log
+}): Database {
   let db: mongoose.mongo.Db | undefined
   const connection = connectMongo({
     ...options,

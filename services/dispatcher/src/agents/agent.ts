@@ -26,6 +26,8 @@ export interface Agent {
     _id: number
     name: string
     state: JsonObject
+    /** What its steps have submitted, by their names. */
+    submitted?: JsonObject
     workflow: { _id: number; name: string; description: string; instructions?: string }
     step?: { _id: number; name: string; description: string; instructions: string; submitWhen: string }
     /** The names of the workflow's steps, in its order. */

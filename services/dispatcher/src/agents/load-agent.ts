@@ -187,15 +187,29 @@ async function taskOf(
 ): Promise<NonNullable<Agent['task']>> {
   const found = await read.one('workflows', task.workflow, workflowDocument.stored)
   const { _id, name, context } = task
-  const state = jsonObject.safeParse(jsonObject.safeParse(context).data?.state).data ?? {}
+  const given = jsonObject.safeParse(context).data
+  const [state, submitted] = [given?.state, given?.steps].map(maskedObject)
+  const steps = found === undefined ? [] : await stepsOf(read, found)
   return {
     _id,
     name,
-    state: mapSecrets(state, () => MASK, { reach: 'state' }),
+    state: state ?? {},
+    submitted: submittedOf(submitted ?? {}, steps),
     workflow: found === undefined ? deletedWorkflow(task.workflow) : shownWorkflow(found),
     ...(step === undefined ? {} : { step: shownStep(step) }),
-    steps: found === undefined ? [] : await stepNames(read, found),
+    steps: steps.map(({ name }) => name),
   }
+}
+
+const maskedObject = (value: unknown): JsonObject =>
+  mapSecrets(jsonObject.safeParse(value).data ?? {}, () => MASK, { reach: 'state' }) as JsonObject
+
+/** Under the names of the steps, in the order of the workflow; under its id what is of no step any more. */
+function submittedOf(submitted: JsonObject, steps: readonly NamedStep[]): JsonObject {
+  const names = new Map(steps.map(({ _id, name }) => [String(_id), name]))
+  const ids = [...names.keys()].filter((id) => id in submitted)
+  const others = Object.keys(submitted).filter((id) => !names.has(id))
+  return Object.fromEntries([...others, ...ids].map((id) => [names.get(id) ?? id, submitted[id]]))
 }
 
 function deletedWorkflow(_id: number): NonNullable<Agent['task']>['workflow'] {
@@ -224,17 +238,19 @@ function shownJob({ _id, role, goal, description }: Job): NonNullable<Agent['job
   return { _id, role, goal, description }
 }
 
+type NamedStep = { _id: number; name: string }
+
 /** Those that the workflow lists, else those that its first step leads to; 200 at most. */
-async function stepNames(
+async function stepsOf(
   read: Reader,
   workflow: z.output<typeof workflowDocument.stored>,
-): Promise<string[]> {
+): Promise<NamedStep[]> {
   const listed = (workflow.steps ?? []).slice(0, MAX_STEPS)
   if (listed.length > 0) {
     const steps = await Promise.all(listed.map((id) => read.one('steps', id, stepDocument.stored)))
-    return steps.flatMap((step) => (step === undefined ? [] : step.name))
+    return steps.flatMap((step) => (step === undefined ? [] : namedStep(step)))
   }
-  const names: string[] = []
+  const found: NamedStep[] = []
   const seen = new Set<number>()
   let next = workflow.firstStep
   while (typeof next === 'number' && !seen.has(next) && seen.size < MAX_STEPS) {
@@ -245,11 +261,13 @@ async function stepNames(
       stepDocument.stored,
     )
     if (step === undefined) break
-    names.push(step.name)
+    found.push(namedStep(step))
     next = step.next
   }
-  return names
+  return found
 }
+
+const namedStep = ({ _id, name }: NamedStep): NamedStep => ({ _id, name })
 
 const workflowsConfig = z.looseObject({ ids: z.array(z.number()) })
 

@@ -44,6 +44,7 @@ export interface ModelRequest {
 interface TokensTaken {
   inputTokens?: number
   outputTokens?: number
+  cachedTokens?: number
 }
 
 /** What came of one call of one model. */

@@ -10,7 +10,6 @@ import { carried, ranAgainAt, withSend } from '../message/progress.ts'
 import type { ToolCall } from '../message/turn.ts'
 import { callSettled, handOffSettled } from '../message/turn-progress.ts'
 import type { MessageRun } from './message-run.ts'
-import type { AgentMessage } from './model-call.ts'
 import { type NextSend, sendBy, sendNext } from './send.ts'
 import type { StepResult } from './settle-attempt.ts'
 
@@ -18,64 +17,53 @@ const GONE = 'The assistant is not there any more.'
 
 /**
  * Makes a call of a model: it says something to the person, hands over to one, or calls a tool. What can't be called
- * fails at once, and the model decides what follows. The tools are opened once for the calls of one run, and `close`
- * ends what these had of servers.
+ * fails at once, and the model decides what follows. The tools are opened once for the calls of one run.
  */
-export function createMakeCall(
-  run: MessageRun,
-  found: AgentMessage,
-): { makeCall(next: NextSend): Promise<StepResult>; close(): void } {
-  let toolbox: Promise<Toolbox | undefined> | undefined
-  const makeCall = async (next: NextSend): Promise<StepResult> => {
-    const { turn = -1, call: position = -1 } = next.send.of ?? {}
-    const call = run.record.turns?.[turn]?.calls[position]
-    const repeated = next.send.state === 'pending' && call && whyNotRepeated(run.record.turns ?? [], call)
-    if (repeated) return settleFailedCall(run, next, repeated)
-    const opened = await run.calling(async () => {
-      toolbox ??= openToolbox(run, found)
-      return openCall(await toolbox, call)
-    })
-    switch (opened.kind) {
-      case 'invalid':
-        return settleFailedCall(run, next, opened.reason)
-      case 'say':
-        return say(run, found, { ...next, opened })
-      case 'handOff':
-        return handOff(run, found, { ...next, reason: opened.reason })
-      case 'call': {
-        const { url, isRepeatable = true, isKeyed, timeoutMs } = opened
-        const deliver = async (mayLeave: MayLeave) => {
-          const limits = { mayLeave, leftMs: timeLeft(run, found), ended: run.leased.ended }
-          return outcomeOf(await opened.deliver(next.send.id, limits))
-        }
-        const route = {
-          reports: false,
-          isRepeatable,
-          isKeyed,
-          url,
-          timeoutMs,
-          call: 'result',
-          deliver,
-        } as const
-        return sendBy(run, route, next)
+export async function makeCall(run: MessageRun, next: NextSend): Promise<StepResult> {
+  const { turn = -1, call: position = -1 } = next.send.of ?? {}
+  const call = run.record.turns?.[turn]?.calls[position]
+  const repeated = next.send.state === 'pending' && call && whyNotRepeated(run.record.turns ?? [], call)
+  if (repeated) return settleFailedCall(run, next, repeated)
+  const opened = await run.calling(async () => {
+    run.toolbox ??= openToolbox(run)
+    return openCall(await run.toolbox, call)
+  })
+  switch (opened.kind) {
+    case 'invalid':
+      return settleFailedCall(run, next, opened.reason)
+    case 'say':
+      return say(run, { ...next, opened })
+    case 'handOff':
+      return handOff(run, { ...next, reason: opened.reason })
+    case 'call': {
+      const { url, isRepeatable = true, isKeyed, timeoutMs } = opened
+      const deliver = async (mayLeave: MayLeave) => {
+        const limits = { mayLeave, leftMs: timeLeft(run), ended: run.leased.ended }
+        return outcomeOf(await opened.deliver(next.send.id, limits))
       }
+      const route = {
+        reports: false,
+        isRepeatable,
+        isKeyed,
+        url,
+        timeoutMs,
+        call: 'result',
+        deliver,
+      } as const
+      return sendBy(run, route, next)
     }
   }
-  const close = () => void toolbox?.then((one) => one?.close?.()).catch(() => undefined)
-  return { makeCall, close }
 }
 
 /** What was begun in time has the usual time of a call, so that few calls are broken off that may have an effect. */
-function timeLeft({ record, options }: MessageRun, { channel }: AgentMessage): number {
+function timeLeft({ record, options, channel }: MessageRun): number {
   const now = options.now()
   const { messageMs } = turnSettingsOf(channel.config)
   return Math.max(deadlineOf(record, { messageMs, now }) - now, CALL_MS)
 }
 
-async function openToolbox(
-  { record }: MessageRun,
-  { agents, channel, message }: AgentMessage,
-): Promise<Toolbox | undefined> {
+async function openToolbox({ record, agents, of }: MessageRun): Promise<Toolbox | undefined> {
+  const { channel, message } = of
   const type = agentTypeOf(channel)
   if (type === undefined) return undefined
   const { thread, _id: messageId } = record
@@ -103,13 +91,12 @@ async function settleFailedCall(
 /** From its claim on it is a send to the person, so that statuses of it are known for what they are. */
 function say(
   run: MessageRun,
-  found: AgentMessage,
   { index, send, opened }: NextSend & { opened: Extract<OpenedTool, { kind: 'say' }> },
 ): Promise<StepResult> {
   const { content } = opened
   const sends = withSend(run.record.sends, index, { content })
   run.message.record = { ...run.record, sends }
-  return sendNext(run, { ...found, sends }, { index, send: { ...send, content } })
+  return sendNext(run, { ...run.of, sends }, { index, send: { ...send, content } })
 }
 
 /**
@@ -118,9 +105,10 @@ function say(
  */
 async function handOff(
   run: MessageRun,
-  { agents, channel, message }: AgentMessage,
   { index, send, reason }: NextSend & { reason: string },
 ): Promise<StepResult> {
+  const { agents, of } = run
+  const { channel, message } = of
   if (run.record.handedOffAt === undefined) {
     await agents.handOff?.({ record: run.record, channel, reason })
     const handedOffAt = new Date(run.options.now())

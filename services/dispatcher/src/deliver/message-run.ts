@@ -1,4 +1,7 @@
 import type { Log } from '@parley/shared/log'
+import type { WebhookMessage } from '@parley/shared/message'
+import { parseExact } from '@parley/shared/parse-json'
+import type { Toolbox } from '../agents/toolbox.ts'
 import type { Agents } from '../agents/turns/agents.ts'
 import type { Callback } from '../channels/callback.ts'
 import type { Channel, Channels } from '../channels/channels.ts'
@@ -11,7 +14,9 @@ import { SendRate, type SendSlots } from '../channels/send-rate-limit/send-rate.
 import type { SendRateLimit } from '../channels/send-rate-limit/send-rate-limit.ts'
 import type { Submit } from '../channels/submit.ts'
 import type { CallKind } from '../message/call-result.ts'
+import { currentMessage } from '../message/current-message.ts'
 import type {
+  Changed,
   FunctionContent,
   MessageRecord,
   PersonalContent,
@@ -19,15 +24,16 @@ import type {
   WaitingFor,
 } from '../message/message-record.ts'
 import type { Outcome } from '../message/outcome.ts'
-import { handled, ranAgainAt } from '../message/progress.ts'
+import { handled } from '../message/progress.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Traffic } from '../store/traffic.ts'
 import type { ReadQuoted } from '../thread-log/quoted-messages.ts'
 import type { Times } from '../times.ts'
 import type { StatusArrival } from './claim.ts'
-import type { Planned } from './prepare.ts'
+import { audioKeyOf, callKeyOf } from './decide-turn.ts'
+import type { Facts, LookedUp, Planned } from './step.ts'
 import type { Calling } from './thread-run.ts'
-import { type LeasedMessages, Superseded, WrittenMessage } from './written-message.ts'
+import { type LeasedMessages, WrittenMessage } from './written-message.ts'
 
 /** What the dispatcher knows of the thread that a message belongs to. */
 export interface KnownThreads {
@@ -70,7 +76,12 @@ export class MessageRun {
   readonly rate: SendRate
   /** Whether later messages of the thread may pass this one while it waits. */
   isPassable = false
-  #isTakenAgain: Promise<boolean> | undefined
+  /** What steps of this run have looked up. */
+  readonly lookedUp: LookedUp = {}
+  /** The tools of its agent, once one was called. */
+  toolbox: Promise<Toolbox | undefined> | undefined
+  #given: WebhookMessage | undefined
+  #read: { changed: Changed | undefined; answer: string | undefined; message: WebhookMessage } | undefined
 
   constructor(run: {
     record: MessageRecord
@@ -92,26 +103,66 @@ export class MessageRun {
     return this.message.record
   }
 
-  /**
-   * Whether a person has the thread. It is read once the message is stored: whoever takes the thread over afterwards
-   * finds the message, and marks it.
-   */
-  async isWithPerson(): Promise<boolean> {
-    const { leased, calling, options, record } = this
-    if (record.takenOver !== undefined) return true
-    if (!(await leased.ensureStored(record))) throw new Superseded()
-    return calling(() => options.threads.isWithPerson(record))
+  /** What is known of the message now. */
+  get facts(): Facts {
+    const { options, lookedUp, record } = this
+    const { times, now, callbackOf } = options
+    const { channel } = lookedUp
+    const calls = options.agents?.calls
+    return {
+      ...lookedUp,
+      now: now(),
+      times,
+      message: this.#message,
+      maxText: channel ? callbackOf(channel.callback).maxText : undefined,
+      turnCall: calls?.find(callKeyOf(record)),
+      audioCall: calls?.find(audioKeyOf(record)),
+      hasAgents: calls !== undefined,
+    }
   }
 
-  /**
-   * Whether a person has the thread of a message that was run again. Nobody marked it if they took the thread over
-   * when it had ended; from now on whoever does marks it, so it is read once a run. What carries its caller's own
-   * answer is sent whoever has the thread.
-   */
-  wasTakenWhileEnded(): boolean | Promise<boolean> {
-    if (this.record.inbound !== true || ranAgainAt(this.record) === 0) return false
-    this.#isTakenAgain ??= this.isWithPerson()
-    return this.#isTakenAgain
+  /** Of a message whose channel was found. */
+  get channel(): Channel {
+    const { channel } = this.lookedUp
+    if (!channel) throw new Error('the channel is not known yet')
+    return channel
+  }
+
+  /** The channel, and the message as it reads now, with the answer in force. */
+  get of(): Pick<Planned, 'channel' | 'message'> {
+    return { channel: this.channel, message: this.#message }
+  }
+
+  /** Of a message that an agent works. */
+  get agents(): Agents {
+    const { agents } = this.options
+    if (agents === undefined) throw new Error('there are no agents')
+    return agents
+  }
+
+  get #message(): WebhookMessage {
+    const { changed, answer } = this.record
+    if (this.#read === undefined || this.#read.changed !== changed || this.#read.answer !== answer) {
+      this.#given ??= parseExact(this.record.body) as WebhookMessage
+      const current = currentMessage(this.#given, changed)
+      const message =
+        answer === undefined
+          ? current
+          : { ...current, answer: parseExact(answer) as WebhookMessage['answer'] }
+      this.#read = { changed, answer, message }
+    }
+    return this.#read.message
+  }
+
+  /** Whether a person has the thread. Whoever takes it over once that is read finds the message, and marks it. */
+  async isWithPerson(): Promise<boolean> {
+    const { calling, options, record } = this
+    return record.takenOver !== undefined || calling(() => options.threads.isWithPerson(record))
+  }
+
+  /** Ends what its calls had of servers. Waits for nothing. */
+  close(): void {
+    void this.toolbox?.then((one) => one?.close?.()).catch(() => undefined)
   }
 
   /** Takes over what is to be sent; it is stored with the first claim, or by {@link storeAnswer}. */

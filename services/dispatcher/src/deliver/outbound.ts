@@ -140,6 +140,7 @@ export function createOutbound(options: {
     openToolbox: createOpenToolbox({
       specs,
       readCall,
+      signer,
       configuration,
       isFirstOfName,
       fetch,

@@ -5,7 +5,7 @@ import { type Admission, callEndOf } from '../channels/endpoints/endpoints.ts'
 import type { MayLeave } from '../channels/http/http-client.ts'
 import type { RateKeys } from '../channels/send-rate-limit/local-rate.ts'
 import { CALL_FOR_MS, failedCall, hasBegun, isToSystem, triedSince } from '../message/call-result.ts'
-import type { Send } from '../message/message-record.ts'
+import type { MessageRecord, Send } from '../message/message-record.ts'
 import { objectIn } from '../message/object-content.ts'
 import {
   INTERRUPTED,
@@ -15,13 +15,13 @@ import {
   outsideServiceWindow,
   SUBMITTED,
 } from '../message/outcome.ts'
-import { attemptOf, claimed } from '../message/progress.ts'
+import { attemptOf, claimed, HANDLER_IS_PERSON } from '../message/progress.ts'
 import { isFromProvider } from '../message/received-content.ts'
 import { callSettled, handOffSettled, INTERRUPTED_CALL } from '../message/turn-progress.ts'
 import { claimOf, SEND_DEADLINE_MS } from './claim.ts'
 import { type DeliveryRoute, type MessageRun, routeOf } from './message-run.ts'
-import type { Planned } from './prepare.ts'
-import { type StepResult, settleSend, settleTakenOver } from './settle-attempt.ts'
+import { type StepResult, settleEndMerged, settleSend } from './settle-attempt.ts'
+import type { Planned } from './step.ts'
 import type { RunResult } from './thread-run.ts'
 import { waitFor } from './thread-run.ts'
 import { waitForEndpoint } from './wait.ts'
@@ -39,7 +39,7 @@ type Leave = Extract<Admission, { kind: 'entered' }>['leave']
 /** Makes the message's next send, which is no call of a model, by its route, and settles it. */
 export async function sendNext(run: MessageRun, planned: Planned, next: NextSend): Promise<StepResult> {
   const { id, of, content } = next.send
-  if (run.record.takenOver !== undefined) return settleTakenOver(run)
+  if (run.record.takenOver !== undefined) return settleEndMerged(run, HANDLER_IS_PERSON)
   if (content.kind === 'submit') return submitTask(run, planned, next.index)
   if (content.kind === 'tool') throw new Error('a call of a model is made in its turn')
   const messageId = run.record._id
@@ -86,8 +86,7 @@ async function submitTask(
   // A handler asked again may submit something else.
   if (run.record.answer !== undefined) await run.storeAnswer()
   try {
-    // Which thread is the first of its name is known of what is stored.
-    if (!(await run.leased.ensureStored(run.record)) || !run.leased.isLeased()) throw new Superseded()
+    if (!run.leased.isLeased()) throw new Superseded()
     await submit({ record: run.record, channel, submit: message.answer.submit ?? {} })
   } catch (error) {
     if (!isUnavailable(error)) throw error
@@ -98,7 +97,7 @@ async function submitTask(
 
 /** Claims a send, makes it by its route when it may be made, and settles it. */
 export async function sendBy(run: MessageRun, route: DeliveryRoute, next: NextSend): Promise<StepResult> {
-  if (run.record.takenOver !== undefined) return settleTakenOver(run)
+  if (run.record.takenOver !== undefined) return settleEndMerged(run, HANDLER_IS_PERSON)
   const pause = await waitForStatus(run, route, next)
   if (pause !== undefined) return pause
   const admission = route.url === undefined ? undefined : await enter(run, route.url, route.timeoutMs)
@@ -133,18 +132,9 @@ function waitForStatus(
   if (claim.kind === 'free') return undefined
   if (claim.kind === 'busy') return { kind: 'reload', at: claim.until, for: 'status' }
   const outcome = isKeyed ? INTERRUPTED_KEYED : INTERRUPTED
-  if (isRepeatable) return settleInterrupted(run, { index, reports, call, outcome })
+  if (isRepeatable) return settleSend(run, { index, reports, call, outcome, ms: 0 })
   if (call === 'result') return settleInterruptedCall(run, { index, send })
   return settleSend(run, { index, reports, outcome: INTERRUPTED_FUNCTION, ms: 0 })
-}
-
-/** It may have happened: what its status says is read before it is made again. */
-async function settleInterrupted(
-  run: MessageRun,
-  interrupted: { index: number; reports: boolean; call: DeliveryRoute['call']; outcome: Outcome },
-): Promise<StepResult> {
-  const settled = await settleSend(run, { ...interrupted, ms: 0 })
-  return settled.kind === 'next' ? { kind: 'reload', at: run.options.now(), for: 'status' } : settled
 }
 
 /** It may have run, and is not made again: the model decides what follows. */
@@ -172,30 +162,42 @@ async function sendNow(
 ): Promise<StepResult> {
   const pause = route.keys && (await waitForRate(run, route.keys, send))
   if (pause !== undefined) return pause
-  // Should this process die, what nobody reports on is made again under the same id in any case, where it may be;
-  // but it must be the same, and a handler asked again may answer something else.
-  const { reports, isRepeatable = true } = route
-  const deferrable = !reports && isRepeatable && run.record.answer === undefined
   const unclaimed = run.record
+  const claim = claimed(unclaimed, { index, at: run.options.now() })
+  const isClaimed = needsClaim(run.record, route)
   let mayLeave: MayLeave
   try {
-    await run.message.commitUnderLease(claimed(unclaimed, { index, at: run.options.now() }), { deferrable })
+    if (isClaimed) await run.message.commitUnderLease(claim)
+    else run.message.advance(claim)
     mayLeave = untilDeadline(run)
     if (route.keys !== undefined) await run.rate.atSlot(send.id, { keys: route.keys, mayLeave })
     if (!mayLeave()) throw new Superseded()
     if (route.keys !== undefined) run.options.traffic.left(run.record, route.keys)
   } catch (error) {
     // Left as it is, it would count as uncertain, though nothing has left.
-    if (error instanceof Superseded || isUnavailable(error)) await run.message.release(unclaimed, index)
+    if (isClaimed && (error instanceof Superseded || isUnavailable(error)))
+      await run.message.release(unclaimed, index)
     throw error
   }
   const attempted = await attempt(run, route, mayLeave)
   if (attempted === undefined) {
-    await run.message.release(unclaimed, index)
+    if (isClaimed) await run.message.release(unclaimed, index)
     throw new Superseded()
   }
   leave?.(callEndOf(attempted.outcome))
   return settleSend(run, { index, reports: route.reports, call: route.call, ...attempted })
+}
+
+/**
+ * Should this process die, what a caller has posted and nobody reports on is made again under the same id in any case,
+ * where it may be: the first try of it needs no claim. What an agent or a handler answers does, since a person may take
+ * the thread over.
+ */
+function needsClaim(
+  { state, inbound }: MessageRecord,
+  { reports, isRepeatable = true }: DeliveryRoute,
+): boolean {
+  return reports || !isRepeatable || inbound === true || state !== 'received'
 }
 
 /** An endpoint that may not be called for too long counts as one that can't be reached. */

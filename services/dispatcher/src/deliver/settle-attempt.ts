@@ -20,9 +20,9 @@ import { callSettled, handOffSettled, settledTurns } from '../message/turn-progr
 import { type Metrics, observeLatency } from '../metrics/metrics.ts'
 import type { Traffic } from '../store/traffic.ts'
 import type { MessageRun } from './message-run.ts'
-import type { Prepared } from './prepare.ts'
+import type { StepOf } from './step.ts'
 import type { RunResult } from './thread-run.ts'
-import { letPass, waitUntilDue } from './wait.ts'
+import { letPass } from './wait.ts'
 import { Superseded } from './written-message.ts'
 
 const MAX_MERGES = 20
@@ -57,8 +57,7 @@ export async function settleSend(
       (settlement.kind === 'settled'
         ? settledSend(run.record, { index, settlement, attempt, at, retentionMs })
         : letPass(run, unsettled(run.record, { index, settlement, attempt, at, retentionMs })))
-    const deferrable = given === undefined && settlement.kind === 'settled'
-    if (await run.message.commitFact(progress, { deferrable })) return resultAfter(run, progress)
+    if (await run.message.commitFact(progress)) return resultAfter(run, progress)
     await run.message.mergeStatuses()
   }
   throw new Superseded()
@@ -105,8 +104,8 @@ function settledCall(
 /** Commits that the message's handler or one of its functions failed. */
 export async function settleFailed(
   run: MessageRun,
-  failed: Omit<Extract<Prepared, { kind: 'failed' }>, 'kind' | 'channel'>,
-): Promise<RunResult> {
+  failed: Pick<StepOf<'fail'>, 'step' | 'outcome' | 'ms'>,
+): Promise<StepResult> {
   const { retentionMs, now } = run.options
   const at = now()
   const attempt = attemptOf({ ...failed, at })
@@ -118,13 +117,15 @@ export async function settleFailed(
   })
   const progress = letPass(run, unsettled(run.record, { settlement, attempt, at, retentionMs }))
   await run.message.commitUnderLease(progress)
-  const after = resultAfter(run, progress)
-  return after.kind === 'next' ? { kind: 'reload', at, for: 'retry' } : after
+  return resultAfter(run, progress)
 }
 
 /** Something unforeseen went wrong: it counts as a try, so that it ends, whatever causes it. */
-export function settleCrash(run: MessageRun): Promise<RunResult> {
-  return settleFailed(run, { step: 'message', outcome: CRASHED, ms: 0 })
+export async function settleCrash(run: MessageRun): Promise<RunResult> {
+  const result = await settleFailed(run, { step: 'message', outcome: CRASHED, ms: 0 })
+  if (result.kind !== 'next') return result
+  const { record, options } = run
+  return { kind: 'wait', record, until: record.due?.getTime() ?? options.now(), for: 'retry' }
 }
 
 /** Commits that what the provider reported as failed later is sent again when it is due. */
@@ -137,46 +138,30 @@ export async function settleResumed(run: MessageRun): Promise<StepResult> {
 export async function settleEnd(
   run: MessageRun,
   end: MessageEnd,
-  answer = run.record.answer,
+  answer: string | undefined = run.record.answer,
 ): Promise<RunResult> {
   const { retentionMs, now } = run.options
   const options = { end, at: now(), retentionMs, ...(answer === undefined ? {} : { answer }) }
   const progress = ended(run.record, options)
-  await run.message.commitUnderLease(progress, { deferrable: true })
+  await run.message.commitUnderLease(progress)
   return closed(run, progress)
 }
 
 /** Commits the message's end, with what the provider's statuses wrote meanwhile, before anything else happens. */
-export async function settleEndMerged(
-  run: MessageRun,
-  end: MessageEnd,
-  change: (record: MessageRecord) => MessageRecord,
-): Promise<RunResult> {
+export async function settleEndMerged(run: MessageRun, end: MessageEnd): Promise<RunResult> {
   const { retentionMs, now } = run.options
-  await run.message.commitMerged((record) => ended(change(record), { end, at: now(), retentionMs }))
+  await run.message.commitMerged((record) => ended(stopped(record, end), { end, at: now(), retentionMs }))
   return closed(run, run.record)
 }
 
-/** A person has taken the thread over: what has not left yet does not leave any more. */
-export function settleTakenOver(run: MessageRun): Promise<RunResult> {
-  return settleEndMerged(run, HANDLER_IS_PERSON, (record) =>
-    record.turns === undefined
-      ? record
-      : { ...record, turns: settledTurns(record), ending: HANDLER_IS_PERSON },
-  )
+/** Where a person has taken the thread over, what has not left yet does not leave any more. */
+function stopped(record: MessageRecord, end: MessageEnd): MessageRecord {
+  if (end !== HANDLER_IS_PERSON || record.turns === undefined) return record
+  return { ...record, turns: settledTurns(record), ending: HANDLER_IS_PERSON }
 }
 
 function resultAfter(run: MessageRun, progress: Progress): StepResult {
-  if (progress.open !== true) return closed(run, progress)
-  if (progress.due === undefined) return { kind: 'next' }
-  return (
-    waitUntilDue(run) ?? {
-      kind: 'wait',
-      record: run.record,
-      until: progress.due.getTime(),
-      for: progress.waitingFor ?? 'retry',
-    }
-  )
+  return progress.open === true ? { kind: 'next' } : closed(run, progress)
 }
 
 function closed({ options, record }: MessageRun, progress: Progress): RunResult {

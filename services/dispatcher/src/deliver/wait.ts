@@ -5,8 +5,6 @@ import { postponed, waitsUntil } from '../message/progress.ts'
 import type { MessageRun } from './message-run.ts'
 import type { RunResult } from './thread-run.ts'
 
-const STATUS_CHECK_MS = 2_000
-
 /**
  * Corrects when a message is due, where a clock that was ahead of ours has said so: it waits as long as was meant,
  * from now on. Throws Superseded.
@@ -15,21 +13,6 @@ export function correctDue(run: MessageRun): Promise<void> | undefined {
   const now = run.options.now()
   const due = dueOfClockAhead(run.record, now)
   return due === undefined ? undefined : run.message.commitMerged((record) => waitsUntil(record, due))
-}
-
-/**
- * The wait of a message that is not due yet; undefined when it is. One that waits for a status is looked at again
- * every 2 s, since statuses are written by others.
- */
-export function waitUntilDue({ record, options }: MessageRun): RunResult | undefined {
-  // It ends as soon as somebody looks.
-  if (record.takenOver !== undefined) return undefined
-  const until = record.due?.getTime() ?? 0
-  const now = options.now()
-  if (until <= now) return undefined
-  const waitsForStatus = record.sends.some(({ state }) => state === 'claimed')
-  if (waitsForStatus) return { kind: 'reload', at: Math.min(until, now + STATUS_CHECK_MS), for: 'status' }
-  return { kind: 'wait', record, until, for: record.waitingFor ?? 'retry' }
 }
 
 /**
@@ -46,8 +29,7 @@ export async function waitForEndpoint(
   const isPassed = run.isPassable && run.record.lane === undefined
   if ((waitingFor === 'circuit_breaker' || isPassed) && !isUncertain && !isSaid) {
     const progress = letPass(run, postponed(run.record, { due: until, waitingFor, reason }))
-    // One that others pass is read from the store when it is due.
-    await run.message.commitUnderLease(progress, { deferrable: progress.lane === undefined })
+    await run.message.commitUnderLease(progress)
   }
   return { kind: 'wait', record: run.record, until, for: waitingFor }
 }

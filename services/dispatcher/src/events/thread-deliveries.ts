@@ -1,7 +1,7 @@
 import { THREAD_EVENTS, type ThreadEvent } from '@parley/shared/event-types'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { mongo } from 'mongoose'
-import { type HandedOff, publicId, type ThreadRecord } from '../message/thread-record.ts'
+import { type HandedOff, publicId, type ThreadRecord, type UnreadFor } from '../message/thread-record.ts'
 import type { NewDelivery } from './insert-deliveries.ts'
 import { type ExtIdOf, isOfChannel } from './message-deliveries.ts'
 import type { Subscription } from './subscriptions.ts'
@@ -17,6 +17,8 @@ export interface ThreadWrite {
   isOpened: boolean
   /** It gave the thread to a person. */
   handedOff?: HandedOff | undefined
+  /** It says that a message ended without an answer. */
+  unreadFor?: UnreadFor | undefined
   at?: Date | undefined
 }
 
@@ -27,7 +29,7 @@ export const THREAD_WRITES: mongo.Document = {
     { operationType: 'insert' },
     {
       operationType: 'update',
-      $or: ['workspace', 'handedOff'].map((field) => ({
+      $or: ['workspace', 'handedOff', 'unreadFor'].map((field) => ({
         [`updateDescription.updatedFields.${field}`]: { $exists: true },
       })),
     },
@@ -39,6 +41,7 @@ export const THREAD_FIELDS: mongo.Document = {
   'fullDocument.handedOff': 1,
   'updateDescription.updatedFields.workspace': 1,
   'updateDescription.updatedFields.handedOff': 1,
+  'updateDescription.updatedFields.unreadFor': 1,
 }
 
 export function threadWriteOf(change: mongo.Document): ThreadWrite {
@@ -46,7 +49,8 @@ export function threadWriteOf(change: mongo.Document): ThreadWrite {
   const changed = updateDescription?.updatedFields ?? {}
   const isOpened = operationType === 'insert' || changed.workspace !== undefined
   const handedOff = fullDocument?.handedOff ?? changed.handedOff
-  return { kind: 'thread', _id: String(documentKey._id), isOpened, handedOff, at: wallTime }
+  const { unreadFor } = changed
+  return { kind: 'thread', _id: String(documentKey._id), isOpened, handedOff, unreadFor, at: wallTime }
 }
 
 /** What happened since to the threads that were active after `from`, or were given to a person: the latest 10,000 of each. */
@@ -58,16 +62,20 @@ export async function* threadsChangedSince(
   const isSince = (at: Date | undefined) => at !== undefined && at >= since
   const read = (filter: mongo.Filter<ThreadRecord>, sort: mongo.Sort) =>
     threads
-      .find({ workspace, ...filter }, { projection: { openedAt: 1, handedOff: 1 } })
+      .find({ workspace, ...filter }, { projection: { openedAt: 1, handedOff: 1, unreadFor: 1 } })
       .sort(sort)
       .limit(MAX_LOOKED_AT)
       .toArray()
   const active = await read({ lastAt: { $gte: from } }, { lastAt: -1, _id: -1 })
   const given = await read({ 'handedOff.at': { $gte: since } }, { 'handedOff.at': -1 })
   const found = new Map([...active, ...given].map((thread) => [thread._id, thread]))
-  const writes = [...found.values()].flatMap(({ _id, openedAt, handedOff }): ThreadWrite[] => {
-    const write = { isOpened: isSince(openedAt), handedOff: isSince(handedOff?.at) ? handedOff : undefined }
-    return write.isOpened || write.handedOff ? [{ kind: 'thread', _id, ...write }] : []
+  const writes = [...found.values()].flatMap(({ _id, openedAt, handedOff, unreadFor }): ThreadWrite[] => {
+    const write = {
+      isOpened: isSince(openedAt),
+      handedOff: isSince(handedOff?.at) ? handedOff : undefined,
+      unreadFor: isSince(unreadFor?.at) ? unreadFor : undefined,
+    }
+    return write.isOpened || write.handedOff || write.unreadFor ? [{ kind: 'thread', _id, ...write }] : []
   })
   for (let at = 0; at < writes.length; at += BATCH) yield writes.slice(at, at + BATCH)
 }
@@ -114,9 +122,16 @@ interface ThreadHappening {
   said: JsonObject
 }
 
-function eventsOf({ openedAt }: ThreadRecord, { isOpened, handedOff }: ThreadWrite): ThreadHappening[] {
+function eventsOf(
+  { openedAt }: ThreadRecord,
+  { isOpened, handedOff, unreadFor }: ThreadWrite,
+): ThreadHappening[] {
   const events: ThreadHappening[] = []
   if (isOpened && openedAt !== undefined) events.push({ type: 'thread.opened', at: openedAt, said: {} })
+  if (unreadFor?.why === 'unanswered') {
+    const { at, message, reason = null } = unreadFor
+    events.push({ type: 'thread.unanswered', at, said: { message, reason } })
+  }
   if (handedOff === undefined) return events
   const { at, by, reason } = handedOff
   return [...events, { type: 'thread.handed_off', at, said: { by, reason: reason ?? null } }]

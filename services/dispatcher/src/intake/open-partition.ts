@@ -18,9 +18,9 @@ import type { Traffic } from '../store/traffic.ts'
 import type { ThreadLog } from '../thread-log/thread-log.ts'
 import { createIntake, type Intake } from './intake.ts'
 import type { IntakeStore } from './intake-store.ts'
+import { createPartitionMessages } from './leased-messages.ts'
 import type { NonSpeech } from './non-speech.ts'
 import { storeDeliveries } from './store-deliveries.ts'
-import { createWriteBehind } from './write-behind.ts'
 
 /** Deliveries of one partition that are not acked yet. */
 const PREFETCH = 100
@@ -73,18 +73,11 @@ export function openPartition(options: {
   const { partition, term, repeatsUntil, isValid: isLeased } = lease
   let stopped = false
   const active = () => !stopped && isLeased()
-  const writeBehind = createWriteBehind({
-    writer: `${instance}/${term}`,
-    isLeased,
-    store,
-    committer,
-    threadLog,
-    traffic,
-  })
+  const leased = createPartitionMessages({ writer: `${instance}/${term}`, isLeased, committer, threadLog })
   const threads = createThreads({
     load: ({ workspace, thread, lane }, limit) =>
       store.open({ partition, workspace, thread, ...defined({ lane }) }, limit),
-    run: (record, calling) => run(record, writeBehind, calling),
+    run: (record, calling) => run(record, leased, calling),
     concurrency: THREADS_AT_ONCE,
     partitions: options.partitions,
   })
@@ -96,10 +89,8 @@ export function openPartition(options: {
     isLeased,
     repeatsUntil,
     firstSequenceNumber: term * SEQUENCE_NUMBERS_PER_TERM,
-    store,
-    storeFirst: storeDeliveries({ partition, collections, isLeased, threadLog, traffic }),
+    store: storeDeliveries({ partition, store, collections, isLeased, threadLog, traffic }),
     nonSpeech,
-    writeBehind,
     threads,
     log,
   })
@@ -122,15 +113,15 @@ export function openPartition(options: {
     isDrained: () => untilEnd.isDrained() && threadLog.isWhole(lease),
     attach: (connection) => consumer.attach(connection),
     async release() {
-      await Promise.race([modelCalls.drain(writeBehind.ended), pause(drainMs, writeBehind.ended)])
+      await Promise.race([modelCalls.drain(leased.ended), pause(drainMs, leased.ended)])
       stopped = true
       const closed = consumer.close()
       const idle = threads.stop()
-      await Promise.race([idle, pause(drainMs, writeBehind.ended)])
-      writeBehind.handOver()
+      await Promise.race([idle, pause(drainMs, leased.ended)])
+      leased.handOver()
       await idle
       intake.close()
-      await writeBehind.close()
+      leased.end()
       await closed
       await threadLog.release(lease)
     },
@@ -139,7 +130,7 @@ export function openPartition(options: {
       threadLog.abandon(lease)
       void threads.stop()
       intake.close()
-      writeBehind.abandon()
+      leased.end()
       consumer.abandon()
     },
   }

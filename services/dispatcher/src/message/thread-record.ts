@@ -13,6 +13,15 @@ export interface HandedOff {
   reason?: string
 }
 
+export interface UnreadFor {
+  why: 'unanswered' | (typeof UNREAD_REASONS)[number]
+  /** The message, and when it was received. */
+  message: string
+  at: Date
+  /** Why it was not answered, at most 1,024 characters. */
+  reason?: string
+}
+
 /** A person's thread on a channel, as lists of threads have it. It is written behind its messages, all but who has it. */
 export interface ThreadRecord {
   /** As {@link threadId} makes it. */
@@ -44,6 +53,8 @@ export interface ThreadRecord {
   readAt?: Date
   /** When the last of the unread messages was received. */
   lastUnreadAt?: Date
+  /** Why it is to be read: the last of the unread messages that says more than that a person has the thread. */
+  unreadFor?: UnreadFor
   /** When the person's last message was received. */
   lastInboundAt?: Date
   /** What the person is written to or known by. */

@@ -5,6 +5,8 @@ export interface Turn {
   model: string
   inputTokens: number
   outputTokens: number
+  /** Of the input those that the provider had in its cache; left out where there were none. */
+  cachedTokens?: number
   /** How long the model took, in milliseconds. */
   ms: number
   /** Why the model stopped, as the AI SDK names it: `stop`, `tool-calls`, `length`, … */

@@ -26,6 +26,7 @@ export interface Metrics {
     seconds: number
     inputTokens: number
     outputTokens: number
+    cachedTokens?: number
   }): void
   /** The circuit breaker of an endpoint opened. */
   breakerOpened(): void
@@ -77,7 +78,7 @@ export function createMetrics(registry: Registry): Metrics {
   })
   const tokens = new Counter({
     name: 'parley_model_tokens_total',
-    help: 'Tokens that language models read and wrote, by provider',
+    help: 'Tokens that language models read and wrote, and of the read ones those that were cached, by provider',
     labelNames: ['provider', 'direction'],
     registers,
   })
@@ -97,10 +98,11 @@ export function createMetrics(registry: Registry): Metrics {
     called: (kind, outcome, seconds) => calls.observe({ kind, outcome }, seconds),
     sent: (seconds) => sent.observe(seconds),
     delivered: (seconds) => delivered.observe(seconds),
-    modelCalled: ({ provider, outcome, seconds, inputTokens, outputTokens }) => {
+    modelCalled: ({ provider, outcome, seconds, inputTokens, outputTokens, cachedTokens = 0 }) => {
       models.observe({ provider, outcome }, seconds)
       tokens.inc({ provider, direction: 'input' }, inputTokens)
       tokens.inc({ provider, direction: 'output' }, outputTokens)
+      tokens.inc({ provider, direction: 'cached' }, cachedTokens)
     },
     breakerOpened: () => opened.inc(),
     statusUnmatched: (count) => unmatched.inc(count),

@@ -19,6 +19,8 @@ interface UsageSums {
   turns: number
   inputTokens: number
   outputTokens: number
+  /** Of the input those that providers had in their caches. */
+  cachedTokens: number
   /** In milliseconds. */
   modelMs: number
   errors: number
@@ -78,6 +80,7 @@ const NONE: UsageSums = {
   turns: 0,
   inputTokens: 0,
   outputTokens: 0,
+  cachedTokens: 0,
   modelMs: 0,
   errors: 0,
 }

@@ -1,13 +1,21 @@
 import { defined } from '@parley/shared/defined'
 import type { WebhookMessage } from '@parley/shared/message'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
+import type { mongo } from 'mongoose'
 import { addressesIn } from '../message/addresses.ts'
 import { currentMessage } from '../message/current-message.ts'
 import type { Changed, MessageRecord, Send } from '../message/message-record.ts'
+import { REPLAYABLE as UNANSWERED } from '../message/progress.ts'
 import { receivedContent } from '../message/received-content.ts'
 import { isSettled } from '../message/send-state.ts'
 import { isPersonal, mediaOf, type PersonalSend, sentAt, textOfContent } from '../message/spoken-text.ts'
-import { searchWords, type ThreadRecord, type ThreadUser, UNREAD_REASONS } from '../message/thread-record.ts'
+import {
+  searchWords,
+  type ThreadRecord,
+  type ThreadUser,
+  UNREAD_REASONS,
+  type UnreadFor,
+} from '../message/thread-record.ts'
 
 const MAX_SHOWN = 200
 const MAX_FIELD = 1_024
@@ -48,10 +56,31 @@ export function isShown({ inbound, open, due }: Pick<MessageRecord, 'inbound' | 
   return inbound === true || open !== true || due !== undefined
 }
 
-/** Whether it is one that a person is to read. */
-export function isUnread({ reason }: Pick<MessageRecord, 'reason'>): boolean {
-  return (UNREAD_REASONS as readonly (string | undefined)[]).includes(reason)
+/** Whether it is one that a person is to read: a person has its thread, or it ended without an answer. */
+export function isUnread({
+  reason,
+  inbound,
+  state,
+}: Pick<MessageRecord, 'reason' | 'inbound' | 'state'>): boolean {
+  const isUnanswered = inbound === true && UNANSWERED.some((one) => one === state)
+  return isUnanswered || UNREAD_REASONS.some((one) => one === reason)
 }
+
+/** Of the messages those that {@link isUnread} says to be so. */
+export const UNREAD: mongo.Filter<MessageRecord> = {
+  $or: [{ reason: { $in: [...UNREAD_REASONS] } }, { inbound: true, state: { $in: [...UNANSWERED] } }],
+}
+
+/** Why an unread message is one. */
+export function unreadFor({ _id, receivedAt, reason, state }: UnreadMessage): UnreadFor {
+  const of = { message: _id, at: receivedAt }
+  const why = UNREAD_REASONS.find((one) => one === reason)
+  if (why !== undefined) return { why, ...of }
+  const said = reason ?? `The message is ${state}.`
+  return { why: 'unanswered', ...of, reason: said.slice(0, MAX_FIELD).toWellFormed() }
+}
+
+type UnreadMessage = Pick<MessageRecord, '_id' | 'receivedAt' | 'reason' | 'state'>
 
 /** What a message tells of its thread; who the person is, also what an earlier one says that `named` is. */
 export function activityOf(excerpt: Excerpt, named: Excerpt = excerpt): Activity {

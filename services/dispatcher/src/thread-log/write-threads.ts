@@ -2,15 +2,10 @@ import { defined } from '@parley/shared/defined'
 import { insertNew } from '@parley/shared/insert-new'
 import { mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
-import {
-  ofThread,
-  type ThreadName,
-  type ThreadRecord,
-  threadId,
-  UNREAD_REASONS,
-} from '../message/thread-record.ts'
+import { HANDLER_IS_PERSON } from '../message/progress.ts'
+import { ofThread, type ThreadName, type ThreadRecord, threadId } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
-import type { Activity } from './activity.ts'
+import { type Activity, UNREAD, unreadFor } from './activity.ts'
 import { latestOf } from './recover-written.ts'
 
 const RECENT = 50
@@ -174,19 +169,23 @@ export async function countUnread({ threads, messages }: Counted, name: ThreadNa
     workspace,
     thread: ofThread({ ...thread, extId }),
     channel,
-    reason: { $in: [...UNREAD_REASONS] },
+    ...UNREAD,
     receivedAt: { $gt: readAt ?? new Date(0) },
   }
-  const [last] = await messages
-    .find(filter, { projection: { receivedAt: 1 }, maxTimeMS: QUERY_MS })
-    .sort({ receivedAt: -1, _id: -1 })
-    .limit(1)
-    .toArray()
+  const lastOf = async (more: mongo.Filter<MessageRecord> = {}) => {
+    const projection = { receivedAt: 1, reason: 1, state: 1 }
+    const found = messages.find({ ...filter, ...more }, { projection, maxTimeMS: QUERY_MS })
+    const [last] = await found.sort({ receivedAt: -1, _id: -1 }).limit(1).toArray()
+    return last
+  }
+  const last = await lastOf()
   if (last === undefined) return
+  const isLater = last.reason === HANDLER_IS_PERSON.reason
+  const cause = (isLater ? await lastOf({ reason: { $ne: last.reason } }) : undefined) ?? last
   const unread = await messages.countDocuments(filter, { limit: MAX_UNREAD, maxTimeMS: QUERY_MS })
   await threads.updateOne(
     { _id, readAt: readAt as Date },
-    { $set: { unread, lastUnreadAt: last.receivedAt } },
+    { $set: { unread, lastUnreadAt: last.receivedAt, unreadFor: unreadFor(cause) } },
   )
 }
 

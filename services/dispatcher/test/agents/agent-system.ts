@@ -252,7 +252,7 @@ export class AgentSystem {
         ...{ retentionMs: 60_000, originalMs: this.#behaviour.originalMs ?? ORIGINAL_MS },
       }),
       traffic: noTraffic,
-      store: createIntakeStore({ messages, recentlyStored: new RecentlyStored(), log }),
+      store: createIntakeStore({ messages, recentlyStored: new RecentlyStored() }),
       deadLetters: { publish: () => Promise.reject(new Error('nothing here becomes a dead letter')) },
       declare: async () => {},
       committer: createCommitter(messages, 'i'),

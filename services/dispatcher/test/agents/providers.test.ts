@@ -59,7 +59,10 @@ const ask = ({ provider }: Recorded, more: Partial<ModelRequest> = {}) => {
     modelRequest({ tools: [parcelTool], ...more }),
   )
 }
-const complete = { kind: 'answered', turn: { inputTokens: 36, outputTokens: 87, model: 'some-model' } }
+const complete = {
+  kind: 'answered',
+  turn: { inputTokens: 36, outputTokens: 87, cachedTokens: 12, model: 'some-model' },
+}
 const withText = { turn: { finishReason: 'stop', text: 'Hello there', calls: [] } }
 const withCall = {
   turn: { finishReason: 'tool-calls', text: '', calls: [{ tool: 'findOrder', args: '{"id":7}' }] },
@@ -191,7 +194,7 @@ const SENT: Record<ModelChoice['provider'], object> = {
   anthropic: {
     model: 'some-model',
     max_tokens: 500,
-    system: [{ type: 'text', text: 'You are Lia.' }],
+    system: [{ type: 'text', text: 'You are Lia.', cache_control: { type: 'ephemeral' } }],
     messages: [
       {
         role: 'user',
@@ -207,7 +210,17 @@ const SENT: Record<ModelChoice['provider'], object> = {
           { type: 'tool_use', id: 'call_1', name: 'findOrder', input: { id: 7 } },
         ],
       },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'in Recife' }] },
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'tool_result',
+            tool_use_id: 'call_1',
+            content: 'in Recife',
+            cache_control: { type: 'ephemeral' },
+          },
+        ],
+      },
     ],
     tools: [{ name: 'findOrder', description: 'Finds an order', input_schema: parcelTool.inputSchema }],
   },

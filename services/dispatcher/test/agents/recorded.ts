@@ -27,7 +27,7 @@ const openaiResponse = (output: object[], more = {}) => ({
   store: false,
   usage: {
     input_tokens: 36,
-    input_tokens_details: { cached_tokens: 0 },
+    input_tokens_details: { cached_tokens: 12 },
     output_tokens: 87,
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: 123,
@@ -141,7 +141,7 @@ const anthropicMessage = (content: object[], stop_reason: string) => ({
   content,
   stop_reason,
   stop_sequence: null,
-  usage: { input_tokens: 36, output_tokens: 87 },
+  usage: { input_tokens: 24, cache_read_input_tokens: 12, cache_creation_input_tokens: 0, output_tokens: 87 },
 })
 const anthropicStart: [string, object] = [
   'message_start',
@@ -150,7 +150,12 @@ const anthropicStart: [string, object] = [
     message: {
       ...anthropicMessage([], ''),
       stop_reason: null,
-      usage: { input_tokens: 36, output_tokens: 1 },
+      usage: {
+        input_tokens: 24,
+        cache_read_input_tokens: 12,
+        cache_creation_input_tokens: 0,
+        output_tokens: 1,
+      },
     },
   },
 ]
@@ -209,7 +214,12 @@ const anthropic: Recorded = {
 
 const googleResponse = (parts: object[], finishReason = 'STOP') => ({
   candidates: [{ content: { parts, role: 'model' }, finishReason, index: 0 }],
-  usageMetadata: { promptTokenCount: 36, candidatesTokenCount: 87, totalTokenCount: 123 },
+  usageMetadata: {
+    promptTokenCount: 36,
+    cachedContentTokenCount: 12,
+    candidatesTokenCount: 87,
+    totalTokenCount: 123,
+  },
   modelVersion: 'gemini-2.5-flash',
   responseId: 'mAitaLmkHPPlz7IPvtfUqQ4',
 })
@@ -247,7 +257,12 @@ const compatibleResponse = (message: object, finish_reason: string) => ({
   created: 1677652288,
   model: 'llama-3.3-70b',
   choices: [{ index: 0, message: { role: 'assistant', content: null, ...message }, finish_reason }],
-  usage: { prompt_tokens: 36, completion_tokens: 87, total_tokens: 123 },
+  usage: {
+    prompt_tokens: 36,
+    completion_tokens: 87,
+    total_tokens: 123,
+    prompt_tokens_details: { cached_tokens: 12 },
+  },
 })
 const compatibleChunk = (delta: object, finish_reason: string | null = null): [undefined, object] => [
   undefined,
@@ -268,7 +283,12 @@ const compatibleEnd: [undefined, object | string][] = [
       created: 1694268190,
       model: 'llama-3.3-70b',
       choices: [],
-      usage: { prompt_tokens: 36, completion_tokens: 87, total_tokens: 123 },
+      usage: {
+        prompt_tokens: 36,
+        completion_tokens: 87,
+        total_tokens: 123,
+        prompt_tokens_details: { cached_tokens: 12 },
+      },
     },
   ],
   [undefined, '[DONE]'],

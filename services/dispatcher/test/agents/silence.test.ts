@@ -78,8 +78,8 @@ describe('an answer that would be silence', () => {
     const said = { kind: 'say' as const, content: { kind: 'text' as const, text: 'It is on its way.' } }
     const turns = [modelTurn('', [toolCall('callback')]), '']
     const { system } = withModels({ one: () => turns.shift() ?? 'never' }, { open: () => said })
-    system.publish('told')
-    expect((await system.until('told')).turns).toHaveLength(2)
+    system.publish('notified')
+    expect((await system.until('notified')).turns).toHaveLength(2)
     expect(system.sent.map(({ text }) => text)).toEqual(['It is on its way.'])
   })
 
@@ -100,6 +100,32 @@ describe('an answer that would be silence', () => {
     system.publish('counted')
     const { turns } = await system.until('counted')
     expect(turns).toHaveLength(1)
+  })
+
+  test('from all models gives the thread to a person where the channel says so, once, with the reason', async () => {
+    const handedOff: string[] = []
+    const notified: string[] = []
+    const { system } = withModels(
+      { one: () => refusal('http_401') },
+      {
+        config: { ...FALLBACK, handOffOnFailure: true },
+        parts: {
+          choicesOf: () => ({ kind: 'choices', choices: [{ provider: 'openai', model: 'one' }] }),
+          handOff: async ({ reason }: { reason: string }) => void handedOff.push(reason),
+          notifyHandOff: ({ id, reason }: { id: string; reason: string }) => ({
+            url: 'https://shop.example/',
+            deliver: async () => {
+              notified.push(`${id} ${reason}`)
+              return { kind: 'accepted', delivered: true }
+            },
+          }),
+        },
+      },
+    )
+    system.publish('given')
+    expect(await system.until('given')).toMatchObject({ state: 'dead', reason: 'It is http_401.' })
+    expect(system.sent.map(({ text }) => text)).toEqual(['We call you.'])
+    expect([handedOff, notified]).toEqual([['It is http_401.'], ['given:unanswered It is http_401.']])
   })
 
   test('of a message whose assistant has no model gets the person the fallback message', async () => {

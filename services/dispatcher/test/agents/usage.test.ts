@@ -55,7 +55,7 @@ describe('what models are used for', () => {
     await system.until('three turns')
     expect((await usedBy(system.workspace)).entries).toEqual({
       ...{ messages: 1, modelMessages: 1, turns: 3 },
-      ...{ inputTokens: 30, outputTokens: 15, errors: 0 },
+      ...{ inputTokens: 30, outputTokens: 15, cachedTokens: 0, errors: 0 },
     })
     expect(await line.collections.usage.findOne({ _id: 'three turns:0' })).toMatchObject({
       ...{ workspace: system.workspace, channel: 'c', assistant: 1, provider: 'openai', model: 'm' },
@@ -86,7 +86,7 @@ describe('what models are used for', () => {
     expect(await system.until('refused')).toMatchObject({ attempts: [{ code: 'content_refused' }] })
     expect((await usedBy(system.workspace)).entries).toEqual({
       ...{ messages: 1, modelMessages: 1, turns: 0 },
-      ...{ inputTokens: 900, outputTokens: 100, errors: 1 },
+      ...{ inputTokens: 900, outputTokens: 100, cachedTokens: 0, errors: 1 },
     })
   })
 

@@ -256,6 +256,22 @@ test('a thread that an agent hands over before its document is written is opened
   ])
 })
 
+test('a thread has an event for each message that ends without an answer, with its reason', async () => {
+  start(() => [ofThreads({ events: new Set(['thread.unanswered']) })])
+  await following()
+  await said('Hello')
+  const unread = (message: string, why: 'unanswered' | 'handler_is_person', minute: number) => {
+    const at = new Date(Date.now() + minute * 60_000)
+    const unreadFor = { why, message, at, reason: `${message} failed` }
+    return threads.updateOne({ _id: threadId(NAME) }, { $set: { unread: minute, unreadFor } })
+  }
+  await unread('a', 'unanswered', 1)
+  await unread('b', 'handler_is_person', 2)
+  await threads.updateOne({ _id: threadId(NAME) }, { $set: { unread: 9 } })
+  await unread('c', 'unanswered', 3)
+  expect(await untilHappened(2)).toEqual(['thread.unanswered a failed', 'thread.unanswered c failed'])
+})
+
 test('a crash makes each event of a thread once', async () => {
   let failures = 3
   const insert = realInsert()

@@ -45,6 +45,34 @@ describe('the list of threads', () => {
     expect(extIds((await line.list('?q=%2B%2B')).data)).toEqual([])
   })
 
+  test('says of a thread whose message ended without an answer that it is to be read, and why, until it was', async () => {
+    await line.world.putChannel(7, line.rpc({ extId: 'mute', handlerUrl: 'native:agents/nobody' }))
+    const asked = { ...said('Where is it?', 'unanswered'), extId: 'mute' }
+    await line.world.post('u-1', asked)
+    const { reason } = (await line.world.message('u-1', 'dead')) as { reason: string }
+    const [thread] = await line.listed('?channel=mute&unread=true', (threads) => threads.length === 1)
+    expect(thread).toMatchObject({
+      unread: 1,
+      unreadFor: { why: 'unanswered', reason, message: 'u-1' },
+    })
+    // What a caller of the API sends is nothing that anybody waits for.
+    await line.world.post('u-2', { ...text('From the API', 'called'), extId: 'mute' })
+    await line.change('unanswered', { unread: 0 })
+    expect(await line.read('unanswered')).not.toHaveProperty('unreadFor')
+  })
+
+  test('says of a thread that a person has the last reason that says more than that', async () => {
+    await line.world.putChannel(8, line.rpc({ extId: 'muted', handlerUrl: 'native:agents/nobody' }))
+    await line.world.post('m-1', { ...said('One', 'muted-1'), extId: 'muted' })
+    await line.world.message('m-1', 'dead')
+    await line.listed('?channel=muted', (threads) => threads.length === 1)
+    await line.change('muted-1', { handler: 'person' })
+    await line.world.post('m-2', { ...said('Two', 'muted-1'), extId: 'muted' })
+    await line.world.message('m-2', 'done')
+    const [thread] = await line.listed('?channel=muted', ([one]) => one?.unread === 2)
+    expect(thread).toMatchObject({ unreadFor: { why: 'unanswered', message: 'm-1' } })
+  })
+
   test('is that of one workspace', async () => {
     await line.world.post('w-1', text('mine', 'of-mine'))
     await line.listed('', (threads) => extIds(threads).includes('of-mine'))

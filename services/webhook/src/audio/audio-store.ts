@@ -13,7 +13,7 @@ const RETAINED_MS = 30 * 24 * 60 * 60 * 1_000
 const READ_MS = 3_000
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)[;,]/
 
-/** What a message has in the place of audio that is stored apart from it. */
+/** A message's reference to audio that is stored apart from it. */
 export const audioReference = z.object({
   id: z.string(),
   bytes: z.number().int().describe('Of the text that came in as audio'),

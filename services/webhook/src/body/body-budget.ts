@@ -1,7 +1,7 @@
 /** Why there is no room for more of a body: its sender's bodies together have too much, or those of all. */
 export type NoRoom = 'sender' | 'all'
 
-/** What bodies being read may take of memory together, beyond a share that each has for free. */
+/** The memory that bodies being read may take together, beyond a share that each has for free. */
 export interface BodyBudget {
   /** Opens the account of one body of the sender that `sender` names. */
   open(sender: string): BodyReservation

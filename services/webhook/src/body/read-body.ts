@@ -109,7 +109,7 @@ function decoded(req: IncomingMessage, inflate: boolean): Readable {
   return req.pipe(DECODERS[encoding as keyof typeof DECODERS]())
 }
 
-/** What is still coming is discarded, so that the sender gets to read the response; endless senders are cut off. */
+/** Discards what is still coming, so that the sender gets to read the response; endless senders are cut off. */
 function letGo(req: IncomingMessage): void {
   req.unpipe()
   req.resume()

@@ -17,7 +17,7 @@ interface HookViewOptions {
   writable: boolean
   /** Opens secrets, where they come sealed. */
   box: Pick<SecretBox, 'open'>
-  /** What derived signing secrets come from; undefined when this service was not given it. */
+  /** The secret that signing secrets are derived from; undefined when this service was not given it. */
   signingSecret: string | undefined
 }
 
@@ -71,7 +71,7 @@ const SKIPPED =
   'Some messages or statuses were left out: they could not be read, or an id had over 1,024 characters.'
 
 function errorView(channel: Channel, { at, code }: NonNullable<HookNotes['lastError']>): object {
-  // What was noted may be of the provider that the channel had before.
+  // A note may be of the provider that the channel had before.
   const known = [senderOf(channel), ...allProviders()].map((provider) => provider?.inbound?.errors[code])
   const message = code === 'updates_skipped' ? SKIPPED : known.find((text) => text !== undefined)
   return { at, code, message: message ?? code }

@@ -19,7 +19,7 @@ const responseSchema = z.object({ data: z.array(channelFields), next: z.number()
 const AT_ONCE = 200
 const MAX_MS = 5_000
 
-/** What pages of webhooks are asked for by. */
+/** The query of a page of webhooks. */
 export const hookQuery = z.object({ limit: pageLimit, after: idCursor.optional() })
 const NOTES_MS = 3_000
 

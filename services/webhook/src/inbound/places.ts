@@ -56,11 +56,11 @@ async function placeOfUpdate(
   return undefined
 }
 
-/** What can be stored as the name of a thread; a message with another one is left out. */
+/** True for a text that can be stored as the name of a thread; a message with another one is left out. */
 const isName = (text: string | null | undefined): text is string =>
   typeof text === 'string' && text !== '' && text.length <= MAX_ID_CHARACTERS && text.isWellFormed()
 
-/** What names nobody stays in the thread that the provider names. */
+/** Leaves a message that names nobody in the thread that the provider names. */
 function unplaced({ message, id }: Extract<Update, { kind: 'message'; fate: 'accepted' }>): Placed {
   return { message, thread: message.thread.extId || id, joined: [] }
 }

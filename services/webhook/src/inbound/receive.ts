@@ -96,7 +96,7 @@ export function receive(intake: ProviderIntake): RequestHandler {
       updates: known,
     })
     const fresh = await publishNew(intake, publications, deadline)
-    // What is known is safe by now, and only repeated when all of it comes again.
+    // The known ones are safe by now, and only repeated when all of it comes again.
     if (failure !== undefined) throw failure
     const kept = fresh.filter(({ type }) => type === NOTICE_TYPE).length
     res.json({

@@ -106,7 +106,7 @@ export function receive(intake: NativeIntake): RequestHandler {
 }
 
 /**
- * What a rule on `messages` sees of a message that is posted: where it goes, as in the message log, and what it says. Of
+ * The view that a rule on `messages` has of a message that is posted: where it goes, as in the message log, and what it says. Of
  * what else is in the body nothing, for it could be named like a field of the log.
  */
 function ruledView(message: WebhookMessage, { thread }: Place): object {
@@ -114,7 +114,7 @@ function ruledView(message: WebhookMessage, { thread }: Place): object {
   return { channel: extId, thread, source: 'api', extId, user, answer, input }
 }
 
-/** What is stored with a task, in the end, where numbers are doubles. */
+/** The submission, which is stored with a task in the end, where numbers are doubles. */
 function submissionIn(body: unknown): unknown {
   return (body as Partial<WebhookMessage> | undefined | null)?.answer?.submit
 }
@@ -161,7 +161,7 @@ function tooLarge(): Problem {
   return new Problem('body_too_large', { detail: 'A message may have 1 MiB, and its audio 16 MiB.' })
 }
 
-/** What memory does not know is looked up while the message is published. Where that takes too long, nothing is said. */
+/** Looks up a channel that memory does not know while the message is published. Where that takes too long, nothing is said. */
 function isUnknownChannel(found: ReturnType<Channels['find']>): Promise<boolean> {
   return withTimeout(LOOKUP_MS, found).then(
     (channel) => channel === undefined,

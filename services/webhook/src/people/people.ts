@@ -14,11 +14,11 @@ import { type Claim, namesIn, type PersonRecord, type Settled, settle } from './
 const DAY_MS = 24 * 60 * 60 * 1_000
 /** Longer than anything else of a person is stored; the thread of who comes back later is a new one. */
 const RETENTION_MS = 400 * DAY_MS
-/** What an instance remembers of an address is trusted for a second: another one may have learnt more. */
+/** An instance trusts its memory of an address for a second: another one may have learnt more. */
 const FRESH_MS = 1_000
 const MAX_REMEMBERED = 50_000
 const QUERY_MS = 1_000
-/** What is waited for a database that may be unavailable; then nobody does for a while. */
+/** The wait for a database that may be unavailable; then nobody waits for a while. */
 const LOOKUP_MS = 500
 const CLAIM_MS = 1_500
 const PAUSE_MS = 1_000
@@ -33,7 +33,7 @@ export interface Place {
   joined: string[]
 }
 
-/** Whom addresses belong to. */
+/** The persons that addresses belong to. */
 export interface People {
   /**
    * Whoever has an address; undefined where nobody is known to, or the database is unavailable:
@@ -67,7 +67,7 @@ export function createPeople(options: {
     const until = performance.now() + FRESH_MS
     for (const address of addresses) remembered.set(keyOf(workspace, address), { person, until })
   }
-  /** What is remembered of an address; nothing where that is not fresh, unless any will do. */
+  /** The person remembered for an address; nothing where that is not fresh, unless any will do. */
   const recall = (workspace: number, address: string, { isAnyFine }: { isAnyFine: boolean }) => {
     const known = remembered.get(keyOf(workspace, address))
     return known !== undefined && (isAnyFine || known.until > performance.now()) ? known : undefined

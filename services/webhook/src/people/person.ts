@@ -14,18 +14,18 @@ export interface PersonRecord {
   expiresAt: Date
 }
 
-/** What is said of one person, by a provider. */
+/** A provider's statement about one person. */
 export interface Claim {
   workspace: number
   addresses: string[]
   left: string[]
-  /** What their thread is called where they are new. */
+  /** The name of their thread where they are new. */
   thread: string
   /** When they were first seen, as far as the one who claims knows. */
   since: Date
 }
 
-/** What a claim makes of those whom it is about. */
+/** The result of a claim for those whom it is about. */
 export interface Settled {
   person: PersonRecord
   /** How it differs from what is stored; `new` where nobody of them is stored. */
@@ -43,12 +43,12 @@ const PHONE = 'phone:'
 /** It is written again that long after it was last said to be stored longer. */
 const RENEWED_MS = 30 * 24 * 60 * 60 * 1_000
 
-/** What the thread of a new person may be called, the first that nobody has. */
+/** Names that the thread of a new person may have; the first that nobody has is taken. */
 export const namesIn = ({ addresses, thread }: Pick<Claim, 'addresses' | 'thread'>): string[] =>
   union([thread], addresses.map(textOf))
 
 /**
- * What becomes of the persons `known` who have any of the claim's addresses, or a thread of one of its names. All of its
+ * Settles the persons `known` who have any of the claim's addresses, or a thread of one of its names. All of its
  * addresses are one person's, so those who have one become one, and the thread that is known longest goes on. An
  * address that somebody left joins nobody. `fresh` is the id of a new person, and `expiresAt` until when it is stored.
  */
@@ -100,7 +100,7 @@ function wasLeft(address: string, known: PersonRecord[], claim: Claim): boolean 
   return known.some((one) => one.left.includes(address) && others.some((other) => isAt(one, other)))
 }
 
-/** Who changes an address may come back to one that they left. */
+/** True when somebody who changes an address comes back to one that they left. */
 const returnsTo = ({ addresses, left }: Claim, address: string): boolean =>
   left.length > 0 && addresses.includes(address) && !left.includes(address)
 

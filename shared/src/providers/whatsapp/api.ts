@@ -39,7 +39,7 @@ export function requestTo(url: string, { accessToken }: Settings): ProviderReque
   return { method: 'GET', url, headers: { authorization: `Bearer ${accessToken}` } }
 }
 
-/** What is to be said of the version that a channel uses: that it ends within six months, or has ended. */
+/** A warning about the version that a channel uses: that it ends within six months, or has ended. */
 export function versionWarning({ apiUrl = API, apiVersion }: Settings, now: Date): string | undefined {
   const version = apiVersion ?? VERSIONED.exec(apiUrl)?.[1]
   const end =

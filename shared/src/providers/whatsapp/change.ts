@@ -2,7 +2,7 @@ import { isExactNumber } from '../../exact-number.ts'
 import type { Update, UpdateFate } from '../inbound.ts'
 import { own } from '../own.ts'
 
-/** What comes with what a change says, and says nothing by itself. */
+/** Fields beside what a change says, which say nothing by themselves. */
 const CONTEXT = new Set(['messaging_product', 'metadata'])
 const MAX_FIELD = 128
 const MAX_DETAILS = 8
@@ -11,7 +11,7 @@ const MAX_DEPTH = 4
 
 /** One change of a payload. */
 export interface Change {
-  /** What it is about. One that does not say has messages or statuses. */
+  /** Its subject. One that does not say has messages or statuses. */
   field: string
   value: Readonly<Record<string, unknown>>
   /** Where the value stands in the payload, as a JSON Pointer. */
@@ -29,7 +29,7 @@ export function itemsIn({ value, path }: Change, key: string, read: (raw: unknow
   return items.map((raw, at) => ({ path: `${path}/${key}/${at}`, raw, ...read(raw) }))
 }
 
-/** What should have contained updates. */
+/** An update for a part that should have contained some. */
 export const malformedPart = (raw: unknown, path: string): Update => ({
   kind: 'unknown',
   fate: 'malformed',

@@ -1,7 +1,7 @@
 import type { Wrong } from '../outbound.ts'
 import { isJsonObject } from '../own.ts'
 
-/** What is wrong with a value that stands at a path. */
+/** Lists the errors of a value that stands at a path. */
 export type Check = (value: unknown, path: string[]) => Wrong[]
 
 const wrong = (path: string[], message: string): Wrong[] => [{ path, message }]

@@ -3,9 +3,9 @@ import type { SendOutcome } from '../http.ts'
 const HOUR = 60 * 60
 const DAY = 24 * HOUR
 
-/** What one of Meta's error codes means, in a response and in a status that comes later. */
+/** The meaning of one of Meta's error codes, in a response and in a status that comes later. */
 interface ErrorCode {
-  /** What went wrong. */
+  /** The error in words. */
   meaning: string
   /** When trying again can work: soon, or after so many seconds. It is not tried again where this is missing. */
   retry?: 'soon' | number
@@ -13,7 +13,7 @@ interface ErrorCode {
   fault?: 'caller' | 'provider' | 'recipient'
   /** The number's rate was it. */
   isTooFast?: true
-  /** What to do about it. */
+  /** Advice for people. */
   advice?: string
 }
 
@@ -148,7 +148,7 @@ export const CODES: Readonly<Record<number, ErrorCode>> = {
   135000: { meaning: 'an unknown error with the parameters', fault: 'caller' },
 }
 
-/** What a code means for the send. */
+/** The outcome of a send by a code. */
 export function outcomeOfCode(number: number): Exclude<SendOutcome, { kind: 'accepted' | 'uncertain' }> {
   const known = Object.hasOwn(CODES, number) ? CODES[number] : undefined
   const { retry, fault, isTooFast } = known ?? {}
@@ -162,7 +162,7 @@ export function outcomeOfCode(number: number): Exclude<SendOutcome, { kind: 'acc
   }
 }
 
-/** What Meta's codes ask for, and those that sending through it leaves. */
+/** Advice for Meta's codes, and for those that sending through it leaves. */
 export const advice: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     Object.entries(CODES).flatMap(([code, { advice }]) => (advice === undefined ? [] : [[code, advice]])),

@@ -9,15 +9,15 @@ import { personNamed, recipientIn } from './persons.ts'
 
 const MALFORMED: UpdateFate = { kind: 'message', fate: 'malformed' }
 
-/** What the business writes in its own app. */
+/** Messages of the business in its own app. */
 export const echoesIn = (change: Change): Update[] =>
   orNotice(change, itemsIn(change, 'message_echoes', echoUpdate))
 
-/** Whom the business knows in its own app. */
+/** Contacts of the business in its own app. */
 export const contactsOfApp = (change: Change): Update[] =>
   orNotice(change, itemsIn(change, 'state_sync', contactUpdate))
 
-/** What was written before the number was connected, in chunks; the media of some of it come later, in a list of their own. */
+/** Messages from before the number was connected, in chunks; the media of some of them come later, in a list of their own. */
 export function historyIn(change: Change): Update[] {
   const { value, path } = change
   const business = phoneDigits(textAt(value, 'metadata', 'display_phone_number'))
@@ -54,7 +54,7 @@ function partsIn(
   return parts.flatMap((one, at) => read(one, `${path}/${key}/${at}`))
 }
 
-/** What the business wrote to somebody in its own app. */
+/** A message of the business to somebody in its own app. */
 function echoUpdate(raw: unknown): UpdateFate {
   const person = textAt(raw, 'to') ?? textAt(raw, 'to_user_id')
   const id = textAt(raw, 'id')
@@ -83,7 +83,7 @@ function pastUpdate(
   return accepted(said({ id: messageId, thread: other, ...personNamed(other), raw: past }))
 }
 
-/** What the business calls somebody in its own app. */
+/** The business's name for somebody in its own app. */
 function contactUpdate(raw: unknown): UpdateFate {
   const number = textAt(raw, 'contact', 'phone_number')
   const person = phoneDigits(number) ?? textAt(raw, 'contact', 'user_id')

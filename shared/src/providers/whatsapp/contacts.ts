@@ -33,7 +33,7 @@ export const IDS = [
   ...['parent_user_id', 'from_parent_user_id'],
 ] as const
 
-/** What names a person in a message, status or contact; the phone number comes before the ids that may stand for it. */
+/** The names of a person in a message, status or contact; the phone number comes before the ids that may stand for it. */
 export function idsOf(value: unknown): string[] {
   return [...NUMBERS, ...IDS].flatMap((key) => textAt(value, key) ?? [])
 }

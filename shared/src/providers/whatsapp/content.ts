@@ -6,14 +6,14 @@ import { typeOf } from './message-types.ts'
 import { isOfField, natureOf, withheldOf } from './natures.ts'
 import { timeOf } from './time.ts'
 
-/** What is in the message itself. */
+/** Contents that are in the message itself. */
 const CONTENTS = ['location', 'contacts', 'interactive', 'button', 'reaction', 'order'] as const
 type ContentType = (typeof CONTENTS)[number]
 
 const MEDIA_ID = /^[\w-]{1,128}$/
 const MAX_LISTED = 20
 
-/** What a message has as Meta sent it. */
+/** A message's content as Meta sent it. */
 export function contentOf(raw: unknown): ReceivedContent {
   const type = typeOf(raw)
   const nature = natureOf(raw)

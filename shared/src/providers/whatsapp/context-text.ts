@@ -3,7 +3,7 @@ import { own, textAt } from '../own.ts'
 /** Of each text that others chose, in characters. */
 const MAX_TEXT = 500
 
-/** What a model reads of what stands beside a message: the product, the ad that it came by, whether it was forwarded. */
+/** Texts for a model of what stands beside a message: the product, the ad that it came by, whether it was forwarded. */
 export function contextText(raw: unknown): string[] {
   return [productOf(raw), adOf(raw), forwardedOf(raw)].filter((text) => text !== undefined)
 }
@@ -18,7 +18,7 @@ function productOf(raw: unknown): string | undefined {
 
 const AD_TEXTS = ['headline', 'body', 'source_url'] as const
 
-/** What is in an ad is no instruction, whoever wrote it. */
+/** The text of an ad, which is no instruction, whoever wrote it. */
 function adOf(raw: unknown): string | undefined {
   const ad = own(raw, 'referral')
   if (ad === undefined) return undefined

@@ -7,7 +7,7 @@ import { messageUpdate } from './messages.ts'
 import { personIn } from './persons.ts'
 import { statusOf } from './statuses.ts'
 
-/** What becomes of the changes of one field, and what they are about. */
+/** The fate of the changes of one field, and their subject. */
 type WebhookField = { about: string } & (
   | { fate: 'taken'; updatesIn(change: Change, reading: Reading): Update[] }
   /** Each is a notice of the channel. */
@@ -82,7 +82,7 @@ export const WEBHOOK_FIELDS: Readonly<Record<string, WebhookField>> = {
   payment_configuration_update: noticed('a way to pay was connected, or has to be'),
 }
 
-/** What lists of a change have, each of which is an update. */
+/** Lists of a change, of which each item is an update. */
 const LISTS = ['messages', 'statuses', 'errors']
 
 /** Messages, statuses, and what else there is beside them; the names of contacts belong to the messages. */

@@ -10,7 +10,7 @@ type Media = (typeof MEDIA)[number]
 const CAPTIONED: readonly Media[] = ['image', 'video', 'document']
 const MAX_SECTIONS = 10
 
-/** What WhatsApp shows of something that is chosen from, and of media, in characters. */
+/** Bounds of what WhatsApp shows of choices and of media, in characters. */
 export const LIMITS = {
   header: 60,
   footer: 60,
@@ -25,7 +25,7 @@ export const LIMITS = {
 /** Of how many one may be chosen. */
 export const CHOICES = { buttons: 3, rows: 10 }
 
-/** What a model is told of what it may say beside a text. */
+/** The bounds, told to a model, of what it may say beside a text. */
 export const SAID_LIMITS =
   `At most ${CHOICES.buttons} buttons with titles of ${LIMITS.buttonTitle} characters and a message of ${LIMITS.bodyWithButtons}; ` +
   `or a list of at most ${CHOICES.rows} rows with titles of ${LIMITS.rowTitle} and descriptions of ${LIMITS.rowDescription}.`
@@ -63,7 +63,7 @@ export function saidOf(given: JsonObject): Composed {
 interface Form {
   /** True when it is what the arguments say. */
   fits(given: JsonObject): boolean
-  /** What it may have. */
+  /** The checks of its arguments. */
   check(given: JsonObject): Readonly<Record<string, Check>>
   object(given: JsonObject): JsonObject
 }
@@ -152,7 +152,7 @@ function listAction(given: unknown): JsonObject {
   }
 }
 
-/** What can't be told from another when it is chosen, and lists that are none or too long. */
+/** Lists choices that can't be told from each other, and lists that are none or too long. */
 function repeatedIn({ buttons, list: given, header, ...rest }: JsonObject): Wrong[] {
   const files = MEDIA.filter((type) => rest[type] !== undefined)
   const headers = [...(header === undefined ? [] : ['header']), ...files]

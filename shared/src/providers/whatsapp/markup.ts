@@ -4,7 +4,7 @@ const MAX_URL = 2_048
 const MAX_DEPTH = 8
 
 /**
- * What somebody wrote as Markdown in WhatsApp's markup: bold, italic, struck text, headings, links, lists, and tables as
+ * Turns Markdown into WhatsApp's markup: bold, italic, struck text, headings, links, lists, and tables as
  * lines. Code and URLs stay as they are, and so does what is WhatsApp's already: converting twice is converting once. It
  * takes time in proportion to the text.
  */
@@ -109,7 +109,7 @@ function withoutClosing(title: string): string {
 
 const URL_BEGIN = /https?:\/\//i
 
-/** What has bold parts is bold as a whole. A URL would end with the mark after it. */
+/** Makes a text with bold parts bold as a whole. A URL would end with the mark after it. */
 function asBold(text: string): string {
   if (URL_BEGIN.test(text) || text.includes('`')) return text
   const plain = text.replaceAll('*', '').trim()
@@ -117,7 +117,7 @@ function asBold(text: string): string {
 }
 
 const URL_HERE = /(?:https?:\/\/|www\.)[^\s<>]+/iy
-/** What follows a URL as a rule, and is not of it. */
+/** Characters that follow a URL as a rule, and are not of it. */
 const AFTER_URL = new Set('*_~.,;:!?\'")]|')
 const AUTOLINK = /<(https?:\/\/[^\s<>]{1,2048})>/iy
 const TICKS = /`+/y
@@ -175,7 +175,7 @@ interface Read {
   written?: string
 }
 
-/** What is no mark: code, a link, a URL, or a character that was escaped. */
+/** Reads what is no mark: code, a link, a URL, or a character that was escaped. */
 function readSpecial(line: string, at: number, ticks: Ticks): Read | undefined {
   switch (line[at]) {
     case '\\':
@@ -262,7 +262,7 @@ function matchAt(pattern: RegExp, line: string, at: number): RegExpExecArray | n
 }
 
 const WORD = /[\p{L}\p{N}_]/u
-/** What goes on after the underscores of a name in a program. */
+/** The rest of a program's name after its underscores. */
 const IN_NAME = /^(?:[\p{L}\p{N}_(]|\.\w)/u
 /** After one of these two asterisks are a power, or the end of something. */
 const OPERAND = /[A-Za-z0-9)\]]/

@@ -1,6 +1,6 @@
 import { own, textAt } from '../own.ts'
 
-/** What each type of message is: a model may be asked, an earlier message is another one, or nobody said anything. */
+/** The nature of each type of message: a model may be asked, an earlier message is another one, or nobody said anything. */
 interface MessageType {
   nature: 'speech' | 'change' | 'notice'
   description: string
@@ -43,12 +43,12 @@ export const MESSAGE_TYPES: Readonly<Record<string, MessageType>> = {
 
 const names = Object.keys(MESSAGE_TYPES)
 
-/** What a message is by its type; where it names none, by its content. */
+/** The type of a message; where it names none, by its content. */
 export function typeOf(raw: unknown): string | undefined {
   return textAt(raw, 'type') ?? names.find((name) => own(raw, name) !== undefined)
 }
 
-/** What a message of this type is. */
+/** The nature of a message of this type. */
 export function natureOfType(raw: unknown, type: string): MessageType['nature'] {
   const inner = `${type}/${textAt(raw, type, 'type')}`
   const key = [inner, type].find((name) => Object.hasOwn(MESSAGE_TYPES, name))

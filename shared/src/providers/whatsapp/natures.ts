@@ -6,10 +6,10 @@ import { natureOfType, typeOf } from './message-types.ts'
 /** Where a message says in which field of the webhook it came, where that was not `messages`. */
 const FIELD = 'webhook_field'
 type Field = 'smb_message_echoes' | 'history' | 'smb_app_state_sync'
-/** What is said of a contact in the app of the business. */
+/** The field for contacts in the app of the business. */
 const CONTACT = 'contact'
 const SPEECH: Nature = { kind: 'speech' }
-/** What Meta names some of what it does not hand on. */
+/** Meta's names for some of what it does not hand on. */
 const UNSUPPORTED: Readonly<Record<string, string>> = {
   poll_creation: 'poll',
   poll_update: 'vote in a poll',
@@ -24,7 +24,7 @@ export const withField = (raw: object, field: Field): JsonObject => ({ ...raw, [
 /** True when a stored message came in that field of the webhook. */
 export const isOfField = (raw: unknown, field: Field): boolean => own(raw, FIELD) === field
 
-/** What a message of Meta's is. One that changes an earlier one, and does not say which, is a notice. */
+/** The nature of a message of Meta's. One that changes an earlier one, and does not say which, is a notice. */
 export function natureOf(raw: unknown): Nature {
   const type = typeOf(raw)
   if (type === CONTACT && isOfField(raw, 'smb_app_state_sync'))
@@ -52,7 +52,7 @@ function changeOf(raw: unknown, type: string): Nature | undefined {
     : { kind: 'edit', of, text: inputOf(own(raw, type, 'message')) ?? '' }
 }
 
-/** Who has removed somebody from the contacts calls nobody by that name. */
+/** The name of a contact; none for somebody who was removed from the contacts. */
 function contactName(raw: unknown): string | undefined {
   if (textAt(raw, 'action') === 'remove') return undefined
   return textAt(raw, CONTACT, 'full_name') ?? textAt(raw, CONTACT, 'first_name')
@@ -74,7 +74,7 @@ function shownOf(raw: unknown, type: string): string {
 /** The notices that say what has happened; all others are of something that Meta does not hand on, or that is not known. */
 const EVENTS = ['system', 'request_welcome', 'interactive']
 
-/** What somebody sent that can't be shown; undefined where a notice says what has happened. */
+/** The name of something sent that can't be shown; undefined where a notice says what has happened. */
 export function withheldOf(raw: unknown): string | undefined {
   const type = typeOf(raw) ?? 'message'
   if (EVENTS.includes(type)) return undefined
@@ -84,7 +84,7 @@ export function withheldOf(raw: unknown): string | undefined {
 const mayCall = (raw: unknown): boolean =>
   textAt(raw, 'interactive', 'call_permission_reply', 'response') === 'accept'
 
-/** What it would have been. */
+/** The type that it would have been. */
 function unsupportedType(raw: unknown): string | undefined {
   const type = textAt(raw, 'unsupported', 'type')
   if (type !== undefined && type !== 'unknown')
@@ -106,7 +106,7 @@ const INPUTS: Record<string, string[][]> = {
   order: [['order', 'text']],
 }
 
-/** What somebody wrote or chose; undefined where it was neither. */
+/** The text that somebody wrote or chose; undefined where it was neither. */
 export function inputOf(raw: unknown): string | undefined {
   const type = typeOf(raw) ?? ''
   const paths = Object.hasOwn(INPUTS, type) ? (INPUTS[type] ?? []) : [[type, 'caption']]

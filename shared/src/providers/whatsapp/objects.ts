@@ -4,7 +4,7 @@ import { isJsonObject, own, textAt } from '../own.ts'
 import { SAID_LIMITS, saidOf } from './interactive.ts'
 import { templateOf } from './template.ts'
 
-/** What the Cloud API sends; each has an object (contacts a list) under its own name. */
+/** Types of the Cloud API; each has an object (contacts a list) under its own name. */
 const TYPES = [
   'text',
   'image',
@@ -64,7 +64,7 @@ function templatePreview(object: unknown, name: string): ObjectPreview {
   return { type: `Template ${name} (${language})`, ...(text !== '' && { text }) }
 }
 
-/** What may be chosen, a line for each. */
+/** The choices, a line for each. */
 function choicesIn(object: unknown): string[] {
   const action = own(object, 'interactive', 'action')
   const buttons = listAt(action, 'buttons').map((one) => textAt(one, 'reply', 'title'))

@@ -6,7 +6,7 @@ import { outcomeOfCode } from './codes.ts'
 /** Responses of a proxy in between: the request may have arrived. */
 const GATEWAY_STATUSES = new Set([502, 504])
 
-/** What Meta's response means for the send. */
+/** The outcome of a send by Meta's response. */
 export function outcomeOf({ status, body: text }: ProviderResponse): SendOutcome {
   const body = jsonOrUndefined(text)
   const [message] = messagesIn(body)

@@ -9,7 +9,7 @@ const PHONE = 'phone'
 /** Types of system messages that say what a person is reached by from now on; the second is that of earlier versions. */
 const CHANGES = ['user_changed_number', 'customer_changed_number', 'user_changed_user_id']
 
-/** Whom a message is from, or a status about, by all that Meta says of them; never by a name, which people choose. */
+/** The person that a message is from, or a status about, by all that Meta says of them; never by a name, which people choose. */
 export function personIn(raw: unknown, contact: unknown): NamedPerson | undefined {
   const number = newNumberIn(raw)
   const [old] = addressesIn(raw)
@@ -22,7 +22,7 @@ export function personIn(raw: unknown, contact: unknown): NamedPerson | undefine
 }
 
 /**
- * What the person whom `sender` names is written to after a message: what it says to be new, if it says so. Undefined where
+ * The address of the person whom `sender` names after a message: the new one, where it says so. Undefined where
  * an id has the form of a number: that would be somebody else's.
  */
 export function reachedBy(raw: unknown, contact: unknown, sender: string): string | undefined {
@@ -32,11 +32,11 @@ export function reachedBy(raw: unknown, contact: unknown, sender: string): strin
   return addresses.find({ phone: sender })?.kind === PHONE && address?.kind !== PHONE ? undefined : sender
 }
 
-/** Whom the business wrote to in its own app, by all that Meta says of them. */
+/** The person that the business wrote to in its own app, by all that Meta says of them. */
 export const recipientIn = (raw: unknown): NamedPerson | undefined =>
   personOf(addressesIn(raw, { numbers: ['to'], ids: ['to_user_id', 'to_parent_user_id'] }))
 
-/** Who is named by one address alone. */
+/** The person named by one address alone. */
 export function personNamed(phone: string): { user: { phone: string }; person: NamedPerson | undefined } {
   const address = addresses.find({ phone })
   return { user: { phone }, person: address && { addresses: [address] } }
@@ -51,7 +51,7 @@ function newNumberIn(raw: unknown): string | undefined {
   return number?.kind === PHONE ? number.value : undefined
 }
 
-/** Whom a response to a send names: one person's addresses, where it is about one, and about the number that was sent to. */
+/** The person that a response to a send names: one's addresses, where it is about one, and about the number that was sent to. */
 export function personInResponse({ status, body }: ProviderResponse): NamedPerson | undefined {
   const contacts = status === 200 ? own(jsonOrUndefined(body), 'contacts') : undefined
   if (!Array.isArray(contacts) || contacts.length !== 1) return undefined
@@ -79,7 +79,7 @@ function previousIn(raw: unknown): Address[] {
   return ['previous_user_id', 'previous_parent_user_id'].flatMap((key) => idAt(raw, 'system', key) ?? [])
 }
 
-/** What names a person in a message, status or contact. What is not said to be a number is none, whatever it looks like. */
+/** The addresses in a message, status or contact. What is not said to be a number is none, whatever it looks like. */
 function addressesIn(
   value: unknown,
   { numbers, ids }: { numbers: readonly string[]; ids: readonly string[] } = { numbers: NUMBERS, ids: IDS },

@@ -11,7 +11,7 @@ export const THROUGHPUT = {
   standard: 80,
   high: 1_000,
 }
-/** What the API is asked for of a number's rate, and its standing. */
+/** Fields that the API is asked for: a number's rate, and its standing. */
 export const RATE_FIELDS = 'throughput,is_on_biz_app,platform_type,quality_rating,messaging_limit_tier'
 
 /** How many messages a number may send: in a second, and to one person. */

@@ -21,7 +21,7 @@ export function statusOf(raw: unknown): ReportedStatus {
   }
 }
 
-/** What was listened to was read. */
+/** The state of a status: what was listened to was read. */
 function stateOf(status: string | undefined): string | undefined {
   return status === 'played' ? 'read' : status
 }

@@ -29,7 +29,7 @@ const media =
     return errors.length > 0 || isFound ? errors : [{ path, message: 'has neither link nor id' }]
   }
 
-/** What a parameter of each type has beside its type and name. */
+/** Fields of a parameter of each type beside its type and name. */
 const PARAMETERS = {
   text: { text: text(MAX_TEXT) },
   currency: {

@@ -132,7 +132,7 @@ const readBody: ReadPart = (value, path) => {
   return { components: made.length === 0 ? [] : [{ type: 'body', parameters: made }], errors }
 }
 
-/** What a button is in our form: what it is to Meta, the fields that it has, and its parameter. */
+/** A button in our form: its type at Meta, the fields that it has, and its parameter. */
 interface ShortButton {
   subType: keyof typeof TEMPLATE_BUTTONS
   fields: Readonly<Record<string, Check>>

@@ -14,7 +14,7 @@ interface Places {
 }
 
 /**
- * What a workspace configures for an assistant of a clinic, which leads people to an appointment in three steps and works
+ * The configuration of a workspace for an assistant of a clinic, which leads people to an appointment in three steps and works
  * with the clinic's diary: resource, id and document.
  */
 export function clinicDocuments({ diaryUrl, number }: Places): [string, number, object][] {

@@ -1,10 +1,10 @@
 import { WORKFLOW } from './clinic.ts'
 
-/** What a person says, and what the model says to it. */
+/** One thing that a person says, and the model's responses to it. */
 export interface ScriptedExchange {
-  /** What the person writes. */
+  /** The person's text. */
   said: string
-  /** What the model responses, turn after turn. */
+  /** The model's responses, turn after turn. */
   responses: { text?: string; calls?: { name: string; arguments: object }[] }[]
 }
 

@@ -20,7 +20,7 @@ export function exchangeText({ said, answer }: Exchange): string {
   return [...block(PERSON, said), ...lines, ...failure, ''].join('\n')
 }
 
-/** What came of the conversation, as text: the task, its steps, and the tokens that the model took. */
+/** Shows the result of the conversation: the task, its steps, and the tokens that the model took. */
 export function resultText({ conversation, task, bookings }: AssistantDemoResult): string {
   const turns = conversation.flatMap(({ answer }) => answer.turns)
   const sum = (of: (turn: (typeof turns)[number]) => number) =>

@@ -38,7 +38,7 @@ const tasks = z.looseObject({
   ),
 })
 
-/** What a person wrote, and all that the assistant did about it. */
+/** A person's text, and all that the assistant did about it. */
 export interface Exchange {
   said: string
   answer: z.output<typeof message>

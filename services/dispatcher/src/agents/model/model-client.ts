@@ -10,8 +10,9 @@ import type {
   ModelResult,
   ResponsePart,
 } from '../model-client.ts'
-import { type Failure, failureOf, refused, retryable, StreamError } from './model-failure.ts'
+import { EMPTY_RESPONSE, type Failure, failureOf, refused, retryable, StreamError } from './model-failure.ts'
 import { messagesOf, uniqueCallId } from './model-messages.ts'
+import { withCacheMarks } from './prompt-cache.ts'
 import { createLanguageModels, type LanguageModel, type ModelCall } from './provider-models.ts'
 import { isOwnReasoning, reasoningText } from './reasoning.ts'
 import { ThoughtFilter, withoutThoughts } from './thoughts.ts'
@@ -81,11 +82,13 @@ function callOf(choice: ModelChoice, request: ModelRequest, abortSignal: AbortSi
     description,
     inputSchema,
   }))
+  const messages = messagesOf({
+    ...request,
+    conversation: request.conversation.map((item) => forModel(item, choice)),
+  })
   return {
-    prompt: messagesOf({
-      ...request,
-      conversation: request.conversation.map((item) => forModel(item, choice)),
-    }),
+    prompt:
+      choice.provider === 'anthropic' ? withCacheMarks(messages, { mayCall: tools.length > 0 }) : messages,
     abortSignal,
     // What people write is not to stay with the provider.
     providerOptions: { openai: { store: false } },
@@ -222,6 +225,7 @@ function resultOf(
   const tokens = {
     inputTokens: countOf(usage.inputTokens.total),
     outputTokens: countOf(usage.outputTokens.total),
+    ...cachedIn(usage),
   }
   const failure = failureIn(said)
   if (failure !== undefined) return { ...failure, ...tokens }
@@ -258,8 +262,13 @@ function failureIn({ text, characters, calls, finishReason }: Said): Failure | u
   if (calls.length > MAX_CALLS || size > MAX_RESPONSE_CHARACTERS)
     return retryable('answer_too_large', "The model's answer is too large.")
   if (text === '' && calls.length === 0 && finishReason === 'other')
-    return retryable('empty_answer', 'The model answered nothing.')
+    return refused(EMPTY_RESPONSE, 'The model answered nothing.')
   return undefined
+}
+
+function cachedIn({ inputTokens }: Said['usage']): { cachedTokens?: number } {
+  const cached = Math.min(countOf(inputTokens.cacheRead), countOf(inputTokens.total))
+  return cached === 0 ? {} : { cachedTokens: cached }
 }
 
 /** A provider may say anything. */

@@ -14,6 +14,9 @@ const BAD_REQUESTS =
 const REFUSALS =
   /^(invalid_request|authentication|permission|not_found|billing|request_too_large|insufficient_quota|context_length_exceeded)/
 
+/** The code of an answer that says nothing. */
+export const EMPTY_RESPONSE = 'empty_answer'
+
 /** What came of a call that has no turn. */
 export type Failure = Exclude<ModelResult, { kind: 'answered' }>
 

@@ -5,6 +5,7 @@ import { providerNamed } from '@parley/shared/providers/registry'
 import { LRUCache } from 'lru-cache'
 import type { Channel } from '../../channels/channels.ts'
 import type { Agent } from '../agent.ts'
+import { cutText } from '../turns/conversation-items.ts'
 
 export interface PromptParts {
   agent: Agent
@@ -17,23 +18,20 @@ export interface PromptParts {
 
 /**
  * What a model is given before the conversation. Only those who configure the assistant have written what is in
- * `system`; what people and systems say is in `data`, for a user message.
+ * `system`, which is the same from one message to the next; what people and systems say is in `data`, for a user message
+ * behind the earlier ones, and when it is: providers cache what prompts begin with.
  */
 export function promptOf(parts: PromptParts): { system: string; data: JsonObject } {
-  const sections = [
-    identity(parts.agent),
-    job(parts.agent),
-    ...workOf(parts.agent),
-    format(parts),
-    now(parts),
-    DATA,
-  ]
+  const sections = [identity(parts.agent), job(parts.agent), ...workOf(parts.agent), format(parts), DATA]
   return { system: sections.filter((text) => text !== '').join('\n\n'), data: dataOf(parts) }
 }
 
 const UTC = 'UTC'
 const MINUTE_MS = 60_000
 const MAX_CLOCKS = 100
+/** Steps whose submissions are given, and the characters of all of them. */
+const MAX_SUBMITTED = 40
+const MAX_SUBMITTED_CHARACTERS = 16_000
 const clocks = new LRUCache<string, Clock>({ max: MAX_CLOCKS })
 
 /** What the time is in a time zone, to the minute. */
@@ -145,18 +143,26 @@ function format({ channel: { callback, config } }: PromptParts): string {
   return section('How you write', markup, line('Languages of this channel', languages.join(', ')))
 }
 
-function now({ now, timeZone }: PromptParts): string {
-  return section('Now', `${clockOf(timeZone).textAt(now)} (${timeZone})`)
-}
-
-function dataOf({ agent, message }: PromptParts): JsonObject {
+function dataOf({ agent, message, now, timeZone }: PromptParts): JsonObject {
   const { user, thread } = message
   const { task } = agent
   return {
     user,
     thread: { ctx: thread.ctx ?? {} },
-    ...(AGENTS[agent.type].tasks && task !== undefined && { task: { name: task.name, state: task.state } }),
+    ...(AGENTS[agent.type].tasks && task !== undefined && taskData(task)),
+    now: `${clockOf(timeZone).textAt(now)} (${timeZone})`,
   }
+}
+
+/** What the last steps have submitted, each of them as long as all of them leave room for. */
+function taskData({ name, state, submitted = {} }: NonNullable<Agent['task']>): JsonObject {
+  const last = Object.entries(submitted).slice(-MAX_SUBMITTED)
+  const characters = Math.floor(MAX_SUBMITTED_CHARACTERS / last.length)
+  const steps = last.map(([step, value]) => {
+    const json = JSON.stringify(value) ?? ''
+    return [step, json.length <= characters ? value : cutText(json, characters)]
+  })
+  return { task: { name, state }, ...(steps.length > 0 && { submitted: Object.fromEntries(steps) }) }
 }
 
 function section(title: string, ...lines: string[]): string {

@@ -91,17 +91,17 @@ export class McpCalls {
   }
 
   /**
-   * Calls a tool of the server with `key` as the idempotency key. Rejects with {@link NotBegun} where it certainly did
+   * Calls a tool of the server with these headers, among them its idempotency key. Rejects with {@link NotBegun} where it certainly did
    * not run.
    */
   async call(
-    called: { name: string; args: JsonObject; key: string },
+    called: { name: string; args: JsonObject; headers: Record<string, string> },
     limits: McpCallLimits,
   ): Promise<CallResult> {
     const clock = new CallClock(limits)
     try {
       for (let isAgain = false; ; isAgain = true) {
-        this.#connection ??= currentCall.run({ key: called.key }, () => connected(this.#reached))
+        this.#connection ??= currentCall.run({ headers: called.headers }, () => connected(this.#reached))
         const connecting = this.#connection
         const connection = await this.#opened(connecting, clock.signal)
         try {
@@ -148,7 +148,7 @@ async function connected(reached: Reached): Promise<Connection> {
 
 /** What a request of the SDK belongs to, for the fetch below it. */
 interface CallContext {
-  key: string
+  headers: Record<string, string>
   /** The stream of its answer has ended, and can't be taken up again. */
   streamEnded?(): void
 }
@@ -157,12 +157,12 @@ const currentCall = new AsyncLocalStorage<CallContext>()
 
 async function requested(
   connection: Connection,
-  call: { name: string; args: JsonObject; key: string; clock: CallClock; totalMs: number },
+  call: Parameters<McpCalls['call']>[0] & { clock: CallClock; totalMs: number },
 ): Promise<CallResult> {
-  const { name, args, key, clock, totalMs } = call
+  const { name, args, headers, clock, totalMs } = call
   connection.allow(MAX_REQUESTS)
   const request = { method: 'tools/call', params: { name, arguments: args } } as const
-  const context = { key, streamEnded: () => clock.abort(new Error('the server ended its answer early')) }
+  const context = { headers, streamEnded: () => clock.abort(new Error('the server ended its answer early')) }
   const options = { signal: clock.signal, timeout: totalMs + END_MS, onprogress: () => clock.extend() }
   return untilAborted(AbortSignal.any([clock.signal, connection.ended]), () =>
     currentCall.run(context, () => connection.client.request(request, callResult, options)),
@@ -294,13 +294,13 @@ function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T
   })
 }
 
-/** The requests of a call have its key; the SDK waits on where an answer's stream ends without the answer. */
+/** The requests of a call have its headers; the SDK waits on where an answer's stream ends without the answer. */
 function ofCall(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init = {}) => {
     const call = init.method === 'POST' ? currentCall.getStore() : undefined
     if (call === undefined) return fetch(input, init)
     const headers = new Headers(init.headers)
-    headers.set('idempotency-key', call.key)
+    for (const [name, value] of Object.entries(call.headers)) headers.set(name, value)
     const response = await fetch(input, { ...init, headers })
     const { body, status } = response
     if (body === null || call.streamEnded === undefined || formOf(response) !== 'events') return response

@@ -1,11 +1,22 @@
+import type { CallContext, ConfiguredBinding } from '@parley/shared/bound-value'
 import { defined } from '@parley/shared/defined'
 import type { JsonObject } from '@parley/shared/json-object'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
+import {
+  type PlacedBinding,
+  placedIn,
+  UnboundError,
+  withBound,
+  withoutBound,
+} from '../../channels/functions/bindings.ts'
 import { callSettingsIn } from '../../channels/functions/call-settings.ts'
+import { reasonOfUnused } from '../../channels/functions/configured-bindings.ts'
 import { headersFor, reasonToWithholdCredentials, redacted } from '../../channels/functions/credentials.ts'
 import { shortened } from '../../channels/functions/model-schema.ts'
 import { leavesOpen } from '../../channels/functions/repeatable.ts'
+import { contextHeaders } from '../../channels/functions/signed-context.ts'
+import { ArgsError } from '../../channels/functions/spec-document.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import { type ListedTool, MAX_TOOLS } from '../../channels/functions/tool-list.ts'
 import { CallError } from '../../channels/http/call-error.ts'
@@ -13,12 +24,20 @@ import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
 import { secretsInUrl } from '../../channels/http/error-text.ts'
 import type { AccessTokens } from '../../channels/oauth/access-tokens.ts'
 import { TokenError } from '../../channels/oauth/request-token.ts'
+import type { Signer } from '../../channels/signing.ts'
 import { type AgentAction, credentialsIn } from '../agent.ts'
 import { withItsNumbers } from '../exact-responses.ts'
 import type { AttemptLimits, OpenedTool, ToolOutcome } from '../toolbox.ts'
 import { imagesOf, serverTool, textOf, toolPage } from './mcp-results.ts'
 import { McpCalls, type McpTarget, NotBegun, RedirectRefused, withMcpSession } from './mcp-session.ts'
-import { type ActionTools, notesOf } from './operation-tools.ts'
+import {
+  type ActionTools,
+  bindingsOf,
+  callContext,
+  notesOf,
+  signsContext,
+  type ToolContext,
+} from './operation-tools.ts'
 import { failed, resultOf, type Tool, uncertain } from './tool.ts'
 import type { ToolImages } from './tool-images.ts'
 
@@ -60,7 +79,7 @@ interface Server extends McpTarget {
 }
 
 /** The tools of an action's MCP server. Never rejects for what the server does; rejects with `unavailable`. */
-type McpTools = (action: AgentAction, workspace: number) => Promise<ActionTools>
+type McpTools = (action: AgentAction, context: ToolContext) => Promise<ActionTools>
 
 /**
  * Lists the tools of each version of an action once and works with that for a minute; a server that could not be asked
@@ -71,10 +90,12 @@ export function createMcpTools(options: {
   specs: Pick<SpecReader, 'ask'>
   toolImages: Pick<ToolImages, 'put'>
   tokens: AccessTokens
+  signer: Signer
   listMs?: number
   listedForMs?: number
 }): McpTools {
-  const { fetch, specs, toolImages, tokens, listMs = LIST_MS, listedForMs = LISTED_FOR_MS } = options
+  const { fetch, specs, toolImages, tokens, signer } = options
+  const { listMs = LIST_MS, listedForMs = LISTED_FOR_MS } = options
   const listings = new LRUCache<string, Listing, Server>({
     max: MAX_LISTS,
     maxSize: MAX_CHARACTERS,
@@ -92,7 +113,10 @@ export function createMcpTools(options: {
       }
     },
   })
-  return async (action, workspace) => {
+  return async (action, context) => {
+    const { workspace } = context.channel
+    const configured = bindingsOf(action)
+    if (typeof configured === 'string') return { tools: [], notes: [configured] }
     const credentials = credentialsIn(action)
     const withheld = reasonToWithholdCredentials(action._id, credentials, action.moduleUrl)
     if (withheld !== undefined) return { tools: [], notes: [withheld] }
@@ -114,12 +138,19 @@ export function createMcpTools(options: {
     const refused = () => tokens.refused(filled)
     const listing = await listings.forceFetch(`${key} ${JSON.stringify(headers)}`, { context: server })
     if (listing.isUnauthorized) refused()
+    const bound = boundTools(listing.tools, configured)
+    if (typeof bound === 'string')
+      return { tools: [], notes: notesOf({ tools: [], left: 0, broken: [], missing: bound }, nameOf(server)) }
     const calls = new McpCalls({ fetch, target: server })
-    const tools = listing.tools.map((listed): Tool => {
+    const tools = bound.map(({ tool: listed, bindings }): Tool => {
       const tool = { ...listed, isRepeatable: listed.isRepeatable || isIdempotent }
-      const open: Tool['open'] = (args) =>
-        openedCall({ calls, specs, toolImages, refused, server, tool, timeoutMs }, args)
-      return { ...listed, open }
+      const headersOf = (id: string) =>
+        signsContext(action) ? contextHeaders(signer, { ...context, action, operationId: tool.name }, id) : {}
+      const opening = { calls, specs, toolImages, refused, server, tool, timeoutMs, headersOf }
+      return {
+        ...listed,
+        open: (args) => openedBound(opening, args, { bindings, context: callContext(context) }),
+      }
     })
     const { notes, instructions } = listing
     const said = instructions === undefined ? {} : { instructions: { server: action.name, instructions } }
@@ -230,6 +261,42 @@ interface Opening {
   server: Server
   tool: ServerTool
   timeoutMs: number
+  headersOf(id: string): Record<string, string>
+}
+
+/** The tools as a model sees them, with what configuration sets of their arguments; else what none of them has a place for. */
+function boundTools(
+  tools: readonly ServerTool[],
+  configured: readonly ConfiguredBinding[],
+): { tool: ServerTool; bindings: PlacedBinding[] }[] | string {
+  const used = new Set<ConfiguredBinding>()
+  const bound = tools.map((tool) => {
+    const mine = configured.filter(
+      ({ operation, path: [first = ''] }) =>
+        (operation ?? tool.name) === tool.name && Object.hasOwn(Object(tool.inputSchema.properties), first),
+    )
+    for (const one of mine) used.add(one)
+    const bindings = placedIn({ dialect: '2020-12', root: tool.inputSchema }, tool.inputSchema, mine)
+    return { tool: { ...tool, inputSchema: withoutBound(tool.inputSchema, bindings) }, bindings }
+  })
+  // Where the server can't be asked there is nothing to bind.
+  return (tools.length > 0 && reasonOfUnused(configured, used)) || bound
+}
+
+function openedBound(
+  opening: Opening,
+  args: JsonObject,
+  { bindings, context }: { bindings: PlacedBinding[]; context: CallContext },
+): Promise<OpenedTool> | OpenedTool {
+  try {
+    return openedCall(opening, withBound(args, bindings, { context, at: '' }) as JsonObject)
+  } catch (error) {
+    if (error instanceof ArgsError)
+      return { kind: 'invalid', reason: `The argument ${error.path || '/'} ${error.message}.` }
+    if (!(error instanceof UnboundError)) throw error
+    const reason = `Nothing was sent: ${error.message}.`
+    return { kind: 'call', isRepeatable: false, deliver: async () => failed(reason) }
+  }
 }
 
 async function openedCall(opening: Opening, args: JsonObject): Promise<OpenedTool> {
@@ -251,15 +318,16 @@ async function openedCall(opening: Opening, args: JsonObject): Promise<OpenedToo
 }
 
 async function called(
-  { calls, toolImages, refused, server, tool, timeoutMs }: Opening,
+  { calls, toolImages, refused, server, tool, timeoutMs, headersOf }: Opening,
   { args, key, leftMs = MAX_CALL_MS, ended }: { args: JsonObject; key: string } & AttemptLimits,
 ): Promise<ToolOutcome> {
   if (ended?.aborted) return { kind: 'unreached', reason: 'Another instance has the message.' }
   const { secrets } = server
   const totalMs = Math.min(leftMs, MAX_CALL_MS)
   const limits = { timeoutMs: Math.min(timeoutMs, leftMs), totalMs, ended }
+  const headers = { ...headersOf(key), 'idempotency-key': key }
   try {
-    const result = await calls.call({ name: tool.name, args, key }, limits)
+    const result = await calls.call({ name: tool.name, args, headers }, limits)
     toolImages.put(key, imagesOf(result))
     const text = redacted(textOf(result), secrets)
     return { kind: 'answered', result: resultOf(result.isError === true ? 'failed' : 'done', text) }

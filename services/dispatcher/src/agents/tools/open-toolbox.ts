@@ -10,6 +10,7 @@ import type { ReadOperationCall } from '../../channels/functions/operation-call.
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import { MAX_TOOLS } from '../../channels/functions/tool-list.ts'
 import type { AccessTokens } from '../../channels/oauth/access-tokens.ts'
+import type { Signer } from '../../channels/signing.ts'
 import type { ToolCall, ToolSource } from '../../message/turn.ts'
 import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
 import type { AgentAction } from '../agent.ts'
@@ -37,6 +38,7 @@ type Context = Parameters<OpenToolbox>[0]
 export function createOpenToolbox(options: {
   specs: Pick<SpecReader, 'ask'>
   readCall: ReadOperationCall
+  signer: Signer
   configuration: Pick<InternalClient, 'post'>
   isFirstOfName: IsFirstOfName
   fetch: typeof fetch
@@ -49,7 +51,7 @@ export function createOpenToolbox(options: {
   const mcpTools = createMcpTools(options)
   const toolsOf = (action: AgentAction, context: ToolContext): Promise<ActionTools> | ActionTools => {
     if (action.specType === 'openapi3-yaml') return operationTools(action, context)
-    if (action.specType === 'mcp') return mcpTools(action, context.channel.workspace)
+    if (action.specType === 'mcp') return mcpTools(action, context)
     return { tools: [], notes: [`Action ${action._id} is of an unknown type, ${quoted(action.specType)}.`] }
   }
   return async (context) => {

@@ -1,3 +1,9 @@
+import {
+  BOUND_VALUE,
+  type CallContext,
+  type ConfiguredBinding,
+  readBindings,
+} from '@parley/shared/bound-value'
 import type { WebhookMessage } from '@parley/shared/message'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
@@ -38,6 +44,7 @@ export interface ToolContext {
   channel: Channel
   messageId: string
   message: WebhookMessage
+  thread: string
 }
 
 /** The tools of one action; `notes` say what is missing of them. */
@@ -64,13 +71,27 @@ export function createOperationTools(options: {
     maxSize: MAX_CHARACTERS,
     sizeCalculation: ({ tools }) => JSON.stringify(tools).length + 1,
   })
-  const listOf = async (action: AgentAction, workspace: number): Promise<ToolList | string> => {
+  const listOf = async (
+    action: AgentAction,
+    { workspace, configured }: { workspace: number; configured: ConfiguredBinding[] },
+  ): Promise<ToolList | string> => {
     const key = keyOf(action, workspace)
     const operations = chosenIn(action.configs.values())
-    const listKey = operations === undefined ? key : `${key} ${JSON.stringify(operations)}`
+    const chosen =
+      operations === undefined && configured.length === 0
+        ? ''
+        : ` ${JSON.stringify([operations, configured])}`
+    const listKey = key + chosen
     const known = lists.get(listKey)
     if (known !== undefined) return known
-    const answer = await specs.ask({ kind: 'tools', key, workspace, spec: action.spec, operations })
+    const answer = await specs.ask({
+      kind: 'tools',
+      key,
+      workspace,
+      spec: action.spec,
+      operations,
+      configured,
+    })
     if (answer.kind === 'bad_spec') return answer.reason
     if (answer.kind !== 'tools') return 'takes too long to read'
     lists.set(listKey, answer)
@@ -78,11 +99,17 @@ export function createOperationTools(options: {
   }
   return async (action, context) => {
     const { workspace } = context.channel
-    const list = await listOf(action, workspace)
+    const configured = bindingsOf(action)
+    if (typeof configured === 'string') return { tools: [], notes: [configured] }
+    const list = await listOf(action, { workspace, configured })
     if (typeof list === 'string') return { tools: [], notes: [`The spec of action ${action._id} ${list}.`] }
     const open = (operationId: string) => async (args: object) => {
       const called = { ...action, workspace, key: keyOf(action, workspace) }
-      const operation = await readCall({ ...context, action: called, operationId, args })
+      const operation = await readCall({
+        ...{ ...context, action: called, operationId, args },
+        binding: { configured, context: callContext(context) },
+        signsContext: signsContext(action),
+      })
       return 'kind' in operation
         ? openedFailure(operation)
         : openedCall(operation, { action: called, tokens })
@@ -93,6 +120,28 @@ export function createOperationTools(options: {
     }
   }
 }
+
+/** What the configs of an action bind, or why none of its tools can be given. */
+export function bindingsOf({ _id, configs }: AgentAction): ConfiguredBinding[] | string {
+  for (const value of configs.values()) {
+    if (!Object.hasOwn(value, BOUND_VALUE)) continue
+    const read = readBindings(value[BOUND_VALUE])
+    if (Array.isArray(read)) return read
+    return `The tools of action ${_id} are left out: in its config ${JSON.stringify(read.key)} ${read.reason}.`
+  }
+  return []
+}
+
+/** Whom a call is made for. */
+export function callContext({ channel, message, thread }: ToolContext): CallContext {
+  const { _id, extId, workspace } = channel
+  const ofThread = { ...message.thread, extId: message.thread.extId || thread }
+  return { person: message.user, thread: ofThread, channel: { _id, extId }, workspace: { _id: workspace } }
+}
+
+/** Whether an action asks for the header that says whom a call is for. */
+export const signsContext = ({ configs }: AgentAction): boolean =>
+  configs.values().some(({ signedContext }) => signedContext === true)
 
 const keyOf = ({ _id, version }: AgentAction, workspace: number): string => `${workspace}/${_id}/${version}`
 
@@ -110,8 +159,9 @@ function chosenIn(values: Iterable<unknown>): string[] | undefined {
 }
 
 /** What is not among the tools of an action or a server, and why. */
-export function notesOf({ left, broken, unknown = [] }: ToolList, owner: string): string[] {
+export function notesOf({ left, broken, unknown = [], missing }: ToolList, owner: string): string[] {
   return [
+    ...(missing === undefined ? [] : [`The tools of ${owner} are left out: none ${missing}.`]),
     ...unknown.map((name) => `No operation of ${owner} has the id or tag ${JSON.stringify(name)}.`),
     ...(left > 0 ? [`${left} more tools of ${owner} are left out: there are too many.`] : []),
     ...broken.map((reason) => `A tool of ${owner} is left out: it ${reason}.`),

@@ -15,7 +15,8 @@ import { whyNotRepeated } from '../tools/tool.ts'
 import { imageItems } from '../tools/tool-images.ts'
 import { type AgentParts, assistantChannel } from '../turns/agents.ts'
 import { turnSettingsOf } from '../turns/bounds.ts'
-import { cutText, dataItem, tokensOf, withServers } from '../turns/conversation-items.ts'
+import { cutText, dataItem, withServers } from '../turns/conversation-items.ts'
+import { fitHistory } from '../turns/fit-history.ts'
 import { afterRefusal, choiceOf, hasTriesLeft, nextChoice, retryOf } from '../turns/model-retry.ts'
 import { unlessSilent } from '../turns/silence.ts'
 import { estimatePrompt } from '../usage/estimate-tokens.ts'
@@ -190,13 +191,8 @@ const madeIn = (run: Run, turns: readonly Turn[]) =>
 /** As many as a channel without settings gives a model. */
 function latestOf(earlier: ConversationItem[], { config }: Pick<Channel, 'config'>): ConversationItem[] {
   const { historyTokens, historyLimit } = turnSettingsOf(config)
-  let room = historyTokens
-  const last = earlier.slice(-historyLimit)
-  const cutAt = last.findLastIndex((item) => {
-    room -= tokensOf([item])
-    return room < 0
-  })
-  return last.slice(cutAt + 1)
+  const exchanges = earlier.slice(-historyLimit).map((item) => ({ items: [item] }))
+  return fitHistory(exchanges, historyTokens).flatMap(({ items }) => items)
 }
 
 const hasResult = (call: ToolCall): call is ToolCall & { result: ToolResult } => call.result !== undefined

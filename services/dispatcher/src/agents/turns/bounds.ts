@@ -44,6 +44,13 @@ export function deadlineOf(record: Worked, { messageMs, now }: { messageMs: numb
   return Math.min(now, ...begun.map(({ at, ms }) => at - ms)) + messageMs
 }
 
+/** What the time is for the model: the same in all turns of a run, so that their prompts begin alike. */
+export function clockOf(record: Worked, now: number): Date {
+  const since = ranAgainAt(record)
+  const first = record.turns?.find(({ at }) => at.getTime() >= since)
+  return first?.at ?? new Date(now)
+}
+
 function turnsOfRun(record: Worked): number {
   const since = ranAgainAt(record)
   return (record.turns ?? []).filter(({ at }) => at.getTime() >= since).length
@@ -59,12 +66,14 @@ interface TurnSettings {
   historyLimit: number
   /** What the person gets where a bound is met; empty for nothing. */
   fallbackMessage: string
+  /** Whether the thread goes to a person when a message ends without an answer. */
+  handsOffOnFailure: boolean
   /** Whether what a model says is also passed on while it says it. */
   streamsTokens: boolean
 }
 
 export function turnSettingsOf(config: JsonObject): TurnSettings {
-  const { fallbackMessage, streamResponseBy } = config
+  const { fallbackMessage, handOffOnFailure, streamResponseBy } = config
   return {
     maxTurns: Math.floor(channelNumber(config, 'maxTurns')),
     turnMs: channelNumber(config, 'turnTimeoutSeconds') * 1_000,
@@ -73,6 +82,7 @@ export function turnSettingsOf(config: JsonObject): TurnSettings {
     historyTokens: channelNumber(config, 'historyTokens'),
     historyLimit: Math.floor(channelNumber(config, 'historyLimit')),
     fallbackMessage: typeof fallbackMessage === 'string' ? fallbackMessage : '',
+    handsOffOnFailure: handOffOnFailure === true,
     streamsTokens: streamResponseBy === 'token',
   }
 }

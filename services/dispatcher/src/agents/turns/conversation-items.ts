@@ -12,14 +12,15 @@ import type { Quoted } from '../../thread-log/quoted-messages.ts'
 import { reasoningOf } from '../model/reasoning.ts'
 import type { ConversationItem } from '../model-client.ts'
 import type { Toolbox } from '../toolbox.ts'
+import { withShortResults } from './fit-history.ts'
 
 /** What one message, or one value of a person, thread or task, brings into a prompt at most. */
 export const MAX_CHARACTERS = 16_000
 
 const HIGH_SURROGATE = /[\uD800-\uDBFF]$/
 const AUDIO = '[The person sent audio, which you can not hear.]'
-/** By this estimate, which needs no tokenizer, a text has this many characters for each token. */
-const CHARACTERS_PER_TOKEN = 4
+/** Of the results of one message that is being answered: those of its first calls are shortened beyond it. */
+const MAX_RESULTS = 128 * 1024
 const MAX_MEDIA_TEXT = 4_096
 const MAX_WRITER = 100
 
@@ -101,13 +102,14 @@ const shown = (text: string): string =>
 
 /** What a model answered so far, each call with its result; with what its provider wants back where the message is being answered. */
 export function turnItems(spoken: Spoken, { isCurrent = false } = {}): ConversationItem[] {
-  return settledTurns(spoken).flatMap(({ text, calls, ...turn }, position): ConversationItem[] => {
+  const items = settledTurns(spoken).flatMap(({ text, calls, ...turn }, position): ConversationItem[] => {
     const made = calls.flatMap(({ result, ...call }) => (result === undefined ? [] : { ...call, result }))
     const said = saidOf(spoken, { text, position })
     return said === '' && text !== '' && made.length === 0
       ? []
       : [{ role: 'assistant', text: said, calls: made, ...(isCurrent && reasoningOf(turn)) }]
   })
+  return isCurrent ? withShortResults(items, MAX_RESULTS) : items
 }
 
 /**
@@ -135,12 +137,6 @@ export function boundedData(data: object): JsonObject {
   return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, cutValue(value)]))
 }
 
-/** How many tokens items take, by the estimate of four characters each. */
-export function tokensOf(items: ConversationItem[]): number {
-  const characters = items.reduce((sum, item) => sum + charactersOf(item), 0)
-  return Math.ceil(characters / CHARACTERS_PER_TOKEN)
-}
-
 /** Texts and templates that no turn has: of callers of the API, of handlers, or said at a bound. */
 function otherSends({ sends }: SpokenMessage): ConversationItem[] {
   const texts = sends
@@ -153,19 +149,10 @@ function textOf(send: Pick<Send, 'content'>): string[] {
   return isPersonal(send) ? [textOfContent(send.content)] : []
 }
 
-function charactersOf(item: ConversationItem): number {
-  if (item.role === 'person') return item.text.length
-  if (item.role === 'data') return item.json.length
-  return item.calls.reduce(
-    (sum, { tool, args, result }) => sum + tool.length + args.length + result.text.length,
-    item.text.length,
-  )
-}
-
 /** The text, or its beginning and how much more there was. */
-export function cutText(text: string): string {
-  if (text.length <= MAX_CHARACTERS) return text
-  const remaining = text.slice(0, MAX_CHARACTERS).replace(HIGH_SURROGATE, '')
+export function cutText(text: string, characters = MAX_CHARACTERS): string {
+  if (text.length <= characters) return text
+  const remaining = text.slice(0, characters).replace(HIGH_SURROGATE, '')
   return `${remaining}… (cut: ${text.length - remaining.length} more characters)`
 }
 

@@ -13,7 +13,7 @@ const SAME_MOMENT = 20
 const QUERY_MS = 5_000
 
 /** What a message does that may be one of several. */
-type Gathering =
+export type Gathering =
   /** It is the last of them, or alone: it gets the answer. */
   | { kind: 'work'; isAlone: boolean }
   /** More may come (milliseconds since the epoch). */

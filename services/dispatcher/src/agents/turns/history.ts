@@ -7,7 +7,8 @@ import type { Collections } from '../../store/collections.ts'
 import { createReadList, type ReadList } from '../../store/read-list.ts'
 import type { ReadQuoted } from '../../thread-log/quoted-messages.ts'
 import type { ConversationItem } from '../model-client.ts'
-import { itemsOf, type Spoken, tokensOf } from './conversation-items.ts'
+import { itemsOf, type Spoken } from './conversation-items.ts'
+import { CHARACTERS_PER_TOKEN, type Exchange, fitHistory, shortestOf } from './fit-history.ts'
 import { MAX_GATHERED } from './gathering.ts'
 
 /** A larger body has media in it, which is not read for the history. */
@@ -45,16 +46,15 @@ type Earlier = Pick<
     body: string | null
   }
 
-interface ReadMessage {
+interface ReadMessage extends Exchange {
   earlier: Earlier
   message: WebhookMessage | undefined
-  items: ConversationItem[]
 }
 
 /**
- * The last messages of the thread on its channel, as many as fit: whole ones, at most `historyLimit`, until the next
- * one would exceed `historyTokens`. What is gathered into the message is answered with it, and is there in any case. It
- * walks the index by thread and time backwards, so that it costs the same among any number of messages.
+ * The last messages of the thread on its channel, as many as fit: at most `historyLimit`, in `historyTokens` (by
+ * `fitHistory`). What is gathered into the message is answered with it, and is there in any case. It walks the index by
+ * thread and time backwards, so that it costs the same among any number of messages.
  */
 export function createReadHistory(
   { messages }: Pick<Collections, 'messages'>,
@@ -63,28 +63,29 @@ export function createReadHistory(
   const readPage = createReadList<Earlier>(messages, { listsAtOnce: PAGES_AT_ONCE, queryMs: QUERY_MS })
   return async (record, { historyTokens, historyLimit }) => {
     const spoken: ReadMessage[] = []
-    let [tokens, count] = [0, 0]
-    let isFull = historyLimit === 0 || historyTokens === 0
+    let room = historyTokens * CHARACTERS_PER_TOKEN
+    let left = historyLimit
     const limit = Math.max(historyLimit, MAX_GATHERED) * LOOKED_AT
     for await (const earlier of earlierMessages(readPage, record, limit)) {
+      const isFull = left === 0 || room <= 0
       const ago = record.receivedAt.getTime() - earlier.receivedAt.getTime()
       if (isFull && ago > LONGEST_GATHERING_MS) break
       if (!isBefore(earlier, record) || isSilent(earlier)) continue
-      const isGathered = earlier.gatheredInto === record._id
-      if (isFull && !isGathered) continue
+      const isRequired = earlier.gatheredInto === record._id
+      if (isFull && !isRequired) continue
       const { body } = earlier
       const message = body === null ? undefined : (jsonOrUndefined(body) as WebhookMessage | undefined)
       const items = itemsOf({ ...earlier, message })
       if (items.length === 0) continue
-      if (!isGathered) {
-        tokens += tokensOf(items)
-        isFull = tokens > historyTokens || ++count === historyLimit
-        if (tokens > historyTokens) continue
+      if (!isRequired) {
+        room -= shortestOf(items)
+        left--
       }
-      spoken.push({ earlier, message, items })
+      spoken.push({ earlier, message, items, isRequired })
     }
     const inSequence = spoken.sort((a, b) => bySequence(a.earlier, b.earlier))
-    return (await withQuotes(readQuoted, record, inSequence)).flatMap(({ items }) => items)
+    const quoting = await withQuotes(readQuoted, record, inSequence)
+    return fitHistory(quoting, historyTokens).flatMap(({ items }) => items)
   }
 }
 

@@ -1,5 +1,5 @@
 import { RETRY_DELAYS } from '../../message/settle.ts'
-import { EMPTY_RESPONSE } from './silence.ts'
+import { EMPTY_RESPONSE } from '../model/model-failure.ts'
 
 /** Tries on one model before the next one is asked. */
 const TRIES = 3

@@ -1,10 +1,10 @@
+import { defined } from '@parley/shared/defined'
 import type { MessageRecord } from '../../message/message-record.ts'
 import { ranAgainAt } from '../../message/progress.ts'
 import { isPersonal } from '../../message/spoken-text.ts'
+import { EMPTY_RESPONSE } from '../model/model-failure.ts'
 import type { ModelResult } from '../model-client.ts'
 
-/** The code of an answer that says nothing. */
-export const EMPTY_RESPONSE = 'empty_answer'
 /** The code of one that has no end. */
 const CUT_OFF = 'cut_off'
 
@@ -45,11 +45,11 @@ export function unlessSilent(
 }
 
 function discarded(
-  { turn: { inputTokens, outputTokens } }: Extract<ModelResult, { kind: 'answered' }>,
+  { turn: { inputTokens, outputTokens, cachedTokens } }: Extract<ModelResult, { kind: 'answered' }>,
   code: string,
   reason: string,
 ): ModelResult {
-  return { kind: 'refused', code, reason, inputTokens, outputTokens }
+  return { kind: 'refused', code, reason, inputTokens, outputTokens, ...defined({ cachedTokens }) }
 }
 
 function toLastSentence(text: string): string {

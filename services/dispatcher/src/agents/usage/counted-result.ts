@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import type { ModelResult } from '../model-client.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 
@@ -12,6 +13,7 @@ export interface CallEstimate {
 export interface Tokens {
   inputTokens: number
   outputTokens: number
+  cachedTokens?: number
 }
 
 /** Nothing was read by a model: the call was not made, or its provider refused it with a status. */
@@ -32,12 +34,16 @@ export function countedResult(
     return { result: { ...result, turn: { ...turn, ...tokens } }, tokens }
   }
   const isRead = !NOT_READ.test(result.code) || received.length > 0
-  const none = { inputTokens: result.inputTokens ?? 0, outputTokens: result.outputTokens ?? 0 }
+  const none = {
+    inputTokens: result.inputTokens ?? 0,
+    outputTokens: result.outputTokens ?? 0,
+    ...cachedOf(result),
+  }
   return { result, tokens: isRead ? countedOf(none, { estimate, said: received }) : none }
 }
 
 function countedOf(
-  { inputTokens, outputTokens }: Tokens,
+  { inputTokens, outputTokens, cachedTokens }: Tokens,
   { estimate, said }: { estimate(): CallEstimate; said: readonly string[] },
 ): Tokens {
   return {
@@ -45,8 +51,11 @@ function countedOf(
     outputTokens: isCount(outputTokens)
       ? outputTokens
       : said.reduce((sum, text) => sum + estimateTokens(text), 0),
+    ...cachedOf({ cachedTokens }),
   }
 }
+
+const cachedOf = ({ cachedTokens }: { cachedTokens?: number | undefined }) => defined({ cachedTokens })
 
 /** A provider may say anything. */
 const isCount = (tokens: number): boolean => Number.isSafeInteger(tokens) && tokens > 0

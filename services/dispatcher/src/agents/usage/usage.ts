@@ -235,10 +235,14 @@ function entriesOf(use: ModelUse, { outcome, ms, ...called }: Called, at: Date):
   const of = { workspace, channel, assistant, provider, model, at }
   const succeeded = outcome === 'answered'
   // What hears says nothing of tokens, and most of it is not paid by them.
-  const { inputTokens, outputTokens } = use.isTurn ? called : { inputTokens: 0, outputTokens: 0 }
+  const {
+    inputTokens,
+    outputTokens,
+    cachedTokens = 0,
+  } = use.isTurn ? called : { inputTokens: 0, outputTokens: 0 }
   const entries = [
     usageEntry(succeeded ? use.answer : use.failure, of, {
-      ...{ modelMs: Math.round(ms), inputTokens, outputTokens },
+      ...{ modelMs: Math.round(ms), inputTokens, outputTokens, cachedTokens },
       ...(succeeded ? { turns: use.isTurn ? 1 : 0 } : { errors: 1 }),
     }),
   ]

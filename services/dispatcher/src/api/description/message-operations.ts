@@ -94,6 +94,7 @@ export const turn = z
     model: z.string(),
     inputTokens: z.number(),
     outputTokens: z.number(),
+    cachedTokens: z.number().optional().describe('Of the input those that the provider had in its cache'),
     ms: z.number().describe('How long the model took'),
     finishReason: z.string().describe('`stop`, `tool-calls`, `length`, …'),
     text: z.string().describe('What it said; empty when it only called tools'),

@@ -66,6 +66,15 @@ const thread = z
     lastMessage: z.string().describe('The beginning of what was said last, by whomever'),
     lastAt: time,
     unread: z.number().int().describe('What a person is to read; 1,000 at most are counted'),
+    unreadFor: z
+      .object({
+        why: z.enum(['unanswered', 'handed_off', 'handler_is_person']),
+        reason: z.string().nullable().describe('Why there was no answer, or what the assistant said'),
+        message: z.string().describe('The `_id` of the message'),
+        at: z.iso.datetime().describe('When it was received'),
+      })
+      .optional()
+      .describe('Why, while there is something to read'),
     serviceWindowEndsAt: time
       .nullable()
       .describe('Until when the provider takes free text, where that is known'),

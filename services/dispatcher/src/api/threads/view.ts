@@ -28,7 +28,15 @@ export function threadSummary(thread: ThreadRecord): object {
     handler,
     ...defined({ handlerUntil }),
     ...{ lastMessage, lastAt, unread },
+    ...defined({ unreadFor: unread > 0 ? unreadView(thread) : undefined }),
   }
+}
+
+/** Why there is something to read; where the assistant handed over, what it said. */
+function unreadView({ unreadFor, handedOff }: ThreadRecord): object | undefined {
+  if (unreadFor === undefined) return undefined
+  const { why, message, at, reason } = unreadFor
+  return { why, reason: (why === 'handed_off' ? handedOff?.reason : reason) ?? null, message, at }
 }
 
 /** The threads of one page, which mostly have few channels. A channel that can't be read now says nothing of its window. */

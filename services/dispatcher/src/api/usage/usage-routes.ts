@@ -33,6 +33,7 @@ interface Row {
   turns: number
   inputTokens: number
   outputTokens: number
+  cachedTokens: number
   modelMs: number
   errors: number
 }
@@ -120,12 +121,12 @@ function keyOf(by: (typeof BY)[number]): object {
 
 function rowOf({ _id, modelMessages, ...sums }: Row, by: (typeof BY)[number]): object {
   const { key, provider, category, type = null } = _id
-  const { messages, turns, inputTokens, outputTokens, modelMs, errors } = sums
+  const { messages, turns, inputTokens, outputTokens, cachedTokens, modelMs, errors } = sums
   return {
     ...(by === 'pricing' ? { category, type, model: key } : { [by]: key }),
     ...(provider !== undefined && { provider }),
     messages: by === 'model' ? modelMessages : messages,
-    ...{ turns, inputTokens, outputTokens, modelMs, errors },
+    ...{ turns, inputTokens, outputTokens, cachedTokens, modelMs, errors },
   }
 }
 
@@ -146,6 +147,7 @@ const usageRow = z
     turns: count.describe('Answers of a model'),
     inputTokens: count,
     outputTokens: count,
+    cachedTokens: count.describe('Of the input those that providers had in their caches'),
     modelMs: count.describe('How long models took'),
     errors: count.describe('Calls of a model that failed'),
   })
@@ -179,6 +181,7 @@ export const usageOperation: DescribedOperation = {
           turns: 31,
           inputTokens: 24_800,
           outputTokens: 3_100,
+          cachedTokens: 18_900,
           modelMs: 40_200,
           errors: 1,
         },

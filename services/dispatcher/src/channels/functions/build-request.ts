@@ -1,6 +1,8 @@
+import type { CallContext } from '@parley/shared/bound-value'
 import { defined } from '@parley/shared/defined'
 import { isExactNumber } from '@parley/shared/exact-number'
 import { type JsonObject, pointerSegment } from '@parley/shared/json-object'
+import { isAlike, isWhole, withBound } from './bindings.ts'
 import type { EncodedBody } from './encode-body.ts'
 import type { Operation } from './operation.ts'
 import type { Parameter } from './parameter.ts'
@@ -21,18 +23,35 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 /**
  * The request that an operation's arguments make: those named like a parameter are that parameter, all others
  * together the body (or `body` alone is, where the body has no property of that name). Throws
- * {@link ArgsError} for what is missing, not known or does not fit.
+ * {@link ArgsError} for what is missing, not known or does not fit. With a `context` what is bound is set by it, else it is an
+ * argument as all others.
  */
-export function buildRequest(operation: Operation, args: JsonObject): CallRequest {
+export function buildRequest(operation: Operation, args: JsonObject, context?: CallContext): CallRequest {
+  const isBound = (name: string, place: Parameter['place']): boolean =>
+    context !== undefined &&
+    operation.parameters.some(
+      (one) => one.place === place && one.bindings.length > 0 && isAlike(one.name, name),
+    )
   const given = operation.parameters.flatMap((parameter) => {
-    const value = givenValue(parameter, args)
-    return value === undefined ? [] : { parameter, value }
+    const value = givenValue(parameter, args, context)
+    if (value === undefined) return []
+    // The names in it are the model's, and stand in the path as parameters do.
+    const isNaming = parameter.style === 'matrix' && parameter.bindings.length === 0 && isObject(value)
+    const own = isNaming ? Object.entries(value).filter(([name]) => !isBound(name, 'path')) : []
+    return { parameter, value: isNaming ? Object.fromEntries(own) : value }
   })
   const at = (place: Parameter['place']) => given.filter(({ parameter }) => parameter.place === place)
-  const query = at('query').flatMap(({ parameter, value }) => pairsOf(parameter, value))
-  const cookies = at('cookie').flatMap(({ parameter, value }) => pairsOf(parameter, value))
-  const headers = at('header').map(({ parameter, value }) => [parameter.name, headerText(parameter, value)])
-  const body = bodyOf(operation, args)
+  const pairsAt = (place: 'query' | 'cookie') =>
+    at(place).flatMap(({ parameter, value }) =>
+      pairsOf(parameter, value).filter(
+        (pair) => isOwnPair(parameter, pair) || !isBound(decodeURIComponent(pair[0]), place),
+      ),
+    )
+  const [query, cookies] = [pairsAt('query'), pairsAt('cookie')]
+  const headers = at('header')
+    .filter(({ parameter: { name, bindings } }) => bindings.length > 0 || !isBound(name, 'header'))
+    .map(({ parameter, value }) => [parameter.name, headerText(parameter, value)])
+  const body = bodyOf(operation, args, context)
   return {
     method: operation.method,
     target: pathOf(operation.path, at('path')) + (query.length > 0 ? `?${joinedPairs(query, '&')}` : ''),
@@ -48,9 +67,20 @@ export function buildRequest(operation: Operation, args: JsonObject): CallReques
 const joinedPairs = (pairs: Array<[string, string]>, separator: string): string =>
   pairs.map((pair) => pair.join('=')).join(separator)
 
-function givenValue({ name, required, check }: Parameter, args: JsonObject): unknown {
+/** Whether the parameter says how the pair is called, and not the value, whose own names are the model's. */
+const isOwnPair = ({ name }: Parameter, [key]: [string, string]): boolean => {
+  const encoded = encodeURIComponent(name)
+  return key === encoded || key.startsWith(`${encoded}${encodeURIComponent('[')}`)
+}
+
+function givenValue(
+  { name, required, check, bindings }: Parameter,
+  args: JsonObject,
+  context: CallContext | undefined,
+): unknown {
   const at = `/${pointerSegment(name)}`
-  const value = Object.hasOwn(args, name) ? args[name] : undefined
+  const given = Object.hasOwn(args, name) ? args[name] : undefined
+  const value = context === undefined ? given : withBound(given, bindings, { context, at })
   if (value !== undefined) check(value, at)
   else if (required) throw new ArgsError(at, 'is missing')
   return value
@@ -60,7 +90,7 @@ function pathOf(template: string, given: Array<{ parameter: Parameter; value: un
   let path = template
   for (const { parameter, value } of given) {
     const at = `/${pointerSegment(parameter.name)}`
-    const text = simpleText(parameter, value, encodeURIComponent)
+    const text = pathText(parameter, value)
     if (text === '') throw new ArgsError(at, 'is empty, and so makes no path')
     path = path.replaceAll(`{${parameter.name}}`, () => text)
     // Those would lead out of the path that the spec names.
@@ -77,8 +107,16 @@ function headerText(parameter: Parameter, value: unknown): string {
   return text
 }
 
-function bodyOf({ parameters, body }: Operation, args: JsonObject): EncodedBody | undefined {
-  const names = new Set(parameters.map(({ name }) => name))
+function bodyOf(
+  { parameters, body }: Operation,
+  args: JsonObject,
+  context: CallContext | undefined,
+): EncodedBody | undefined {
+  const isSet = ({ bindings }: Pick<Parameter, 'bindings'>) => context !== undefined && isWhole(bindings)
+  // A name that is bound is the body's where the body has it, too.
+  const names = new Set(
+    parameters.filter((one) => !(isSet(one) && body?.names.has(one.name))).map(({ name }) => name),
+  )
   const rest = Object.entries(args).filter(([name]) => !names.has(name))
   const [first] = rest
   if (body === undefined) {
@@ -86,17 +124,45 @@ function bodyOf({ parameters, body }: Operation, args: JsonObject): EncodedBody 
       throw new ArgsError(`/${pointerSegment(first[0])}`, 'is not known to the operation')
     return undefined
   }
-  const isWhole = rest.length === 1 && first?.[0] === 'body' && !body.names.has('body')
-  if (first === undefined && !body.required) return undefined
-  const value = body.sent(isWhole ? first[1] : Object.fromEntries(rest))
-  body.check(value, isWhole ? '/body' : '')
-  return body.encode(value)
+  const isUnderBody = rest.length === 1 && first?.[0] === 'body' && !body.names.has('body')
+  const at = isUnderBody ? '/body' : ''
+  const given = first === undefined ? undefined : body.sent(isUnderBody ? first[1] : Object.fromEntries(rest))
+  const bound = context === undefined ? given : withBound(given, body.bindings, { context, at })
+  if (bound === undefined && !body.required) return undefined
+  const value = bound ?? {}
+  body.check(value, at)
+  return body.encode(value, context === undefined ? [] : body.bindings)
 }
 
 /** As they are written between values, which are encoded (RFC 6570, 3.2.8). */
 const SEPARATORS: Record<string, string> = { spaceDelimited: '%20', pipeDelimited: '%7C' }
 
-type Given = Pick<Parameter, 'name' | 'style' | 'explode'>
+type Given = Pick<Parameter, 'name' | 'style' | 'explode' | 'allowReserved'>
+
+/** A path parameter's value (RFC 6570, 3.2.2, 3.2.5 and 3.2.7). */
+function pathText(parameter: Given, value: unknown): string {
+  const { name, style, explode } = parameter
+  if (style !== 'label' && style !== 'matrix') return simpleText(parameter, value, encodeURIComponent)
+  const before = style === 'label' ? '.' : ';'
+  const encode = (one: unknown) => encodeURIComponent(scalarText(name, one))
+  const key = encodeURIComponent(name)
+  const named = (text: string) => (style === 'label' ? text : text === '' ? key : `${key}=${text}`)
+  if (isObject(value) && explode)
+    return Object.entries(value)
+      .map(([inner, one]) => `${before}${encodeURIComponent(inner)}=${encode(one)}`)
+      .join('')
+  const parts = isObject(value) ? Object.entries(value).flat().map(encode) : [value].flat().map(encode)
+  return explode ? parts.map((part) => before + named(part)).join('') : before + named(parts.join(','))
+}
+
+/** What a query may have as it is (RFC 3986, 3.4), without what ends or separates its parameters. */
+const RESERVED = /%(?:3A|2F|3F|40|24|2C)/g
+const encoderOf =
+  ({ allowReserved }: Given) =>
+  (text: string): string =>
+    allowReserved
+      ? encodeURIComponent(text).replaceAll(RESERVED, decodeURIComponent)
+      : encodeURIComponent(text)
 
 /** A path or header parameter's value as text (style `simple`); `encode` is applied to each part. */
 function simpleText(
@@ -112,14 +178,16 @@ function simpleText(
 }
 
 /** A query or cookie parameter as its pairs of key and value, encoded. */
-function pairsOf({ name, style, explode }: Given, value: unknown): Array<[string, string]> {
+function pairsOf(parameter: Given, value: unknown): Array<[string, string]> {
+  const { name, style, explode } = parameter
   const key = encodeURIComponent(name)
-  const text = (item: unknown) => encodeURIComponent(scalarText(name, item))
-  if (style === 'json') return [[key, encodeURIComponent(JSON.stringify(value))]]
+  const encode = encoderOf(parameter)
+  const text = (item: unknown) => encode(scalarText(name, item))
+  if (style === 'json') return [[key, encode(JSON.stringify(value))]]
   if (style === 'deepObject')
     return deepPairs(name, value).map((pair) => pair.map(encodeURIComponent) as [string, string])
   if (Array.isArray(value)) {
-    if (explode && style === 'form') return value.map((item) => [key, text(item)])
+    if (explode) return value.map((item) => [key, text(item)])
     // A list of nothing is not there.
     return value.length === 0 ? [] : [[key, value.map(text).join(SEPARATORS[style] ?? ',')]]
   }

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import type { Binding } from '@parley/shared/bound-value'
 import { isExactNumber } from '@parley/shared/exact-number'
 import { type JsonObject, pointerSegment } from '@parley/shared/json-object'
+import { isFalseName } from './bindings.ts'
 import { ArgsError, isObject } from './spec-document.ts'
 
 /** How the properties of a form are written, by the `encoding` of its media type. */
@@ -26,20 +28,25 @@ const DELIMITERS: Record<string, string> = { spaceDelimited: ' ', pipeDelimited:
  * A body of type `application/x-www-form-urlencoded`. What is nested is named in brackets (`metadata[order]`, `items[0][id]`),
  * and a list of plain values repeats its name, unless its encoding says otherwise. Throws {@link ArgsError}.
  */
-export function formBody(value: unknown, { type, encodings }: Typed): EncodedBody {
-  const pairs = propertiesOf(value).flatMap(([name, one]) => formPairs(name, one, encodings.get(name)))
+export function formBody(value: unknown, { type, encodings, bound = [] }: Typed): EncodedBody {
+  const pairs = propertiesOf(value)
+    .flatMap(([name, one]) => formPairs(name, one, encodings.get(name)))
+    .filter(([name]) => !isFalseName(name, bound))
   return { type, text: pairs.map((pair) => pair.map(encodeURIComponent).join('=')).join('&') }
 }
 
 interface Typed {
   type: string
   encodings: Encodings
+  /** What of it configuration sets. */
+  bound?: readonly Binding[]
 }
 
 /** A body of type `multipart/form-data` with a part for each value: lists of plain ones have several, what is nested is JSON. */
-export function multipartBody(value: unknown, { type, encodings }: Typed): EncodedBody {
+export function multipartBody(value: unknown, { type, encodings, bound = [] }: Typed): EncodedBody {
   const boundary = `parley-${randomUUID()}`
   const parts = propertiesOf(value).flatMap(([name, one]) => {
+    if (isFalseName(name, bound)) return []
     const all = Array.isArray(one) && one.every(isPlain) ? one : [one]
     return all.map((part) => partOf(name, part, encodings.get(name) ?? {}))
   })

@@ -8,8 +8,9 @@ import type { HttpClient, HttpResponse, MayLeave } from '../http/http-client.ts'
 import type { Signer } from '../signing.ts'
 import { type Credentialed, credentialsFor } from './credentials.ts'
 import type { Action } from './find-action.ts'
+import { contextHeaders } from './signed-context.ts'
 import type { SpecReader } from './spec-reader.ts'
-import type { SpecResult } from './spec-task.ts'
+import type { BindingOfCall, SpecResult } from './spec-task.ts'
 
 const MAX_RESPONSE_BYTES = 1024 * 1024
 
@@ -23,6 +24,10 @@ interface OperationCall {
   action: Pick<Action, '_id' | 'key' | 'workspace' | 'moduleUrl' | 'spec'>
   operationId: string
   args: object
+  /** Where a model makes the call: what it can't set. Without it all arguments are the caller's. */
+  binding?: BindingOfCall
+  /** Whether a signed header says whom it is for; undefined where not. */
+  signsContext?: boolean
 }
 
 /** An operation whose arguments fit. */
@@ -72,6 +77,7 @@ export function createReadOperationCall(options: {
       operationId,
       args: JSON.stringify(args),
       moduleUrl: action.moduleUrl,
+      ...call.binding,
     } as const
     const result = await specs.ask(task)
     if (result.kind === 'request') {
@@ -83,10 +89,10 @@ export function createReadOperationCall(options: {
         asksForCredentials: security.length > 0,
         send(id, credentials, limits) {
           const filled = credentialsFor(security, credentials)
-          const sent = withCredentials(
-            { ...request, headers: { ...request.headers, 'idempotency-key': id } },
-            filled,
-          )
+          const signed = call.signsContext === true ? contextHeaders(signer, call, id) : {}
+          const own = { ...signed, 'idempotency-key': id }
+          const headers = { ...withoutNames(request.headers, Object.keys(signed)), ...own }
+          const sent = withCredentials({ ...request, headers }, filled)
           return {
             response: http.send({ ...sent, ...bounded(limits) }),
             secrets: filled.secrets,
@@ -127,16 +133,18 @@ type SentRequest = Extract<SpecResult, { kind: 'request' }>['request']
 
 /** They come before what the arguments say of the same header or parameter. */
 function withCredentials(request: SentRequest, { headers, query, cookies }: Credentialed): SentRequest {
-  const names = Object.keys(headers)
-  const others = Object.entries(request.headers).filter(([name]) => !names.includes(name.toLowerCase()))
+  const others = withoutNames(request.headers, Object.keys(headers))
   const url = new URL(request.url)
   for (const [name, value] of query) url.searchParams.set(name, value)
   const cookie = cookies.map((pair) => pair.map(encodeURIComponent).join('='))
-  const merged: Record<string, string> = { ...Object.fromEntries(others), ...headers }
+  const merged: Record<string, string> = { ...others, ...headers }
   if (cookie.length > 0)
     merged.cookie = [...(merged.cookie === undefined ? [] : [merged.cookie]), ...cookie].join('; ')
   return { ...request, url: query.length > 0 ? url.href : request.url, headers: merged }
 }
+
+const withoutNames = (headers: Record<string, string>, names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name.toLowerCase())))
 
 const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : url)
 
@@ -165,6 +173,13 @@ function failureOf(
       const reason = `${operation}: the argument ${result.path || '/'} ${result.reason}.`
       return { kind: 'permanent', code: 'bad_args', fault: 'caller', reason }
     }
+    case 'unbound':
+      return {
+        kind: 'permanent',
+        code: 'unbound',
+        fault: 'channel',
+        reason: `${operation}: ${result.reason}.`,
+      }
     case 'bad_spec':
       return channelFailure('bad_spec', `The spec of action ${action._id} ${result.reason}.`)
     default:

@@ -1,10 +1,11 @@
 import type { JsonObject } from '@parley/shared/json-object'
 import { argumentSchema, type CheckValue, checkBy } from './argument-schema.ts'
+import { bindingsIn, boundValueOf, type PlacedBinding, placedIn } from './bindings.ts'
 import { isObject, memberOf, resolved, type SpecDocument, SpecError } from './spec-document.ts'
 
 const PLACES = ['path', 'query', 'header', 'cookie'] as const
 const STYLES: Record<(typeof PLACES)[number], string[]> = {
-  path: ['simple'],
+  path: ['simple', 'label', 'matrix'],
   query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'],
   header: ['simple'],
   cookie: ['form'],
@@ -15,6 +16,7 @@ const NOT_PARAMETERS = ['accept', 'content-type', 'authorization', KEY]
 const OF_THE_CONNECTION =
   /^(?:host|content-length|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|proxy-.*)$/
 const MAX_DESCRIPTION = 1_024
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
 
 /** A parameter of an operation. */
@@ -25,9 +27,13 @@ export interface Parameter {
   /** How arrays and objects are written; `json` where the parameter says that it is JSON. */
   style: string
   explode: boolean
+  /** Whether characters that separate nothing in a query stay as they are. */
+  allowReserved?: true
   description?: string
   schema: unknown
   check: CheckValue
+  /** What of it configuration sets. */
+  bindings: PlacedBinding[]
 }
 
 /** The parameters of a path item and its operation, whose own come before the item's. Throws {@link SpecError}. */
@@ -66,13 +72,18 @@ function parameterOf(document: SpecDocument, given: unknown): Parameter | undefi
   if (place === 'header' && (OF_THE_CONNECTION.test(name.toLowerCase()) || !HEADER_NAME.test(name)))
     throw new SpecError(`has a header ${JSON.stringify(name)} that can't be set`)
   const content = memberOf(given, 'content')
-  const media = isObject(content) ? Object.values(content)[0] : undefined
-  const style = media === undefined ? String(memberOf(given, 'style') ?? STYLES[place][0]) : 'json'
+  const [type = '', media] = (isObject(content) && Object.entries(content)[0]) || []
+  const isJson = media !== undefined && (JSON_TYPE.test(type) || type === '*/*')
+  const style = isJson
+    ? 'json'
+    : String((media === undefined && memberOf(given, 'style')) || STYLES[place][0])
   if (media === undefined && !STYLES[place].includes(style))
     throw new SpecError(`has a parameter ${JSON.stringify(name)} of style ${JSON.stringify(style)}`)
   const explode = memberOf(given, 'explode') ?? style === 'form'
   const schema = memberOf(media ?? given, 'schema') ?? true
   const description = memberOf(given, 'description')
+  const own = boundValueOf(given)
+  const bindings = [...bindingsIn(document, schema), ...(own === undefined ? [] : [{ path: [], value: own }])]
   return {
     name,
     place,
@@ -81,6 +92,8 @@ function parameterOf(document: SpecDocument, given: unknown): Parameter | undefi
     required: place === 'path' || memberOf(given, 'required') === true,
     style,
     explode: explode === true,
+    ...(place === 'query' && memberOf(given, 'allowReserved') === true && { allowReserved: true as const }),
     check: checkBy(argumentSchema(document, schema)),
+    bindings: placedIn(document, schema, bindings),
   }
 }

@@ -62,7 +62,7 @@ const firstOf = (parts: readonly unknown[], key: string): unknown =>
   parts.map((part) => memberOf(part, key)).find((one) => one !== undefined)
 
 /** The schema, and those that it is composed of. */
-function partsOf(document: SpecDocument, given: unknown): unknown[] {
+export function partsOf(document: SpecDocument, given: unknown): unknown[] {
   const parts = new Set<unknown>()
   const waiting = [given]
   for (let next = waiting.pop(); next !== undefined && parts.size < MAX_SCHEMAS; next = waiting.pop()) {

@@ -1,6 +1,8 @@
+import type { Binding } from '@parley/shared/bound-value'
 import { argumentSchema, type CheckValue, checkBy } from './argument-schema.ts'
+import { bindingsIn, type PlacedBinding, placedIn } from './bindings.ts'
 import { type EncodedBody, type Encodings, formBody, multipartBody, textBody } from './encode-body.ts'
-import { withoutReadOnly } from './read-only.ts'
+import { readOnlyNames, withoutReadOnly } from './read-only.ts'
 import { isObject, memberOf, resolved, type SpecDocument, SpecError } from './spec-document.ts'
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
@@ -17,12 +19,14 @@ export interface RequestBody {
   required: boolean
   schema: unknown
   check: CheckValue
-  /** Of its properties. */
+  /** Of its properties, as far as a request has them. */
   names: Set<string>
+  /** What of it configuration sets. */
+  bindings: PlacedBinding[]
   /** Without what only responses have. */
   sent(value: unknown): unknown
   /** Throws {@link ArgsError} for what its type can't hold. */
-  encode(value: unknown): EncodedBody
+  encode(value: unknown, bound?: readonly Binding[]): EncodedBody
 }
 
 /** Reads what an operation says of its body: JSON, a form, or a text. Throws {@link SpecError}. */
@@ -41,7 +45,10 @@ export function readBody(document: SpecDocument, given: unknown): RequestBody {
     required: memberOf(given, 'required') === true,
     schema,
     check: checkBy(argumentSchema(document, schema)),
-    names: new Set(isObject(properties) ? Object.keys(properties) : []),
+    names: new Set(isObject(properties) ? Object.keys(properties) : []).difference(
+      new Set(readOnlyNames(document, resolved(document, schema))),
+    ),
+    bindings: placedIn(document, schema, bindingsIn(document, schema)),
     sent: (value) => withoutReadOnly(document, schema, value),
     encode: encoderOf(document, type, { media, properties }),
   }
@@ -62,7 +69,8 @@ function encoderOf(
   // A boundary or the like of the spec's own is not the one that is used.
   const [plain = type] = type.split(';')
   const typed = { type: plain.trim(), encodings }
-  return (value) => (isForm ? formBody(value, typed) : multipartBody(value, typed))
+  return (value, bound = []) =>
+    isForm ? formBody(value, { ...typed, bound }) : multipartBody(value, { ...typed, bound })
 }
 
 function encodingsOf(document: SpecDocument, encoding: unknown, properties: unknown): Encodings {

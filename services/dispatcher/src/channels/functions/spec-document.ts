@@ -1,26 +1,33 @@
+import { BOUND_VALUE } from '@parley/shared/bound-value'
 import { isExactNumber } from '@parley/shared/exact-number'
 import { EXACT_SCHEMA } from '@parley/shared/exact-yaml'
 import { ForeignDocumentError, readForeignDocument } from '@parley/shared/foreign-document'
 import type { JsonObject } from '@parley/shared/json-object'
+import { isSwagger, withoutSwagger } from '@parley/shared/openapi/swagger'
 
 const MAX_HOPS = 32
+const NO_VERSION = 'names neither an OpenAPI 3 version under openapi nor 2.0 under swagger'
 
-/** An OpenAPI 3 document; what is in it has not been checked. */
+/** An OpenAPI 3 document, or one of Swagger 2.0 as that; what is in it has not been checked. */
 export interface SpecDocument {
   /** Schemas up to 3.0 are written in a dialect of their own; later ones are JSON Schema 2020-12. */
   dialect: '3.0' | '2020-12'
   /** Whether its schemas tell what only responses have (`readOnly`). */
   hasDirections?: true
+  /** Whether something in it binds a value (`x-parley-value`). */
+  hasBindings?: boolean
   root: JsonObject
 }
 
 /** Parses a spec. Throws {@link SpecError}. */
 export function parseSpec(text: string): SpecDocument {
-  const root = readDocument(text)
-  if (!isObject(root)) throw new SpecError('is no YAML mapping')
+  const given = readDocument(text)
+  if (!isObject(given)) throw new SpecError('is no YAML mapping')
+  const root = isSwagger(given) ? withoutSwagger(given) : given
   const version = String(memberOf(root, 'openapi'))
-  if (!/^3(\.|$)/.test(version)) throw new SpecError('names no OpenAPI 3 version under openapi')
-  return { dialect: /^3(\.0|$)/.test(version) ? '3.0' : '2020-12', hasDirections: true, root }
+  if (!/^3(\.|$)/.test(version)) throw new SpecError(NO_VERSION)
+  const dialect = /^3(\.0|$)/.test(version) ? '3.0' : '2020-12'
+  return { dialect, hasDirections: true, hasBindings: hasBinding(root), root }
 }
 
 function readDocument(text: string): unknown {
@@ -40,6 +47,25 @@ export function resolved({ root }: SpecDocument, value: unknown): unknown {
     current = pointedAt(root, reference)
   }
   throw new SpecError('has references that lead in a circle')
+}
+
+/** Whether something binds a value, itself or in what it has or `resolve` says that it refers to. */
+export function hasBinding(
+  start: unknown,
+  resolve: (reference: string) => unknown = () => undefined,
+): boolean {
+  const seen = new Set<unknown>()
+  const waiting = [start]
+  while (waiting.length > 0) {
+    const next = waiting.pop()
+    if (typeof next !== 'object' || next === null || isExactNumber(next) || seen.has(next)) continue
+    seen.add(next)
+    if (Object.hasOwn(next, BOUND_VALUE)) return true
+    const reference = memberOf(next, '$ref')
+    if (typeof reference === 'string') waiting.push(resolve(reference))
+    for (const one of Object.values(next)) waiting.push(one)
+  }
+  return false
 }
 
 /** What a local reference points at. Throws {@link SpecError}. */

@@ -1,9 +1,12 @@
+import type { CallContext, ConfiguredBinding } from '@parley/shared/bound-value'
 import { ForeignDocumentError, sizeOf } from '@parley/shared/foreign-document'
 import type { JsonObject } from '@parley/shared/json-object'
 import { nativeServers } from '@parley/shared/native-request'
 import { parseExact } from '@parley/shared/parse-json'
 import { argumentSchema, checkBy } from './argument-schema.ts'
+import { UnboundError } from './bindings.ts'
 import { buildRequest, type CallRequest } from './build-request.ts'
+import { withConfigured } from './configured-bindings.ts'
 import { shortened } from './model-schema.ts'
 import { type FoundOperation, type Operation, operationsOf, readOperation, serverUrl } from './operation.ts'
 import { isIdempotent } from './repeatable.ts'
@@ -15,14 +18,20 @@ import { type ListedTool, operationTools, serverTools, type ToolList } from './t
 export type SpecTask = { workspace: number; key: string; spec: string } & (
   | { kind: 'operations' }
   /** The operations as tools of a language model; where `operations` is there, those of these ids or tags alone. */
-  | { kind: 'tools'; operations?: readonly string[] | undefined }
+  | { kind: 'tools'; operations?: readonly string[] | undefined; configured?: readonly ConfiguredBinding[] }
   /** The tools that an MCP server has listed; `spec` is them as JSON text. */
   | { kind: 'server_tools' }
   /** Arguments against the schema that is in `spec` as JSON text. */
   | { kind: 'fits'; args: string }
   /** The arguments come as JSON text. By a module that is `native` the operation's own server is to be called. */
-  | { kind: 'request'; operationId: string; args: string; moduleUrl: string }
+  | ({ kind: 'request'; operationId: string; args: string; moduleUrl: string } & Partial<BindingOfCall>)
 )
+
+/** What is bound in a call: by the spec itself and by these, in this context. Without it all arguments are the caller's. */
+export interface BindingOfCall {
+  configured: readonly ConfiguredBinding[]
+  context: CallContext
+}
 
 export type SpecResult =
   | { kind: 'operations'; ids: string[] }
@@ -41,6 +50,8 @@ export type SpecResult =
   | { kind: 'fits'; declaresKey?: boolean }
   | { kind: 'bad_spec'; reason: string }
   | { kind: 'bad_args'; path: string; reason: string }
+  /** What is to be bound is not known. */
+  | { kind: 'unbound'; reason: string }
 
 /** A parsed spec, its operations read as they are needed. */
 export interface ReadSpec {
@@ -69,6 +80,7 @@ export function runSpecTask(task: SpecTask, read: () => ReadSpec): SpecResult {
     const reason = shortened(error instanceof Error ? error.message : '', MAX_REASON)
     if (error instanceof ArgsError)
       return { kind: 'bad_args', path: shortened(error.path, MAX_REASON), reason }
+    if (error instanceof UnboundError) return { kind: 'unbound', reason }
     if (error instanceof SpecError) return { kind: 'bad_spec', reason }
     if (error instanceof ForeignDocumentError)
       return { kind: 'bad_spec', reason: 'expands to more than 4 MiB when it is used' }
@@ -88,11 +100,16 @@ function resultOf(task: SpecTask, read: () => ReadSpec): SpecResult {
     spec.ready.set(id, operation)
     return operation
   }
-  if (task.kind === 'tools') return { kind: 'tools', ...operationTools(spec, readOnce, task.operations) }
+  if (task.kind === 'tools')
+    return {
+      kind: 'tools',
+      ...operationTools(spec, readOnce, { chosen: task.operations, configured: task.configured }),
+    }
   const found = spec.found.get(task.operationId)
   if (found === undefined) throw new SpecError('has no such operation')
-  const operation = readOnce(task.operationId, found)
-  const { target, ...request } = buildRequest(operation, parseExact(task.args) as JsonObject)
+  const { operationId, configured = [], context } = task
+  const operation = withConfigured(spec.document, operationId, readOnce(operationId, found), { configured })
+  const { target, ...request } = buildRequest(operation, parseExact(task.args) as JsonObject, context)
   const { declaresKey } = operation
   const native = nativeServers(task.moduleUrl)
   if (native === undefined) return { kind: 'fits', declaresKey }

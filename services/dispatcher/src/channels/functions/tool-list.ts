@@ -1,4 +1,7 @@
+import type { ConfiguredBinding } from '@parley/shared/bound-value'
 import type { JsonObject } from '@parley/shared/json-object'
+import { isWhole, withoutBound } from './bindings.ts'
+import { reasonOfUnused, withConfigured } from './configured-bindings.ts'
 import { describedAs, MAX_SCHEMA_CHARACTERS, modelSchema, shortened } from './model-schema.ts'
 import type { FoundOperation, Operation } from './operation.ts'
 import { isObject, memberOf, resolved, type SpecDocument, SpecError } from './spec-document.ts'
@@ -25,6 +28,8 @@ export interface ToolList {
   broken: string[]
   /** Which of the operations that were chosen there are not, 20 at most. */
   unknown?: string[]
+  /** What none of them has, and because of which none is listed. */
+  missing?: string
 }
 
 const MAX_BROKEN = 20
@@ -37,16 +42,23 @@ const TOO_LONG = 'has an operation whose parameters are too long to be shown'
 export function operationTools(
   { document, found }: { document: SpecDocument; found: ReadonlyMap<string, FoundOperation> },
   read: (id: string, found: FoundOperation) => Operation,
-  chosen?: readonly string[],
+  {
+    chosen,
+    configured = [],
+  }: { chosen?: readonly string[] | undefined; configured?: readonly ConfiguredBinding[] | undefined } = {},
 ): ToolList {
   const names = new Set(chosen)
   const isChosen = ([id, { operation }]: [string, FoundOperation]): boolean =>
     chosen === undefined || names.has(id) || tagsOf(operation).some((tag) => names.has(tag))
+  const used = new Set<ConfiguredBinding>()
   const list = listTools([...found].filter(isChosen), ([id, one]) => ({
     name: id,
     description: descriptionOf(one),
-    inputSchema: inputSchemaOf(document, read(id, one)),
+    inputSchema: inputSchemaOf(document, withConfigured(document, id, read(id, one), { configured, used })),
   }))
+  const unused = reasonOfUnused(configured, used)
+  // Something that was to be bound is likely misspelled, and would be the model's to set.
+  if (unused !== undefined) return { ...list, tools: [], left: 0, missing: unused }
   const known = new Set([...found].flatMap(([id, { operation }]) => [id, ...tagsOf(operation)]))
   const unknown = [...names].filter((name) => !known.has(name)).slice(0, MAX_BROKEN)
   return { ...list, ...(unknown.length > 0 && { unknown }) }
@@ -121,17 +133,20 @@ function descriptionOf({ operation, method, path }: FoundOperation): string {
 }
 
 /** One object of what `buildRequest` takes: the parameters, and the members of the body or `body` as a whole. */
-function inputSchemaOf(document: SpecDocument, { parameters, body }: Operation): JsonObject {
+function inputSchemaOf(document: SpecDocument, operation: Operation): JsonObject {
+  const { body } = operation
+  const parameters = operation.parameters.filter(({ bindings }) => !isWhole(bindings))
   // Many parameters, each within its own bound.
   let room = 2 * MAX_SCHEMA_CHARACTERS
-  const properties = parameters.map(({ name, schema, description }) => {
-    const made = modelSchema(document, schema)
+  const properties = parameters.map(({ name, schema, description, bindings }) => {
+    const made = withoutBound(modelSchema(document, schema), bindings)
     room -= name.length + JSON.stringify(made).length
     if (room < 0) throw new SpecError(TOO_LONG)
     return [name, description === undefined ? made : describedAs(made, description)] as const
   })
   const required = parameters.filter((one) => one.required).map(({ name }) => name)
-  const ofBody = body === undefined ? undefined : bodySchema(document, body, required)
+  const names = parameters.map(({ name }) => name)
+  const ofBody = body === undefined || isWhole(body.bindings) ? undefined : bodySchema(document, body, names)
   const made = {
     type: 'object',
     properties: { ...Object.fromEntries(properties), ...ofBody?.properties },
@@ -153,7 +168,7 @@ function bodySchema(
   body: NonNullable<Operation['body']>,
   taken: readonly string[],
 ): BodySchema {
-  const whole = modelSchema(document, body.schema)
+  const whole = withoutBound(modelSchema(document, body.schema), body.bindings)
   const named = resolved(document, body.schema)
   const clashes = [...body.names].some((name) => taken.includes(name))
   const isFlat = body.names.size > 0 && isObject(whole.properties) && !clashes && !isComposed(named)

@@ -1,0 +1,176 @@
+import { defined } from '@parley/shared/defined'
+import type { Agent } from '../agents/agent.ts'
+import type { MediaKind } from '../agents/model/media-slots.ts'
+import { isSeeing } from '../agents/model/seeing.ts'
+import type { ModelChoice, ModelRequest, ModelResult } from '../agents/model-client.ts'
+import type { Toolbox } from '../agents/toolbox.ts'
+import { imageItems } from '../agents/tools/tool-images.ts'
+import { agentTypeOf } from '../agents/turns/agents.ts'
+import { clockOf, deadlineOf, turnSettingsOf } from '../agents/turns/bounds.ts'
+import { dataItem, personItems, turnItems, withServers } from '../agents/turns/conversation-items.ts'
+import { choiceOf } from '../agents/turns/model-retry.ts'
+import { hasSpoken, unlessSilent } from '../agents/turns/silence.ts'
+import { personOf } from '../agents/usage/budgets-of.ts'
+import { estimatePrompt } from '../agents/usage/estimate-tokens.ts'
+import { type MeteredCall, useForTurn } from '../agents/usage/usage.ts'
+import type { MessageRecord } from '../message/message-record.ts'
+import { ranAgainAt } from '../message/progress.ts'
+import { quotedBy } from '../thread-log/quoted-messages.ts'
+import { audioKeyOf, callKeyOf } from './decide-turn.ts'
+import type { MessageRun } from './message-run.ts'
+import type { StepResult } from './settle-attempt.ts'
+import type { LoadedAgent } from './step.ts'
+import type { RunResult } from './thread-run.ts'
+import { Superseded } from './written-message.ts'
+
+/** The agent of the message's thread, and the models it may ask, as they are configured now. */
+export async function loadAgent({ record, agents, channel, calling }: MessageRun): Promise<LoadedAgent> {
+  const type = agentTypeOf(channel)
+  if (type === undefined)
+    return { kind: 'missing', reason: 'The handler of the channel is no agent any more.' }
+  const { thread } = record
+  const query = { channel, type, thread, notBefore: ranAgainAt(record) }
+  const loaded = await calling(() => agents.loadAgent(query))
+  if (loaded.kind === 'missing') return loaded
+  const { agent } = loaded
+  const found = agents.choicesOf(agent)
+  if (found.kind === 'missing') return found
+  return { kind: 'loaded', agent, choices: found.choices, canHear: agents.hearing.canHear(agent) }
+}
+
+/**
+ * Starts the call of the model whose try it is, beside the run, which leaves; a later run finds its result. Without an
+ * agent, or where a budget is known to be spent, that is made known instead.
+ */
+export async function askModel(run: MessageRun): Promise<StepResult> {
+  const { record, agents, lookedUp } = run
+  const room = agents.calls.room({ workspace: record.workspace, ended: run.leased.ended })
+  if (room !== undefined) return { kind: 'pending', record, settled: room, for: 'model' }
+  lookedUp.agent ??= await loadAgent(run)
+  if (lookedUp.agent.kind === 'missing') return { kind: 'next' }
+  const { choices, agent } = lookedUp.agent
+  const position = choiceOf(record.tries, choices.length)
+  const choice = choices[position] as ModelChoice
+  const silence = { isSpoken: hasSpoken(record), isLast: position === choices.length - 1 }
+  const { config } = run.channel
+  const person = personOf(run.of.message, record.thread)
+  const use = useForTurn(record, { assistant: agent.assistant._id, choice, config, person })
+  lookedUp.budget = agents.usage.spent(use)
+  if (lookedUp.budget !== undefined) return { kind: 'next' }
+  const { request, toolbox } = await run.calling(() => requestOf(run, agent))
+  return startCall(run, {
+    key: callKeyOf(record),
+    choices: choices.length,
+    media: isSeeing(choice, request) ? 'images' : undefined,
+    ask: (limits) =>
+      agents.usage.meter(use, {
+        ...limits,
+        estimate: () => ({
+          prompt: estimatePrompt(choice, request),
+          maxOutputTokens: choice.maxOutputTokens,
+        }),
+        ask: async (metered) => {
+          const asked = { choice, request: { ...request, ...limits }, metered }
+          return withSources(unlessSilent(await askPassingOn(run, asked), silence), toolbox)
+        },
+      }),
+  })
+}
+
+/** Starts the call that hears a message's audio. */
+export async function transcribe(run: MessageRun): Promise<StepResult> {
+  const { record, agents, channel, lookedUp } = run
+  if (lookedUp.agent?.kind !== 'loaded') return { kind: 'next' }
+  const { agent } = lookedUp.agent
+  const person = personOf(run.of.message, record.thread)
+  return startCall(run, {
+    key: audioKeyOf(record),
+    choices: 1,
+    media: 'audio',
+    ask: (limits) => agents.hearing.hear({ ...{ agent, record, person, ...limits }, config: channel.config }),
+  })
+}
+
+/** Starts a call of a model beside the run, which leaves. */
+function startCall(
+  { record, options, leased, agents, of }: MessageRun,
+  call: {
+    key: string
+    choices: number
+    media?: MediaKind | undefined
+    ask(limits: { timeoutMs: number; signal: AbortSignal }): Promise<ModelResult>
+  },
+): RunResult {
+  if (!leased.isLeased()) throw new Superseded()
+  const { channel, message } = of
+  const { turnMs, messageMs } = turnSettingsOf(channel.config)
+  const now = options.now()
+  const { key, choices, media, ask } = call
+  const timeoutMs = Math.min(turnMs / choices, deadlineOf(record, { messageMs, now }) - now)
+  const started = agents.calls.start({
+    ...{ key, choices, media, timeoutMs },
+    workspace: record.workspace,
+    ended: leased.ended,
+    ask: (signal) => ask({ timeoutMs, signal }),
+  })
+  if (started.kind === 'busy') return { kind: 'pending', record, settled: started.room, for: 'model' }
+  agents.showTyping({ channel, record, message }, started.settled)
+  return { kind: 'pending', record, settled: started.settled, for: 'model' }
+}
+
+/** Where the channel streams tokens, what the model says is passed on while it says it, and before it is stored. */
+async function askPassingOn(
+  { record, agents, channel }: MessageRun,
+  of: { choice: ModelChoice; request: ModelRequest; metered: Parameters<MeteredCall['ask']>[0] },
+): Promise<ModelResult> {
+  const { request } = of
+  const { received, ...limits } = of.metered
+  const choice = { ...of.choice, ...limits }
+  const { deltas } = agents
+  if (deltas === undefined || !turnSettingsOf(channel.config).streamsTokens)
+    return agents.askSeeing(choice, { ...request, channel })
+  const { _id: message, workspace, channel: name, thread, turns = [] } = record
+  const said = deltas.begin({ workspace, message, channel: name, thread, turn: turns.length })
+  const onDelta = (text: string) => {
+    received(text)
+    said.push(text)
+  }
+  const result = await agents.askSeeing(choice, { ...request, channel, onDelta })
+  await said.end()
+  return result
+}
+
+async function requestOf({ record, options, agents, of }: MessageRun, agent: Agent) {
+  const { channel, message } = of
+  const { _id: messageId, workspace, thread } = record
+  const toolbox = await agents.openToolbox({ agent, channel, messageId, thread, message })
+  const earlier = await agents.readHistory(record, turnSettingsOf(channel.config))
+  const quoted = await quotedBy(agents.readQuoted, record, message)
+  const { system, data } = agents.promptOf({ agent, channel, message, now: clockOf(record, options.now()) })
+  const conversation = [
+    ...earlier,
+    dataItem(withServers(data, toolbox)),
+    ...personItems({ ...record, message, quoted }),
+    ...turnItems(record, { isCurrent: true }),
+    ...imageItems(agents.toolImages, callsOf(record)),
+  ]
+  return { request: { workspace, system, conversation, tools: toolbox.descriptions }, toolbox }
+}
+
+/** The calls that were made of a message, by the ids of their sends. */
+function callsOf({ sends, turns = [] }: MessageRecord): { tool: string; id: string }[] {
+  return sends.flatMap(({ id, of }) => {
+    const call = of?.call === undefined ? undefined : turns[of.turn]?.calls[of.call]
+    return call === undefined ? [] : [{ id, tool: call.tool }]
+  })
+}
+
+/** What the names stand for may change until the calls are made: a server's list may be missing for a while. */
+function withSources(result: ModelResult, toolbox: Pick<Toolbox, 'sourceOf'>): ModelResult {
+  if (result.kind !== 'answered') return result
+  const calls = result.turn.calls.map((call) => ({
+    ...call,
+    ...defined({ of: toolbox.sourceOf(call.tool) }),
+  }))
+  return { ...result, turn: { ...result.turn, calls } }
+}

@@ -1,0 +1,90 @@
+import { getHeapStatistics } from 'node:v8'
+import { z } from 'zod'
+
+const MIB = 1024 * 1024
+
+interface Sizes {
+  /** Node's heap of one process, without what is young. */
+  heapMib: number
+  /** Half of where what is young is: larger ones are collected less often. */
+  semiSpaceMib: number
+  /** Bodies that are read at a time, and of them those of one sender: callers, and whoever has not signed. */
+  bodies: { authenticated: BodySizes; unsigned: BodySizes }
+  /** Bytes of messages that wait for the broker's confirm. */
+  unconfirmedBytes: number
+  /** Connections of one service to MongoDB. */
+  mongoConnections: number
+  /** MongoDB's own cache, where it is started with the services. */
+  mongoCacheGb: number
+}
+
+interface BodySizes {
+  bytes: number
+  perSender: number
+}
+
+const bodies = (scale: number) => ({
+  authenticated: { bytes: 64 * scale * MIB, perSender: 24 * scale * MIB },
+  unsigned: { bytes: 32 * scale * MIB, perSender: 4 * scale * MIB },
+})
+
+const SIZES: Record<Memory, Sizes> = {
+  small: {
+    heapMib: 320,
+    semiSpaceMib: 8,
+    bodies: bodies(1),
+    unconfirmedBytes: 32 * MIB,
+    mongoConnections: 20,
+    mongoCacheGb: 0.25,
+  },
+  default: {
+    heapMib: 1_024,
+    semiSpaceMib: 16,
+    bodies: bodies(4),
+    unconfirmedBytes: 128 * MIB,
+    mongoConnections: 50,
+    mongoCacheGb: 0.5,
+  },
+  large: {
+    heapMib: 4_096,
+    semiSpaceMib: 32,
+    bodies: bodies(8),
+    unconfirmedBytes: 256 * MIB,
+    mongoConnections: 100,
+    mongoCacheGb: 2,
+  },
+}
+
+const MEMORY = ['small', 'default', 'large'] as const
+export type Memory = (typeof MEMORY)[number]
+
+/** The key that sizes what a system takes of memory. */
+export const memoryConfig = {
+  MEMORY: z
+    .enum(MEMORY)
+    .default('default')
+    .describe(
+      'How much memory it may take: sizes bodies being read, what waits for a confirm, and connections to MongoDB; under ' +
+        '`npm start` also the heaps and MongoDB’s cache ([capacity](capacity.md#memory))',
+    ),
+}
+
+/** The sizes that a setting stands for. */
+export const sizesOf = (memory: Memory): Sizes => SIZES[memory]
+
+/** The arguments that give a Node process the heap of a setting. */
+export function heapArguments(memory: Memory): string[] {
+  const { heapMib, semiSpaceMib } = SIZES[memory]
+  return [`--max-old-space-size=${heapMib}`, `--max-semi-space-size=${semiSpaceMib}`]
+}
+
+// Code, stacks, sockets and what the allocator keeps, as measured after loads.
+const NATIVE_MIB = 120
+
+/** The most that a process of this setting uses, in MiB: its heap as it is, and buffers outside it. */
+export function memoryBound(memory: Memory): { heapMib: number; buffersMib: number; atMostMib: number } {
+  const { bodies, unconfirmedBytes } = SIZES[memory]
+  const heapMib = Math.round(getHeapStatistics().heap_size_limit / MIB)
+  const buffersMib = (bodies.authenticated.bytes + bodies.unsigned.bytes + unconfirmedBytes) / MIB
+  return { heapMib, buffersMib, atMostMib: heapMib + buffersMib + NATIVE_MIB }
+}
