@@ -8,7 +8,6 @@ import { taskOperation } from '@parley/shared/task-operation'
 import { validate } from '@parley/shared/validate'
 import { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
-import { credentialsMark, markCredentials } from '../credentials/mark-credentials.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { locate } from '../documents/store-document.ts'
 import { parsePathId } from '../requests/list-query.ts'
@@ -20,6 +19,7 @@ import { findSubscriptions, markSubscription, subscriptionMark } from '../subscr
 import { applyOperation } from '../tasks/apply-operation.ts'
 import { eraseTasks, findErasable } from '../tasks/erase-tasks.ts'
 import { findTask } from '../tasks/find-task.ts'
+import { credentialsMark, markCredentials } from './mark-credentials.ts'
 
 const NEGATIVE = /^-\d{1,16}$/
 const MAX_CHANNELS = 200

@@ -2,7 +2,7 @@
 export interface AccessTokenRecord {
   /** `<workspace>/<action>` */
   _id: string
-  /** What `channels/oauth` has of them as JSON text, sealed for the workspace. */
+  /** What `access-tokens.ts` has of them as JSON text, sealed for the workspace. */
   sealed?: string
   /** Until when the access token is valid. */
   validUntil?: Date

@@ -8,6 +8,7 @@ import type { WebhookMessage } from '@parley/shared/message'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { Channel } from '../../channels/channels.ts'
+import type { AccessTokens } from '../../channels/functions/access-tokens.ts'
 import { callSettingsIn } from '../../channels/functions/call-settings.ts'
 import {
   type ActionCredentials,
@@ -22,13 +23,12 @@ import {
   type ReadyOperation,
 } from '../../channels/functions/operation-call.ts'
 import { leavesOpen } from '../../channels/functions/repeatable.ts'
+import { TokenError } from '../../channels/functions/request-token.ts'
+import { sendWithToken } from '../../channels/functions/send-with-token.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import type { ToolList } from '../../channels/functions/tool-list.ts'
 import { CallError } from '../../channels/http/call-error.ts'
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
-import type { AccessTokens } from '../../channels/oauth/access-tokens.ts'
-import { TokenError } from '../../channels/oauth/request-token.ts'
-import { sendWithToken } from '../../channels/oauth/send-with-token.ts'
 import { type AgentAction, credentialsIn } from '../agent.ts'
 import type { AttemptLimits, OpenedTool, ServerInstructions, ToolOutcome } from '../toolbox.ts'
 import { failed, resultOf, type Tool, uncertain } from './tool.ts'
@@ -235,7 +235,7 @@ async function delivered(
 }
 
 /** Nothing was called. */
-export function withoutToken({ message, isRefused }: TokenError): ToolOutcome {
+function withoutToken({ message, isRefused }: TokenError): ToolOutcome {
   return isRefused ? failed(message) : { kind: 'unreached', reason: message }
 }
 

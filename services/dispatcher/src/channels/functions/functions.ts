@@ -5,9 +5,7 @@ import type { Channel } from '../channels.ts'
 import { outcomeOfCall, outcomeOfStatus } from '../http/call-outcome.ts'
 import { withErrorText } from '../http/error-text.ts'
 import type { MayLeave } from '../http/http-client.ts'
-import type { AccessTokens } from '../oauth/access-tokens.ts'
-import { TokenError } from '../oauth/request-token.ts'
-import { sendWithToken } from '../oauth/send-with-token.ts'
+import type { AccessTokens } from './access-tokens.ts'
 import type { CallSettingsOf } from './call-settings.ts'
 import { CREDENTIALS_WITHHELD, type CredentialsOf, reasonToWithholdCredentials } from './credentials.ts'
 import type { Action, FindAction } from './find-action.ts'
@@ -19,6 +17,8 @@ import {
   slowSpec,
 } from './operation-call.ts'
 import { effectOf } from './repeatable.ts'
+import { TokenError } from './request-token.ts'
+import { sendWithToken } from './send-with-token.ts'
 
 const FRESH_MS = 1_000
 

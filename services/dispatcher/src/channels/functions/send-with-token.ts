@@ -1,7 +1,7 @@
-import type { ActionCredentials } from '../functions/credentials.ts'
-import type { ReadyOperation } from '../functions/operation-call.ts'
 import type { HttpResponse, MayLeave } from '../http/http-client.ts'
 import type { AccessTokens } from './access-tokens.ts'
+import type { ActionCredentials } from './credentials.ts'
+import type { ReadyOperation } from './operation-call.ts'
 import { TokenError } from './request-token.ts'
 
 const UNAUTHORIZED = 401

@@ -1,10 +1,10 @@
 import { CREDENTIALS_CONFIG } from '@parley/shared/documents/assistant'
 import { z } from 'zod'
+import { ownedConfigs } from '../credentials/used-configs.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { config as definition } from '../resources/config.ts'
 import type { Author, LiveDocument, ResourceDocument } from '../store/stored-document.ts'
 import { changeDocument } from '../store/write-document.ts'
-import { ownedConfigs } from './used-configs.ts'
 
 /** The author in history and events for what the runtime itself changes. */
 const RUNTIME: Author = { _id: 0, username: 'runtime' }

@@ -2,12 +2,12 @@ import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
 import { MASK } from '@parley/shared/secret-names'
 import { z } from 'zod'
-import { redacted } from '../functions/credentials.ts'
 import { outcomeOfFailure } from '../http/call-outcome.ts'
 import type { HttpClient } from '../http/http-client.ts'
+import { redacted } from './credentials.ts'
 
 /** The longest one request for a token may take, in milliseconds. */
-export const TOKEN_MS = 10_000
+const TOKEN_MS = 10_000
 const MAX_BYTES = 64 * 1024
 const MAX_REASON = 300
 /** Where the server does not say how long its token is valid, in seconds. */
@@ -52,7 +52,7 @@ export function withoutClient({ oauth: _client, credentials, ...others }: JsonOb
   return { ...others, credentials: inner }
 }
 
-export interface Tokens {
+interface Tokens {
   accessToken: string
   /** The next one, where the server gives another. */
   refreshToken?: string | undefined
