@@ -230,7 +230,7 @@ describe('a call', () => {
     })
   })
 
-  test('is broken off after its time limit, and the server is told', async () => {
+  test('is broken off after its time limit, and the server is reported', async () => {
     server.call = () => undefined
     const toolbox = await open({ timeoutSeconds: 1 })
     const opened = await toolbox.open({ tool: 'work', args: '{}' })
@@ -249,16 +249,16 @@ describe('a call', () => {
   ])('is extended by progress %s', async (_name, limits, kind) => {
     server.call = ({ json }, res) => {
       const send = events(res)
-      let told = 0
+      let reported = 0
       const { progressToken } = json.params._meta
-      const tell = setInterval(() => {
-        send({ method: 'notifications/progress', params: { progressToken, progress: ++told } })
-        if (told < 8) return
-        clearInterval(tell)
+      const timer = setInterval(() => {
+        send({ method: 'notifications/progress', params: { progressToken, progress: ++reported } })
+        if (reported < 8) return
+        clearInterval(timer)
         send({ id: json.id, result: text('at last') })
         res.end()
       }, 400)
-      res.once('close', () => clearInterval(tell))
+      res.once('close', () => clearInterval(timer))
       return undefined
     }
     const toolbox = await open({ timeoutSeconds: 1 })
@@ -371,8 +371,8 @@ describe('a result', () => {
 
 /** Numbers that no double holds, as a server writes them. */
 function exact(more: object): object {
-  const orders = (more as { structuredContent?: { orders?: unknown[] } }).structuredContent?.orders ?? []
-  if (!orders.some((one) => typeof one === 'bigint')) return more
-  const raw = orders.map((one) => JSON.rawJSON(String(one)))
+  const items = (more as { structuredContent?: { orders?: unknown[] } }).structuredContent?.orders ?? []
+  if (!items.some((one) => typeof one === 'bigint')) return more
+  const raw = items.map((one) => JSON.rawJSON(String(one)))
   return { structuredContent: { orders: raw } }
 }
