@@ -21,17 +21,24 @@ const compileCache = join(checkout, '.local/compile-cache')
 const PARENT_CHECK_MS = 500
 const LOCK_CHECK_MS = 500
 const LOCK_MS = 600_000
+const SECOND_MS = 1_000
+// They need nothing of what tests and checks need, which is half of all and comes with the first of those.
+const WITHOUT_TESTS = ['start', 'dev', 'try', 'demo'].map((name) => `deploy/local/src/${name}.ts`)
 
-/** True when node_modules has the versions of package-lock.json. */
-function isInstalled() {
+/** True when node_modules has the versions of package-lock.json, with `needsAll` also of what tests need. */
+function isInstalled(needsAll) {
   if (!existsSync(join(binaries, 'node'))) return false
   try {
-    return (
-      (existsSync(installedLock) && readFileSync(installedLock, 'utf8') === lockHash()) || hasLockedVersions()
-    )
+    const installed = existsSync(installedLock) ? readFileSync(installedLock, 'utf8') : ''
+    if (installed === lockHash() || (!needsAll && installed === hashWithoutTests())) return true
+    return hasLockedVersions(needsAll)
   } catch {
     return false
   }
+}
+
+function hashWithoutTests() {
+  return `${lockHash()} without tests`
 }
 
 function lockHash() {
@@ -39,13 +46,14 @@ function lockHash() {
 }
 
 /** Reads npm's own record, so that what `npm install` has just changed is not installed again. */
-function hasLockedVersions() {
+function hasLockedVersions(needsAll) {
   const locked = JSON.parse(readFileSync(lockFile, 'utf8')).packages
   const found = JSON.parse(readFileSync(join(checkout, 'node_modules/.package-lock.json'), 'utf8')).packages
   const same = (path) =>
     locked[path]?.version === found[path]?.version && locked[path]?.integrity === found[path]?.integrity
   const missing = Object.keys(locked).filter((path) => path !== '' && !(path in found))
-  return missing.every((path) => locked[path].optional) && Object.keys(found).every(same)
+  const isNeeded = ({ optional, dev, devOptional }) => !optional && (needsAll || !(dev || devOptional))
+  return !missing.some((path) => isNeeded(locked[path])) && Object.keys(found).every(same)
 }
 
 /** Identifies the parent of this process, and the parent's parent too where the parent is only npm's shell. */
@@ -133,12 +141,16 @@ function takeLock() {
 }
 
 /** Returns how it failed, or nothing when the dependencies are there. */
-async function install() {
-  if (isInstalled()) return undefined
-  console.error('Installing the dependencies (npm ci) …')
+async function install(needsAll) {
+  if (isInstalled(needsAll)) return undefined
+  const began = Date.now()
+  // What runs meanwhile must not lose its modules: those of tests are added to them.
+  const command = needsAll && isInstalled(false) ? ['install', '--no-save'] : ['ci']
+  const what = needsAll ? 'the dependencies, those of tests too' : 'the dependencies'
+  console.error(`Installing ${what} (npm ${command[0]}), once …`)
   const args = [
-    'ci',
-    '--include=dev',
+    ...command,
+    needsAll ? '--include=dev' : '--omit=dev',
     '--prefer-offline',
     '--fetch-retries=1',
     '--no-audit',
@@ -146,15 +158,16 @@ async function install() {
     '--loglevel=error',
   ]
   const npm = process.env.npm_execpath
-  const [command, first] = npm ? [process.execPath, [npm]] : ['npm', []]
-  const outcome = await run(command, [...first, ...args], ['ignore', 2, 2])
+  const [program, first] = npm ? [process.execPath, [npm]] : ['npm', []]
+  const outcome = await run(program, [...first, ...args], ['ignore', 2, 2])
   if (outcome.code === 0 && existsSync(join(binaries, 'node'))) {
-    writeFileSync(installedLock, lockHash())
+    writeFileSync(installedLock, needsAll ? lockHash() : hashWithoutTests())
+    console.error(`Installed in ${Math.round((Date.now() - began) / SECOND_MS)} s.`)
     return undefined
   }
   if (outcome.signal) return outcome
   console.error(
-    'The dependencies could not be installed: npm ci failed as shown above. It needs the npm registry once; ' +
+    'The dependencies could not be installed: npm failed as shown above. It needs the npm registry once; ' +
       "check the network or npm's proxy settings, then run the same command again.",
   )
   return { code: 1 }
@@ -165,7 +178,10 @@ if (script === undefined) {
   console.error('Usage: node deploy/local/bootstrap.mjs <script> [arguments]')
   process.exit(2)
 }
-const failure = isInstalled() ? undefined : await withInstallLock(install).catch((error) => ({ error }))
+const needsAll = !WITHOUT_TESTS.includes(script)
+const failure = isInstalled(needsAll)
+  ? undefined
+  : await withInstallLock(() => install(needsAll)).catch((error) => ({ error }))
 if (failure) endLike(failure)
 // The channel closes when this process ends, which ends the child.
 endLike(await run(join(binaries, 'node'), [script, ...args], ['inherit', 'inherit', 'inherit', 'ipc']))

@@ -1,14 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { operations as ofConfiguration } from '@parley/configuration/openapi'
 import { allResources } from '@parley/configuration/resources/all-resources'
-import { operations as ofDispatcher } from '@parley/dispatcher/openapi'
-import { operations as ofGateway } from '@parley/gateway/openapi'
-import { operations as ofIdentity } from '@parley/identity/openapi'
 import { defined } from '@parley/shared/defined'
-import type { Content, DescribedOperation, OperationParameter } from '@parley/shared/openapi/operation'
-import { operations as ofWebhook } from '@parley/webhook/openapi'
+import type { Content, Operation, OperationParameter } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
-import { type PermissionOperation, operations as permitted } from '../permission-operations.ts'
+import { operations, type PermissionOperation, services } from '../permission-operations.ts'
 import { createRefusals, type Refusals, refusalsOf } from './refusals.ts'
 import { createSchemas, problemSchema, type Schemas } from './schemas.ts'
 import { webhooks } from './webhooks.ts'
@@ -34,15 +29,6 @@ const TAGS = [
   { name: 'operation', description: 'Health, keys and documents' },
 ]
 
-/** Every public operation as its service describes it. */
-const described: readonly DescribedOperation[] = [
-  ...ofIdentity,
-  ...ofConfiguration,
-  ...ofWebhook,
-  ...ofDispatcher,
-  ...ofGateway,
-]
-
 interface Parts {
   schemas: Schemas
   refusals: Refusals
@@ -52,12 +38,12 @@ interface Parts {
 export function openApiDocument(): object {
   const parts: Parts = { schemas: createSchemas(), refusals: createRefusals() }
   const paths: Record<string, Record<string, object>> = {}
-  for (const operation of described) {
-    paths[operation.path] = {
-      ...paths[operation.path],
-      [operation.method.toLowerCase()]: one(operation, parts),
-    }
-  }
+  for (const ofService of Object.values(services))
+    for (const operation of ofService)
+      paths[operation.path] = {
+        ...paths[operation.path],
+        [operation.method.toLowerCase()]: one(operation, parts),
+      }
   const Problem = parts.schemas.of(problemSchema)
   return {
     openapi: '3.1.1',
@@ -90,17 +76,22 @@ export function openApiDocument(): object {
   }
 }
 
-function one(operation: DescribedOperation, parts: Parts): object {
-  const { method, path, id, tag, summary, description, parameters = [], body, others = {} } = operation
-  const permission = permitted.find((each) => each.method === method && each.path === path)
+function one(operation: Operation, parts: Parts): object {
+  const { method, path, id, tag, summary, description, aliases = [], body, others = {} } = operation
+  const permission = operations.find((each) => each.method === method && each.path === path)
   if (permission === undefined) throw new Error(`${method} ${path} is not in the list of operations`)
+  const names = aliases.map((alias) => `\`${method} ${alias}\``)
   return {
     ...{ operationId: id, tags: [tag], summary },
-    description: [description, aliasesOf(operation), needs(permission)]
+    description: [
+      description,
+      names.length > 0 ? `The same as ${names.join(', ')}.` : undefined,
+      needs(permission),
+    ]
       .filter((text) => text !== undefined)
       .join('\n\n'),
     ...(permission.access === 'nothing' ? { security: [] } : {}),
-    parameters: parameters.map((parameter) => parameterOf(parameter, parts)),
+    parameters: parametersOf(operation, parts),
     ...(body === undefined
       ? {}
       : { requestBody: { required: !body.optional, content: contentOf(body, parts) } }),
@@ -117,18 +108,12 @@ function one(operation: DescribedOperation, parts: Parts): object {
   }
 }
 
-function aliasesOf({ method, path }: DescribedOperation): string | undefined {
-  const aliases = permitted.filter((each) => each.method === method && each.aliasOf === path)
-  if (aliases.length === 0) return undefined
-  return `The same as ${aliases.map((alias) => `\`${method} ${alias.path}\``).join(', ')}.`
-}
-
 function needs({ access, resource }: PermissionOperation): string | undefined {
   if (access === 'nothing') return undefined
   return access === 'token' ? 'Takes any token.' : `Takes a role that may ${access} \`${resource}\`.`
 }
 
-function responseOf({ response }: DescribedOperation, parts: Parts): object {
+function responseOf({ response }: Operation, parts: Parts): object {
   const headers = (response.headers ?? []).map(({ name, description }) => [
     name,
     { description, schema: { type: 'string' } },
@@ -147,12 +132,26 @@ function contentOf({ schema, example, types = ['application/json'] }: Content, {
   return Object.fromEntries(types.map((type) => [type, { schema: schemas.of(schema), example }]))
 }
 
-function parameterOf(parameter: OperationParameter, { schemas }: Parts): object {
-  const { in: place, name, description, schema, required = false, example } = parameter
-  const jsonSchema = schemas.of(schema)
+/** Those of the path, the query and the headers, in that order. */
+function parametersOf({ parameters = [], query }: Operation, { schemas }: Parts): object[] {
+  const [ofPath = [], others = []] = [true, false].map((isInPath) =>
+    parameters.filter((one) => (one.in === 'path') === isInPath),
+  )
+  return [
+    ...ofPath.map((one) => parameterOf(one, schemas.of(one.schema))),
+    ...Object.entries(query?.shape ?? {}).map(([name, field]) => {
+      const { description = '', example, ...schema } = schemas.of(field as z.ZodType)
+      return parameterOf({ in: 'query', name, description: String(description), example }, schema)
+    }),
+    ...others.map((one) => parameterOf(one, schemas.of(one.schema))),
+  ]
+}
+
+function parameterOf(parameter: Omit<OperationParameter, 'schema'>, schema: object): object {
+  const { in: place, name, description, required = false, example } = parameter
   return {
-    ...{ name, in: place, description, required, schema: jsonSchema },
-    ...(takesLists(jsonSchema) ? { style: 'form', explode: false } : {}),
+    ...{ name, in: place, description, required, schema },
+    ...(takesLists(schema) ? { style: 'form', explode: false } : {}),
     ...defined({ example }),
   }
 }

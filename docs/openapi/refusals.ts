@@ -1,5 +1,5 @@
 import { type ErrorCode, errors } from '@parley/shared/errors'
-import type { DescribedOperation } from '@parley/shared/openapi/operation'
+import type { Operation } from '@parley/shared/openapi/operation'
 import type { PermissionOperation } from '../permission-operations.ts'
 import { problemExample } from './schemas.ts'
 
@@ -15,14 +15,12 @@ const WITH_BODY: ErrorCode[] = [
 const OWN: ErrorCode[] = ['invalid_path', 'malformed_request', 'request_timeout', 'headers_too_large']
 
 /** Every code that an operation may refuse with. */
-export function refusalsOf(
-  operation: DescribedOperation,
-  { access, service }: PermissionOperation,
-): ErrorCode[] {
+export function refusalsOf(operation: Operation, { access, service }: PermissionOperation): ErrorCode[] {
   if (service === 'gateway') return [...OWN, ...(operation.errors ?? [])]
   const secured: ErrorCode[] = access === 'nothing' ? [] : ['unauthenticated', 'forbidden']
   const withBody = operation.body === undefined ? [] : WITH_BODY
-  return [...new Set([...ALWAYS, ...secured, ...withBody, ...(operation.errors ?? [])])]
+  const withQuery: ErrorCode[] = operation.query === undefined ? [] : ['validation_failed']
+  return [...new Set([...ALWAYS, ...secured, ...withBody, ...withQuery, ...(operation.errors ?? [])])]
 }
 
 const RETRY_AFTER = { $ref: '#/components/headers/Retry-After' }

@@ -1,9 +1,9 @@
 import { definitions } from '@parley/configuration/resources/all-resources'
-import { detail, detailExample } from '@parley/dispatcher/api/description/message-operations'
+import { detail, detailExample } from '@parley/dispatcher/api/messages/message-schemas'
 import { notice, noticeExample } from '@parley/dispatcher/api/notices/notice-routes'
 import { CHANNEL_NOTICE, MESSAGE_EVENTS, TASK_EVENTS, THREAD_EVENTS } from '@parley/shared/event-types'
 import { jsonObject, safeInteger } from '@parley/shared/json-object'
-import { message, messageExample } from '@parley/webhook/openapi'
+import { message, messageExample } from '@parley/webhook/native/receive'
 import { z } from 'zod'
 import type { Schemas } from './schemas.ts'
 

@@ -1,4 +1,4 @@
-import type { DescribedOperation } from '@parley/shared/openapi/operation'
+import type { Operation } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 
 const tag = 'operation'
@@ -13,9 +13,10 @@ const openApi = z.looseObject({ openapi: z.string() }).meta({ id: 'OpenApi' })
 const upstreams = { webhook: 'up', configuration: 'up', dispatcher: 'up', redis: 'up' } as const
 
 /** The operations of the gateway itself. */
-export const operations: readonly DescribedOperation[] = [
+export const operations: readonly Operation[] = [
   {
     method: 'GET',
+    access: 'nothing',
     path: '/health/live',
     id: 'isLive',
     tag,
@@ -24,6 +25,7 @@ export const operations: readonly DescribedOperation[] = [
   },
   {
     method: 'GET',
+    access: 'nothing',
     path: '/health/ready',
     id: 'isReady',
     tag,
@@ -52,6 +54,7 @@ export const operations: readonly DescribedOperation[] = [
   },
   {
     method: 'GET',
+    access: 'nothing',
     path: '/openapi.json',
     id: 'readOpenApi',
     tag,
@@ -66,6 +69,7 @@ export const operations: readonly DescribedOperation[] = [
   },
   {
     method: 'GET',
+    access: 'nothing',
     path: '/openapi-3.0.json',
     id: 'readOpenApi30',
     tag,
@@ -81,6 +85,7 @@ export const operations: readonly DescribedOperation[] = [
   },
   {
     method: 'GET',
+    access: 'nothing',
     path: '/docs',
     id: 'readDocs',
     tag,

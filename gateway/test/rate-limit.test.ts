@@ -124,6 +124,22 @@ describe('instances', () => {
     expect(await one.redis.pttl(String(key))).toBeGreaterThan(0)
   })
 
+  test('ask Redis once for what is counted within 100 ms, and again for what comes later', async () => {
+    const counter = createRateCounter(policy)
+    const asked: number[] = []
+    const add = async ({ count }: { count: number }) => {
+      asked.push(count)
+      return count
+    }
+    const settling = settleRegularly([counter], { add })
+    for (let i = 0; i < 3; i++) counter.take('a')
+    expect(await waitUntil(() => asked.length === 1, { timeoutMs: 5_000 })).toBe(true)
+    counter.take('a')
+    expect(await waitUntil(() => asked.length === 2, { timeoutMs: 5_000 })).toBe(true)
+    expect(asked).toEqual([3, 1])
+    await settling.close()
+  })
+
   test('count alone without Redis', () => {
     const { counter } = instanceAt('redis://127.0.0.1:1')
     for (let i = 0; i < policy.quota; i++) expect(isFull(counter, 'alone')).toBe(false)

@@ -8,7 +8,13 @@ const MAX_LIMIT = 200
 const INTEGER = /^(0|-?[1-9]\d{0,15})$/
 
 /** How many items a page of a list has: 1 to 200, and 50 when it is left out. */
-export const pageLimit = z.number().int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT)
+export const pageLimit = z
+  .number()
+  .int()
+  .min(1)
+  .max(MAX_LIMIT)
+  .default(DEFAULT_LIMIT)
+  .describe('How many at a time')
 
 /** A filter on a field that holds integers. */
 export const integerFilter = z.number().int().optional()
@@ -43,15 +49,20 @@ export function encodeCursor(position: readonly unknown[]): string {
   return Buffer.from(JSON.stringify(position)).toString('base64url')
 }
 
+const NEXT = 'The `next` of the page before'
+
 /** A cursor that {@link encodeCursor} made of a position that `shape` takes. */
 export function cursorOf<S extends z.ZodType>(shape: S) {
-  return z.string().transform((text, context): z.output<S> => {
-    try {
-      return shape.parse(JSON.parse(Buffer.from(text, 'base64url').toString()))
-    } catch {
-      return refuseCursor(context)
-    }
-  })
+  return z
+    .string()
+    .transform((text, context): z.output<S> => {
+      try {
+        return shape.parse(JSON.parse(Buffer.from(text, 'base64url').toString()))
+      } catch {
+        return refuseCursor(context)
+      }
+    })
+    .describe(NEXT)
 }
 
 /** The cursor of a list that is sorted by an integer id: the last one of the page before. */
@@ -61,6 +72,7 @@ export const idCursor = z
     const id = /^\d{1,16}$/.test(String(given)) ? Number(given) : Number.NaN
     return Number.isSafeInteger(id) ? id : refuseCursor(context)
   })
+  .describe(NEXT)
 
 function refuseCursor(context: z.core.$RefinementCtx): never {
   const params = { code: 'invalid_cursor' }

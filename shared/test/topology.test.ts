@@ -92,6 +92,32 @@ describe('the topology', () => {
     await channel.close()
   })
 
+  test('that another service has not declared yet is looked for less and less often, and is named once', async () => {
+    const exchange = 'declared by another service'
+    const said: unknown[] = []
+    const log = createLog({ service: 'test', level: 'silent' })
+    const triedAt: number[] = []
+    const declaring = declareOn({
+      connection,
+      declare: async (own) => {
+        triedAt.push(performance.now())
+        await own.checkExchange(exchange)
+      },
+      log: Object.assign(log, { warn: (line: unknown) => said.push(line) }),
+      signal: new AbortController().signal,
+    })
+    await eventually(() => triedAt.length === 4)
+    const [first = 0, second = 0, third = 0] = triedAt.slice(1).map((at, one) => at - (triedAt[one] ?? 0))
+    expect(first).toBeLessThan(second)
+    expect(second).toBeLessThan(third)
+    const channel = await connection.createChannel()
+    await channel.assertExchange(exchange, 'direct', { durable: true })
+    await declaring
+    expect(said).toEqual([{ queue: exchange }])
+    await channel.deleteExchange(exchange)
+    await channel.close()
+  })
+
   test('that can not be declared leaves the connection down, which goes on trying', async () => {
     const queue = statusQueue(3)
     const channel = await connection.createChannel()

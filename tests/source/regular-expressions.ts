@@ -10,7 +10,7 @@ interface Found {
   flags: string
 }
 
-const TIMEOUT_MS = 20_000
+const TIMEOUT_MS = 120_000
 const LINEAR: string[] = ['safe', 'linear']
 
 const files = execFileSync('git', ['ls-files', 'gateway/src/*', 'services/*/src/*', 'shared/src/*'], {

@@ -79,9 +79,9 @@ describe('the image', () => {
   })
 
   test('runs as an unprivileged user, on the Node version of the lock file', () => {
-    const { devDependencies } = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8'))
+    const { dependencies } = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8'))
     const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)
-    expect(new Set(bases)).toEqual(new Set([`node:${devDependencies.node}-alpine`]))
+    expect(new Set(bases)).toEqual(new Set([`node:${dependencies.node}-alpine`]))
     expect(dockerfile).toMatch(/^USER node$/m)
   })
 })

@@ -24,6 +24,8 @@ export interface RateCounter {
   take(key: string): void
   /** The uses that wait to be settled, 50,000 at most and of one window; each is returned once. */
   drain(): Use[]
+  /** Calls `notify` whenever something begins to wait to be settled. */
+  whenWaiting(notify: () => void): void
 }
 
 const MAX_KEYS = 50_000
@@ -41,6 +43,7 @@ export function createRateCounter({
   const uses = new LRUCache<string, Use>({ max: MAX_KEYS, dispose: (use) => void waiting.delete(use) })
   const windowMs = policy.windowSeconds * 1000
   let counted = 0
+  let notify = () => {}
   return {
     policy,
     take(key) {
@@ -58,12 +61,16 @@ export function createRateCounter({
         throw limited(policy, Math.ceil(((window + 1) * windowMs - now) / 1000))
       }
       use.pending++
+      if (waiting.size === 0) notify()
       waiting.add(use)
     },
     drain() {
       const drained = [...waiting]
       waiting.clear()
       return drained
+    },
+    whenWaiting(call) {
+      notify = call
     },
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import type { RateCounter, Use } from './rate-counter.ts'
 
@@ -14,26 +13,27 @@ if sum == tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return sum`
 
 /**
- * Adds to Redis every 100 ms what was counted here, and reads what the other instances counted. No request waits
- * for it; with Redis unavailable each instance goes on with its own count.
+ * Adds to Redis what was counted here, at most 100 ms later, and reads what the other instances counted. No request waits
+ * for it, and nothing runs where nothing is counted; with Redis unavailable each instance goes on with its own count.
  */
 export function settleRegularly(
   counters: readonly RateCounter[],
   shared: SharedCount,
 ): { close(): Promise<void> } {
-  const closing = new AbortController()
-  const loop = async () => {
-    while (!closing.signal.aborted) {
-      await Promise.all(
-        counters.flatMap((counter) => counter.drain().map((use) => settle(counter, use, shared))),
-      )
-      await delay(INTERVAL_MS, undefined, { signal: closing.signal }).catch(() => undefined)
-    }
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<unknown> = Promise.resolve()
+  const settleAll = () =>
+    Promise.all(counters.flatMap((counter) => counter.drain().map((use) => settle(counter, use, shared))))
+  const settleLater = () => {
+    timer ??= setTimeout(() => {
+      timer = undefined
+      running = running.then(settleAll)
+    }, INTERVAL_MS)
   }
-  const running = loop()
+  for (const counter of counters) counter.whenWaiting(settleLater)
   return {
     close: async () => {
-      closing.abort()
+      clearTimeout(timer)
       await running
     },
   }

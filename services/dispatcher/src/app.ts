@@ -3,7 +3,6 @@ import { createAuthorizer } from '@parley/shared/authorizer'
 import type { BaseConfig } from '@parley/shared/config'
 import { createReplica } from '@parley/shared/config-replica/replica'
 import { createReplicaStore } from '@parley/shared/config-replica/replica-store'
-import { pathsOf } from '@parley/shared/configuration-resources'
 import { createTracing } from '@parley/shared/create-tracing'
 import { createIdempotency } from '@parley/shared/idempotency'
 import { createInternalClient, roundRobin } from '@parley/shared/internal-client'
@@ -13,28 +12,18 @@ import { connectBroker } from '@parley/shared/messaging/connection'
 import { partitionQueue } from '@parley/shared/messaging/layout'
 import { createPublisher } from '@parley/shared/messaging/publisher'
 import { connectMongo } from '@parley/shared/mongo'
+import { serveRoutes } from '@parley/shared/openapi/route'
 import { connectRedis } from '@parley/shared/redis'
 import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
 import { createApp, requireCaller, type Service } from '@parley/shared/service-app'
 import { createServiceCalls } from '@parley/shared/service-calls'
 import type { mongo } from 'mongoose'
 import { Registry } from 'prom-client'
-import { promptRoutes } from './api/assistant/prompt-routes.ts'
-import { trialRoutes } from './api/assistant/trial-routes.ts'
-import { mediaRoutes } from './api/media/media-routes.ts'
-import { replayRoutes } from './api/messages/replay-routes.ts'
-import { messageRoutes } from './api/messages/routes.ts'
+import { createMediaSlots } from './api/media/media-routes.ts'
 import { detailOf, summaryOf } from './api/messages/view.ts'
-import { noticeRoutes } from './api/notices/notice-routes.ts'
 import { createEventStreams } from './api/streams/event-streams.ts'
-import { streamRoutes } from './api/streams/stream-routes.ts'
-import { deliveryRoutes } from './api/subscriptions/delivery-routes.ts'
 import { eraseAudio, eraseDeliveries, erasePerson, eraseTasks } from './api/threads/erasers.ts'
-import { threadRoutes } from './api/threads/routes.ts'
 import { threadSummary } from './api/threads/view.ts'
-import { trafficRoutes } from './api/traffic/traffic-routes.ts'
-import { waitingRoutes } from './api/traffic/waiting-routes.ts'
-import { usageRoutes } from './api/usage/usage-routes.ts'
 import { createHttpClient } from './channels/http/http-client.ts'
 import type { Config } from './config.ts'
 import { createOutbound, retentionOf } from './deliver/outbound.ts'
@@ -48,8 +37,8 @@ import { showEvents, showState, showWaiting } from './metrics/show-state.ts'
 import { auditLagSeconds, reconciliationDifference } from './reconciliation/audit-state.ts'
 import { startAuditor } from './reconciliation/auditor.ts'
 import { countLostMessages } from './reconciliation/count.ts'
-import { reconciliationRoutes } from './reconciliation/reconciliation-routes.ts'
 import { followDocumentChanges } from './replica/follow-changes.ts'
+import { routes } from './routes.ts'
 import { type Partition, type Partitions, startPartitions } from './schedule/partitions.ts'
 import { startEarlyStatuses } from './statuses/early-statuses.ts'
 import { watchStatuses } from './statuses/status-watch.ts'
@@ -255,58 +244,26 @@ export async function buildApp(
       optional: { redis: async () => (await redis.ping()) === 'PONG' },
     },
     routes: (app) => {
-      app.use('/rest', streamRoutes({ streams, authorizer, db, requireCaller: requireCaller(verifier) }))
-      app.use('/rest/messages', requireCaller(verifier))
-      app.use('/rest/messages', replayRoutes({ collections, publisher, authorizer }))
-      const countLost = (workspace: number) =>
-        countLostMessages(collections.audited, { workspace, now: Date.now() })
-      app.use('/rest/messages', trafficRoutes({ collections, countLost, authorizer }))
-      app.use('/rest/messages', waitingRoutes({ messages, authorizer }))
-      app.use('/rest/messages', reconciliationRoutes({ collections, startSession, authorizer }))
-      app.use(
-        '/rest/messages',
-        mediaRoutes({ messages, authorizer, channels: outbound.channels, webhook, http: outbound.media }),
-      )
-      app.use('/rest/messages', messageRoutes({ collections, authorizer }))
-      app.use(
-        '/rest/channels',
-        requireCaller(verifier),
-        noticeRoutes({ notices: collections.notices, authorizer, configuration }),
-      )
-      app.use('/rest/usage', requireCaller(verifier), usageRoutes({ collections, authorizer }))
-      const { agents, channels } = outbound
-      const isFirstOfName = createIsFirstOfName(collections)
-      app.use('/rest/threads', requireCaller(verifier))
-      app.use(
-        '/rest/threads',
-        threadRoutes({
-          collections,
-          authorizer,
-          channels,
-          configuration,
-          isFirstOfName,
-          publisher,
-          idempotency: createIdempotency({ redis, prefix: 'reply', log }),
-          startSession,
-          erasers: [
-            eraseAudio(webhook),
-            eraseTasks(configuration),
-            erasePerson(webhook, collections.threads),
-            eraseDeliveries({ deliveries, messages }),
-          ],
-          retentionMs,
-        }),
-      )
-      const assistant = pathsOf('assistant').map((path) => `/rest/${path}`)
-      app.use(assistant, requireCaller(verifier))
-      app.use(
-        assistant,
-        promptRoutes({ authorizer, configuration, isFirstOfName, messages, channels, agents }),
-      )
-      app.use(assistant, trialRoutes({ authorizer, configuration, agents }))
-      app.use('/rest/subscriptions', requireCaller(verifier))
-      const { insert } = events
-      app.use('/rest/subscriptions', deliveryRoutes({ authorizer, configuration, deliveries, insert }))
+      const needed = {
+        ...{ collections, authorizer, configuration, publisher, startSession, retentionMs, deliveries },
+        ...{ streams, db, webhook, channels: outbound.channels, agents: outbound.agents },
+        http: outbound.media,
+        mediaSlots: createMediaSlots(),
+        insert: events.insert,
+        isFirstOfName: createIsFirstOfName(collections),
+        idempotency: createIdempotency({ redis, prefix: 'reply', log }),
+        countLost: (workspace: number) =>
+          countLostMessages(collections.audited, { workspace, now: Date.now() }),
+        erasers: [
+          eraseAudio(webhook),
+          eraseTasks(configuration),
+          erasePerson(webhook, collections.threads),
+          eraseDeliveries({ deliveries, messages }),
+        ],
+      }
+      // The gateway takes posts of messages to the webhook.
+      const elsewhere = { '/rest/messages': ['POST'] } as const
+      app.use(serveRoutes(routes, needed, { requireCaller: requireCaller(verifier), elsewhere }))
     },
   })
   return {

@@ -1,6 +1,7 @@
 import { namedSecret } from '@parley/local/testing/service-under-test'
 import type { ReplicaQuery } from '@parley/shared/config-replica/replica-store'
 import type { ResourceName } from '@parley/shared/configuration-resources'
+import { defined } from '@parley/shared/defined'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
 import { createSecretBox, sealSecrets, secretKeyring } from '@parley/shared/sealed-value'
@@ -13,6 +14,7 @@ import type { AccessTokens } from '../src/channels/functions/access-tokens.ts'
 import { createReadOperationCall } from '../src/channels/functions/operation-call.ts'
 import { createSpecReader } from '../src/channels/functions/spec-reader.ts'
 import { createHttpClient } from '../src/channels/http/http-client.ts'
+import type { ReadThreadFile } from '../src/channels/media/thread-files.ts'
 import { createSigner } from '../src/channels/signing.ts'
 import { config } from '../src/config.ts'
 
@@ -80,6 +82,7 @@ export function startTools(
     post?: (path: string, body: unknown) => Promise<unknown>
     listMs?: number
     tokens?: AccessTokens
+    readFile?: ReadThreadFile
   } = {},
 ) {
   const specs = createSpecReader()
@@ -89,7 +92,7 @@ export function startTools(
   const signer = createSigner('service key of this test')
   const open = createOpenToolbox({
     specs,
-    readCall: createReadOperationCall({ specs, http, signer }),
+    readCall: createReadOperationCall({ specs, http, signer, ...defined({ readFile: options.readFile }) }),
     signer,
     configuration: { post },
     isFirstOfName: async () => true,

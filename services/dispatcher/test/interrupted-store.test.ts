@@ -214,7 +214,7 @@ describe('a claim under which nothing has left is taken back', () => {
     const send = { id: 'theirs:0', content: { kind: 'text' as const, text: 'hi' }, state: 'claimed' as const }
     const theirs = { ...base, revision: 1, writer: 'i/2', sends: [send] }
     await messages.insertOne(theirs)
-    await leased.release(base, 0)
+    await leased.release(base, [0])
     expect(await stored('theirs')).toEqual(theirs)
   })
 })

@@ -62,7 +62,7 @@ function limitedRunner(options: { commitMs: number; slots: FoundSlot[]; queued?:
       await pause(options.commitMs)
       return advanced(record, progress)
     },
-    release: async (_record, index) => void released.push(index),
+    release: async (_record, indexes) => void released.push(...indexes),
   }
   /** Runs the message as its thread does: again at the time that it asks for. */
   const runThrough = async (record: MessageRecord): Promise<RunResult> => {

@@ -11,27 +11,52 @@ import { roleVersionId } from './store/role.ts'
 const OVERLAP_MS = 10_000
 const MAX_CHANGES = 5_000
 
-/**
- * `GET /internal/changes?since=`, for the gateway: what was revoked or changed, reported again for 10 s, and once however
- * often it changed: by its latest change. `since` is the `now` of the answer before; `complete` is false when it is too
- * long ago for the list to have all.
- */
-export function changesRoute({
+/** What other services read here: what changed of callers, and what never changes of roles and workspaces. */
+export function internalRoutes({
   collections,
   verifier,
 }: {
-  collections: Pick<Collections, 'changes'>
+  collections: Collections
   verifier: InternalVerifier
 }): Router {
   const router = Router({ caseSensitive: true })
   router.get('/internal/changes', requireService(verifier, 'gateway'), async (req, res) => {
-    const now = Date.now()
-    const since = Math.min(Number(req.query.since) || now, now)
-    const found = await latestChanges(collections, new Date(since - OVERLAP_MS))
-    const changes = found.slice(0, MAX_CHANGES).map(({ id, _id }) => ({ id: String(id), ..._id }))
-    res.json({ now, complete: found.length <= MAX_CHANGES && now - since < RETAINED_MS, changes })
+    res.json(await changesSince(collections, Number(req.query.since)))
   })
+  router.get(
+    '/internal/workspaces/by-slug/:slug',
+    requireService(verifier, 'webhook', 'dispatcher', 'configuration'),
+    async (req, res) => {
+      const found = await collections.workspaces.findOne({ slug: String(req.params.slug) })
+      if (found === null) throw new Problem('not_found')
+      const { _id, name, namespace, slug, host, status } = found
+      res.json({ _id, name, namespace, slug, host, status })
+    },
+  )
+  router.get(
+    '/internal/roles/:id/versions/:version',
+    requireService(verifier, 'configuration', 'webhook', 'dispatcher', 'gateway'),
+    async (req, res) => {
+      const id = roleVersionId(Number(req.params.id), Number(req.params.version))
+      const found = await collections.roleVersions.findOne({ _id: id })
+      if (found === null) throw new Problem('not_found')
+      const { role, name, version, permissions } = found
+      res.json({ _id: role, name, version, permissions })
+    },
+  )
   return router
+}
+
+/**
+ * What was revoked or changed, reported again for 10 s, and once however often it changed: by its latest change. `asked` is the
+ * `now` of the answer before; `complete` is false when it is too long ago for the list to have all.
+ */
+async function changesSince(collections: Pick<Collections, 'changes'>, asked: number): Promise<object> {
+  const now = Date.now()
+  const since = Math.min(asked || now, now)
+  const found = await latestChanges(collections, new Date(since - OVERLAP_MS))
+  const changes = found.slice(0, MAX_CHANGES).map(({ id, _id }) => ({ id: String(id), ..._id }))
+  return { now, complete: found.length <= MAX_CHANGES && now - since < RETAINED_MS, changes }
 }
 
 /** The latest change of each session, account, … since then, the first ones first; one more than are reported. */
@@ -55,48 +80,3 @@ interface LatestChange {
 
 // Well below the day for which changes are retained.
 const RETAINED_MS = 43_200_000
-
-/** `GET /internal/workspaces/by-slug/:slug`: the workspace of a slug, which is the same for ever. */
-export function workspaceBySlugRoute({
-  collections,
-  verifier,
-}: {
-  collections: Pick<Collections, 'workspaces'>
-  verifier: InternalVerifier
-}): Router {
-  const router = Router({ caseSensitive: true })
-  router.get(
-    '/internal/workspaces/by-slug/:slug',
-    requireService(verifier, 'webhook', 'dispatcher', 'configuration'),
-    async (req, res) => {
-      const found = await collections.workspaces.findOne({ slug: String(req.params.slug) })
-      if (found === null) throw new Problem('not_found')
-      const { _id, name, namespace, slug, host, status } = found
-      res.json({ _id, name, namespace, slug, host, status })
-    },
-  )
-  return router
-}
-
-/** `GET /internal/roles/:id/versions/:version`: a role as it was at one version, which never changes. */
-export function roleVersionRoute({
-  collections,
-  verifier,
-}: {
-  collections: Pick<Collections, 'roleVersions'>
-  verifier: InternalVerifier
-}): Router {
-  const router = Router({ caseSensitive: true })
-  router.get(
-    '/internal/roles/:id/versions/:version',
-    requireService(verifier, 'configuration', 'webhook', 'dispatcher', 'gateway'),
-    async (req, res) => {
-      const id = roleVersionId(Number(req.params.id), Number(req.params.version))
-      const found = await collections.roleVersions.findOne({ _id: id })
-      if (found === null) throw new Problem('not_found')
-      const { role, name, version, permissions } = found
-      res.json({ _id: role, name, version, permissions })
-    },
-  )
-  return router
-}

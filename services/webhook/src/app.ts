@@ -9,35 +9,29 @@ import { createInternalClient, roundRobin } from '@parley/shared/internal-client
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
 import { sizesOf } from '@parley/shared/memory'
-import { MESSAGE_PATHS } from '@parley/shared/message'
 import { connectBroker } from '@parley/shared/messaging/connection'
 import { requireSlots } from '@parley/shared/messaging/layout'
 import { createPublishObserver } from '@parley/shared/messaging/publish-observer'
 import { createPublisher } from '@parley/shared/messaging/publisher'
 import { declareChanges, declareTopology, MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
 import { connectMongo } from '@parley/shared/mongo'
-import { methodNotAllowed } from '@parley/shared/problem'
+import { serveRoutes } from '@parley/shared/openapi/route'
 import { connectRedis } from '@parley/shared/redis'
 import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
 import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
 import { createServiceCalls } from '@parley/shared/service-calls'
 import { withTimeout } from '@parley/shared/with-timeout'
 import { Counter, Registry } from 'prom-client'
-import { asyncApi } from './asyncapi.ts'
 import { createAudioStore } from './audio/audio-store.ts'
-import { audioRoutes } from './audio/routes.ts'
 import { createBodyBudget } from './body/body-budget.ts'
 import { createChannels } from './channels.ts'
 import type { Config } from './config.ts'
 import { collectionsOf, prepareDatabase } from './database.ts'
 import { createHookLog } from './hooks/hook-notes.ts'
-import { hookRoutes } from './hooks/routes.ts'
 import { createFindHook } from './inbound/find-hook.ts'
-import { handshake } from './inbound/handshake.ts'
-import { receive as receiveFromProvider } from './inbound/receive.ts'
-import { receive } from './native/receive.ts'
+import { internalRoutes } from './internal-routes.ts'
 import { createPeople } from './people/people.ts'
-import { peopleRoutes } from './people/routes.ts'
+import { routes } from './routes.ts'
 import { createWorkspaces } from './workspaces.ts'
 
 /** Changes to channels, for the replicas in the database: whichever instance takes them. */
@@ -119,7 +113,6 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     people: collections.people,
     startSession: () => database.connection.getClient().startSession(),
   })
-  const intake = { publisher, channels, people, audio, bodyTimeoutMs: config.BODY_TIMEOUT_MS, log }
   const skipped = new Counter({
     name: 'parley_updates_skipped_total',
     help: 'Messages and statuses of providers that were left out: malformed, with an id that is too long, for another channel, or of a kind with which nothing is done',
@@ -136,39 +129,24 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       optional: { redis: async () => (await redis.ping()) === 'PONG', mongodb: database.isUp },
     },
     routes: (app) => {
-      const authenticated = createBodyBudget({
-        ...sizes.bodies.authenticated,
-        free: FREE_BYTES.authenticated,
-      })
-      const unsigned = createBodyBudget({ ...sizes.bodies.unsigned, free: FREE_BYTES.unsigned })
-      const idempotency = createIdempotency({ redis, prefix: 'idempotency', log })
-      const authorizer = createAuthorizer(identity)
-      const receiveMessage = receive({ ...intake, budget: authenticated, idempotency, authorizer })
-      for (const path of MESSAGE_PATHS)
-        app.route(path).post(requireCaller(verifier), receiveMessage).all(methodNotAllowed('POST'))
-      const hooks = hookRoutes({
-        authorizer,
-        configuration,
+      const needed = {
+        ...{ publisher, channels, people, audio, findHook, notes, box, skipped, log },
+        ...{ configuration, publicUrl: config.PUBLIC_URL, signingSecret: config.SIGNING_SECRET },
+        bodyTimeoutMs: config.BODY_TIMEOUT_MS,
+        budgets: {
+          authenticated: createBodyBudget({
+            ...sizes.bodies.authenticated,
+            free: FREE_BYTES.authenticated,
+          }),
+          unsigned: createBodyBudget({ ...sizes.bodies.unsigned, free: FREE_BYTES.unsigned }),
+        },
         hooks: collections.hooks,
-        box,
-        publicUrl: config.PUBLIC_URL,
-        signingSecret: config.SIGNING_SECRET,
-      })
-      const document = asyncApi()
-      app
-        .route('/asyncapi.json')
-        .get((_req, res) => void res.json(document))
-        .all(methodNotAllowed('GET'))
-      app.use('/rest/hooks', requireCaller(verifier), hooks)
-      app.use('/internal', requireService(verifier, 'dispatcher'), audioRoutes(audio), peopleRoutes(people))
-      const confirmedIds = createConfirmedIds(redis, log)
-      app
-        .route('/api/hooks/:provider/:slug/:channelExtId')
-        .get(handshake({ findHook, notes, box }))
-        .post(
-          receiveFromProvider({ ...intake, budget: unsigned, findHook, notes, box, confirmedIds, skipped }),
-        )
-        .all(methodNotAllowed('GET', 'POST'))
+        authorizer: createAuthorizer(identity),
+        idempotency: createIdempotency({ redis, prefix: 'idempotency', log }),
+        confirmedIds: createConfirmedIds(redis, log),
+      }
+      app.use(serveRoutes(routes(), needed, { requireCaller: requireCaller(verifier) }))
+      app.use('/internal', requireService(verifier, 'dispatcher'), internalRoutes({ audio, people }))
     },
   })
   return {

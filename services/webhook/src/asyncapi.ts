@@ -16,6 +16,7 @@ import {
   TASKS_QUEUE,
 } from '@parley/shared/messaging/topology'
 import { jsonSchemaOf } from '@parley/shared/openapi/operation'
+import { route } from '@parley/shared/openapi/route'
 import { allProviders } from '@parley/shared/providers/registry'
 import { TASK_SUBMISSION_TYPE, taskSubmission } from '@parley/shared/task-submission'
 import { z } from 'zod'
@@ -59,6 +60,23 @@ const changeHeaders = z.looseObject({
   version: safeInteger.describe('That of the document'),
 })
 const submissionHeaders = changeHeaders.pick({ workspace: true })
+
+export const readAsyncApi = route({
+  method: 'GET',
+  path: '/asyncapi.json',
+  access: 'nothing',
+  id: 'readAsyncApi',
+  tag: 'operation',
+  summary: 'What is published to the message broker',
+  response: {
+    schema: z.looseObject({ asyncapi: z.string() }).meta({ id: 'AsyncApi' }),
+    example: { asyncapi: '3.0.0' },
+  },
+  handle: () => {
+    const document = asyncApi()
+    return (_req, res) => void res.json(document)
+  },
+})
 
 /** Describes what services publish, as AsyncAPI 3; made from the very schemas that they validate by. */
 export function asyncApi(): object {

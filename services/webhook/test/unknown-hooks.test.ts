@@ -2,7 +2,6 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { createReplica } from '@parley/shared/config-replica/replica'
 import type { ReplicaStore } from '@parley/shared/config-replica/replica-store'
 import { createLog } from '@parley/shared/log'
-import type { Request } from 'express'
 import { createChannels } from '../src/channels.ts'
 import { createFindHook, type FindHook } from '../src/inbound/find-hook.ts'
 import { createWorkspaces } from '../src/workspaces.ts'
@@ -45,8 +44,7 @@ beforeEach(() => {
   })
   const workspaces = createWorkspaces({ identity, known: known as never })
   const findHook = createFindHook({ workspaces, channels: createChannels(replica) })
-  find = (slug, channelExtId) =>
-    findHook({ params: { provider: 'whatsapp', slug, channelExtId } } as unknown as Request)
+  find = (slug, channelExtId) => findHook({ provider: 'whatsapp', slug, channelExtId })
 })
 afterEach(() => {
   for (const respond of waiting) respond()

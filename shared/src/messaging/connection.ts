@@ -153,11 +153,13 @@ const PRECONDITION_FAILED = 406
 const NOT_FOUND = 404
 const DECLARE_AGAIN_MS = 30_000
 const LOOK_AGAIN_MS = 250
+const MAX_LOOK_AGAIN_MS = 4_000
 
 /**
  * Runs `declare` on a channel of its own. When something exists with other arguments, one error line names it,
  * and it is tried again every 30 s (or `againMs`) until somebody has mended it. When something is not there that another
- * service declares, one line says so, and it is looked for again until it is. Rejects when the connection or `signal`
+ * service declares, one line names it, and it is looked for again until it is: after 250 ms, then twice as long each time up to
+ * 4 s, since the broker logs each look as an error. Rejects when the connection or `signal`
  * ends.
  */
 export async function declareOn(
@@ -169,6 +171,7 @@ export async function declareOn(
   connection.once('close', abort)
   try {
     let logged: string | undefined
+    let lookAgainMs = LOOK_AGAIN_MS
     for (;;) {
       const refused = await declareOnce(options)
       if (lost.signal.aborted) throw new Error('The connection broke off.')
@@ -178,9 +181,10 @@ export async function declareOn(
       if (reason !== logged && code === PRECONDITION_FAILED)
         options.log.error({ queue, reason }, 'broker has this with other arguments')
       if (reason !== logged && code === NOT_FOUND)
-        options.log.info({ queue }, 'waiting for what another service declares')
+        options.log.warn({ queue }, 'waiting for what another service declares: is a dispatcher running?')
       logged = reason
-      const pauseMs = code === NOT_FOUND ? LOOK_AGAIN_MS : againMs
+      const pauseMs = code === NOT_FOUND ? lookAgainMs : againMs
+      lookAgainMs = Math.min(2 * lookAgainMs, MAX_LOOK_AGAIN_MS)
       await pause(pauseMs, undefined, { signal: AbortSignal.any([signal, lost.signal]) })
     }
   } finally {

@@ -1,17 +1,16 @@
 import { CONFIGURATION_RESOURCES, type ResourceName } from '@parley/shared/configuration-resources'
 import { pointerSegment } from '@parley/shared/json-object'
-import { encodeCursor, parameterError, readQuery } from '@parley/shared/list-query'
+import { encodeCursor, parameterError } from '@parley/shared/list-query'
 import { mapSecrets } from '@parley/shared/map-secrets'
 import { mapYielding } from '@parley/shared/map-yielding'
-import type { DescribedOperation } from '@parley/shared/openapi/operation'
+import { pageOf } from '@parley/shared/openapi/operation'
+import { route } from '@parley/shared/openapi/route'
 import { openSecrets } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-names'
 import { looksLikeKey, SEALED_PREFIX } from '@parley/shared/secret-urls'
 import { callerOf } from '@parley/shared/service-app'
-import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import { documentFilter } from '../access/access.ts'
-import { after as afterParameter } from '../description/parameters.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { type FoundReference, type Lookup, referencesIn } from '../references/find-referenced.ts'
 import { listCursor, positionIn } from '../requests/list-query.ts'
@@ -50,26 +49,41 @@ const checks: Partial<Record<ResourceName, (batch: Batch) => Finding[] | Promise
   subscriptions: checkSubscriptions,
 }
 
-/**
- * `GET /rest/check`: what is wrong with the workspace's configuration, as far as the caller may read it. It
- * stops after 500 findings or 3 s, and `next` goes on from there; specs that were not read by then are `not_checked`.
- */
-export function checkConfiguration({ database, authorizer, secrets, specs }: Dependencies): RequestHandler {
-  return async (req, res) => {
-    const start = startOf(readQuery(checkQuery, req).after)
-    const caller = callerOf(res)
-    const until = performance.now() + MAX_MS
-    const opened: Batch['opened'] = (doc) => openSecrets(doc, secrets, caller.workspace._id)
-    const steps = await loadStepGraph(database, caller.workspace._id)
-    const data: Finding[] = []
-    for await (const { batch, next } of batches({ database, authorizer, caller }, start)) {
-      data.push(...(await checkBatch({ ...batch, steps, opened, specs, until })))
-      const isEnough = data.length >= MAX_FINDINGS || performance.now() > until
-      if (isEnough && next !== undefined) return void res.json({ data, next })
-    }
-    res.json({ data, next: null })
-  }
-}
+/** As far as the caller may read the configuration. */
+export const checkConfiguration = route({
+  method: 'GET',
+  path: '/rest/check',
+  access: 'token',
+  id: 'checkConfiguration',
+  tag: 'configuration',
+  summary: 'List what is wrong with the configuration',
+  description:
+    'Up to 500 findings, or what is found in 3 seconds; `next` goes on from there. Specs that were not read by then are `not_checked`; a further check goes on with them.',
+  query: checkQuery,
+  response: pageOf('Finding', finding, {
+    code: 'dangling_reference',
+    resource: 'assistant',
+    _id: 1,
+    path: '/job',
+    message: 'there is no jobs/7',
+  }),
+  handle:
+    ({ database, authorizer, secrets, specs }: Dependencies) =>
+    async (_req, res, asked) => {
+      const start = startOf(asked.query().after)
+      const caller = callerOf(res)
+      const until = performance.now() + MAX_MS
+      const opened: Batch['opened'] = (doc) => openSecrets(doc, secrets, caller.workspace._id)
+      const steps = await loadStepGraph(database, caller.workspace._id)
+      const data: Finding[] = []
+      for await (const { batch, next } of batches({ database, authorizer, caller }, start)) {
+        data.push(...(await checkBatch({ ...batch, steps, opened, specs, until })))
+        const isEnough = data.length >= MAX_FINDINGS || performance.now() > until
+        if (isEnough && next !== undefined) return void res.json({ data, next })
+      }
+      res.json({ data, next: null })
+    },
+})
 
 interface Start {
   resource: ResourceName
@@ -116,33 +130,6 @@ function startOf(cursor: z.output<typeof checkQuery>['after']): Start {
     throw parameterError('after', 'is not a cursor of a check', 'invalid_cursor')
   }
   return { resource: value as ResourceName, after: { value: null, id } }
-}
-
-export const checkOperation: DescribedOperation = {
-  method: 'GET',
-  path: '/rest/check',
-  id: 'checkConfiguration',
-  tag: 'configuration',
-  summary: 'List what is wrong with the configuration',
-  description:
-    'Up to 500 findings, or what is found in 3 seconds; `next` goes on from there. Specs that were not read by then are `not_checked`; a further check goes on with them.',
-  parameters: [afterParameter],
-  response: {
-    schema: z.object({ data: z.array(finding), next: z.string().nullable() }).meta({ id: 'FindingPage' }),
-    example: {
-      data: [
-        {
-          code: 'dangling_reference',
-          resource: 'assistant',
-          _id: 1,
-          path: '/job',
-          message: 'there is no jobs/7',
-        },
-      ],
-      next: null,
-    },
-  },
-  errors: ['validation_failed'],
 }
 
 /** URLs with user information, and URLs whose query looks like a key. What they are is not shown. */

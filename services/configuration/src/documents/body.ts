@@ -9,6 +9,9 @@ import type { Actor } from '../resources/task-transitions.ts'
 import { type DocumentSecrets, requireFewSecrets, sealFields } from '../secrets/seal-fields.ts'
 import type { ResourceDocument } from '../store/stored-document.ts'
 
+/** How large the body of a write may be. */
+export const MAX_BODY_BYTES = 4 * 1024 * 1024
+
 /**
  * A request's body by the resource's schema, as it was sent. What we set ourselves is left out, so that a
  * document can be sent back as it was read. Throws `validation_failed`.

@@ -2,12 +2,12 @@ import type { Authorizer } from '@parley/shared/authorizer'
 import type { ResourceName } from '@parley/shared/configuration-resources'
 import type { Caller } from '@parley/shared/internal-token'
 import { safeInteger } from '@parley/shared/json-object'
-import { queryFlag, readQuery } from '@parley/shared/list-query'
-import type { DescribedOperation } from '@parley/shared/openapi/operation'
+import { queryFlag } from '@parley/shared/list-query'
+import { type Route, route } from '@parley/shared/openapi/route'
 import { allows } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
-import type { Request, RequestHandler } from 'express'
+import type { Request } from 'express'
 import { z } from 'zod'
 import {
   documentFilter,
@@ -17,11 +17,11 @@ import {
   writeAccess,
 } from '../access/access.ts'
 import { bindCredentials } from '../credentials/bind-credentials.ts'
-import { flagParameter, idParameter, ifMatch, ifNoneMatch } from '../description/parameters.ts'
-import { resourceDescription } from '../description/resource-schemas.ts'
 import { parsePathId } from '../requests/list-query.ts'
+import { idParameter, ifMatch, ifNoneMatch } from '../requests/parameters.ts'
 import { allResources } from '../resources/all-resources.ts'
 import type { Reference, ResourceDefinition } from '../resources/definition.ts'
+import { resourceDescription } from '../resources/resource-schemas.ts'
 import type { Database } from '../store/database.ts'
 import {
   type Address,
@@ -39,31 +39,44 @@ import { locate } from './store-document.ts'
 
 const LISTED_PER_FIELD = 20
 
-const deleteQuery = z.object({ force: queryFlag })
+const deleted = z
+  .object({ _id: safeInteger, deleted: z.literal(true) })
+  .meta({ id: 'Deleted', description: 'What was deleted' })
 
 /** `DELETE /rest/{resource}/{id}`; refused while others refer to the document, unless `?force=true`. */
-export function deleteDocument(
-  dependencies: Dependencies,
-  definition: ResourceDefinition,
-): RequestHandler<{ id: string }> {
-  return async (req, res) => {
-    const path = parsePathId(definition, req.params.id)
-    const { force } = readQuery(deleteQuery, req)
-    const caller = callerOf(res)
-    const workspace = caller.workspace._id
-    const access = await writeAccess(dependencies.authorizer, caller, definition.name)
-    const { database } = dependencies
-    const current = requireReadable(access.read, await locate({ database, definition, workspace, path }))
-    requireWritable(access, current)
-    requirePreconditions(req, current)
-    const id = current.doc._id
-    if (!force) await requireUnreferenced(dependencies, { caller, definition, id })
-    const address = { workspace, id }
-    await dependencies.writes.run(`${definition.name}/${workspace}/${id}`, () =>
-      remove(dependencies, { req, definition, access, author: authorOf(caller), address }),
-    )
-    res.json({ _id: id, deleted: true })
-  }
+export function deleteDocument(definition: ResourceDefinition): Route<Dependencies> {
+  const { document, one } = resourceDescription(definition)
+  return route({
+    ...document,
+    method: 'DELETE',
+    access: 'write',
+    id: `delete${definition.title}`,
+    summary: `Delete ${one}`,
+    parameters: [idParameter(definition), ifMatch, ifNoneMatch('A tag that the document must not have')],
+    query: z.object({
+      force: queryFlag.meta({ description: 'Also where others still refer to it', example: 'true' }),
+    }),
+    response: { schema: deleted, example: { _id: 1, deleted: true } },
+    errors: ['invalid_id', 'not_found', 'still_referenced', 'precondition_failed'],
+    handle: (dependencies: Dependencies) => async (req, res, asked) => {
+      const path = parsePathId(definition, req.params.id)
+      const { force } = asked.query()
+      const caller = callerOf(res)
+      const workspace = caller.workspace._id
+      const access = await writeAccess(dependencies.authorizer, caller, definition.name)
+      const { database } = dependencies
+      const current = requireReadable(access.read, await locate({ database, definition, workspace, path }))
+      requireWritable(access, current)
+      requirePreconditions(req, current)
+      const id = current.doc._id
+      if (!force) await requireUnreferenced(dependencies, { caller, definition, id })
+      const address = { workspace, id }
+      await dependencies.writes.run(`${definition.name}/${workspace}/${id}`, () =>
+        remove(dependencies, { req, definition, access, author: authorOf(caller), address }),
+      )
+      res.json({ _id: id, deleted: true })
+    },
+  })
 }
 
 async function requireUnreferenced(
@@ -106,29 +119,6 @@ async function remove(
       return undefined
     },
   })
-}
-
-const deleted = z
-  .object({ _id: safeInteger, deleted: z.literal(true) })
-  .meta({ id: 'Deleted', description: 'What was deleted' })
-
-export function deleteOperation(definition: ResourceDefinition): DescribedOperation {
-  const { path, one } = resourceDescription(definition)
-  return {
-    method: 'DELETE',
-    path,
-    id: `delete${definition.title}`,
-    tag: definition.name,
-    summary: `Delete ${one}`,
-    parameters: [
-      idParameter(definition),
-      { ...flagParameter('force', 'Also where others still refer to it'), example: 'true' },
-      ifMatch,
-      ifNoneMatch('A tag that the document must not have'),
-    ],
-    response: { schema: deleted, example: { _id: 1, deleted: true } },
-    errors: ['invalid_id', 'not_found', 'still_referenced', 'precondition_failed', 'validation_failed'],
-  }
 }
 
 /** A document that refers to another one. */

@@ -1,53 +1,48 @@
-import { noParameters, readQuery } from '@parley/shared/list-query'
-import type { DescribedOperation } from '@parley/shared/openapi/operation'
+import { type Route, route } from '@parley/shared/openapi/route'
 import { callerOf } from '@parley/shared/service-app'
-import type { RequestHandler } from 'express'
 import { writeAccess } from '../access/access.ts'
-import { prefer } from '../description/parameters.ts'
-import { resourceDescription } from '../description/resource-schemas.ts'
 import { prefersStrict, requireReferences } from '../references/find-referenced.ts'
+import { prefer } from '../requests/parameters.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
+import { resourceDescription } from '../resources/resource-schemas.ts'
 import { presentWritten } from '../secrets/presenter.ts'
 import { authorOf } from '../store/stored-document.ts'
 import { createDocument } from '../store/write-document.ts'
-import { parseBody } from './body.ts'
+import { MAX_BODY_BYTES, parseBody } from './body.ts'
 import { documentToWrite, settleCredentials } from './build-for-caller.ts'
 import type { Dependencies } from './dependencies.ts'
 import { sendDocument } from './preconditions.ts'
 
 /** `POST /rest/{resource}`: a new document under the next id. */
-export function postDocument(dependencies: Dependencies, definition: ResourceDefinition): RequestHandler {
-  const { database, ids, authorizer, secrets } = dependencies
-  return async (req, res) => {
-    readQuery(noParameters, req)
-    const caller = callerOf(res)
-    const workspace = caller.workspace._id
-    const author = authorOf(caller)
-    const access = await writeAccess(authorizer, caller, definition.name)
-    const fields = parseBody(definition, req.body)
-    if (prefersStrict(req, res)) {
-      await requireReferences({ database, authorizer, caller }, { definition, fields, self: undefined })
-    }
-    const build = (id: number) =>
-      documentToWrite(dependencies, { definition, caller, access, current: undefined, id, fields })
-    const created = await createDocument({ database, ids, definition, workspace, author, build })
-    await settleCredentials(dependencies, { definition, workspace, doc: created.doc })
-    sendDocument(req, res, presentWritten(secrets, workspace, created))
-  }
-}
-
-export function postOperation(definition: ResourceDefinition): DescribedOperation {
+export function postDocument(definition: ResourceDefinition): Route<Dependencies> {
   const { collection, one, schemas, written, refusals } = resourceDescription(definition)
-  return {
+  return route({
+    ...collection,
     method: 'POST',
-    path: collection,
+    access: 'write',
     id: `create${definition.title}`,
-    tag: definition.name,
     summary: `Create ${one}`,
     description: 'Under the next free id.',
     parameters: [prefer],
-    body: { schema: schemas.sent, example: definition.example },
+    body: { schema: schemas.sent, example: definition.example, maxBytes: MAX_BODY_BYTES },
     response: written,
     errors: [...refusals],
-  }
+    handle: (dependencies: Dependencies) => async (req, res, asked) => {
+      const { database, ids, authorizer, secrets } = dependencies
+      asked.query()
+      const caller = callerOf(res)
+      const workspace = caller.workspace._id
+      const author = authorOf(caller)
+      const access = await writeAccess(authorizer, caller, definition.name)
+      const fields = parseBody(definition, req.body)
+      if (prefersStrict(req, res)) {
+        await requireReferences({ database, authorizer, caller }, { definition, fields, self: undefined })
+      }
+      const build = (id: number) =>
+        documentToWrite(dependencies, { definition, caller, access, current: undefined, id, fields })
+      const created = await createDocument({ database, ids, definition, workspace, author, build })
+      await settleCredentials(dependencies, { definition, workspace, doc: created.doc })
+      sendDocument(req, res, presentWritten(secrets, workspace, created))
+    },
+  })
 }

@@ -1,70 +1,103 @@
 import { collectPage } from '@parley/shared/collect-page'
 import { safeInteger } from '@parley/shared/json-object'
-import { idCursor, readQuery } from '@parley/shared/list-query'
+import { idCursor } from '@parley/shared/list-query'
 import { mapYielding } from '@parley/shared/map-yielding'
-import type { DescribedOperation } from '@parley/shared/openapi/operation'
+import { type Route, route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
 import { unescapeKeys } from '@parley/shared/safe-keys'
 import { callerOf } from '@parley/shared/service-app'
-import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import { requireReadable } from '../access/access.ts'
-import { after, idParameter } from '../description/parameters.ts'
-import { EXAMPLE_TIME, resourceDescription } from '../description/resource-schemas.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { findStored } from '../documents/store-document.ts'
 import { type PathId, parsePathId } from '../requests/list-query.ts'
+import { idParameter } from '../requests/parameters.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
+import { EXAMPLE_TIME, resourceDescription } from '../resources/resource-schemas.ts'
 import { revealAt } from '../secrets/presenter.ts'
 import type { Database, FieldChange, HistoryEntry } from '../store/database.ts'
 import { liveDocument, type StoredDocument, sinceOf } from '../store/stored-document.ts'
 import { wasCredentials } from './write-history.ts'
 
 const PAGE = 50
-const historyQuery = z.object({ after: idCursor.optional() })
+
+const change = z.object({
+  path: z.string().describe('A JSON Pointer'),
+  before: z.unknown().optional(),
+  after: z.unknown().optional(),
+})
+const entry = z.object({
+  version: z.number().int(),
+  operation: z.enum(['created', 'updated', 'deleted']),
+  at: z.iso.datetime(),
+  by: z.object({ _id: safeInteger, username: z.string() }),
+  changes: z.array(change).nullable().describe('Null where they are not known'),
+})
+const entries = z
+  .object({ data: z.array(entry), next: z.string().nullable() })
+  .meta({ id: 'History', description: 'What happened to a document, the latest first' })
 
 /**
  * `GET /rest/{resource}/{id}/history`: what happened to a document, latest first, 50 (or 8 MiB) at a time. Who may read
  * all of the resource sees that of a deleted one as well; others what happened since the document that they may read was
  * created. The secrets of earlier versions are for those who may write all of it.
  */
-export function readHistory(
-  { database, authorizer, secrets }: Dependencies,
-  definition: ResourceDefinition,
-): RequestHandler<{ id: string }> {
-  return async (req, res) => {
-    const path = parsePathId(definition, req.params.id)
-    const { after = Number.MAX_SAFE_INTEGER } = readQuery(historyQuery, req)
-    const caller = callerOf(res)
-    const workspace = caller.workspace._id
-    const read = await authorizer.require(caller, definition.name, 'read')
-    const write = await authorizer.decide(caller, definition.name, 'write')
-    const stored = await findStored({ database, definition, workspace, path })
-    const current = liveDocument(stored)
-    if (current !== undefined || read.kind !== 'all') requireReadable(read, current)
-    const id = current?.doc._id ?? idOf(path)
-    const versions = read.kind === 'all' || stored === null ? EVERY : versionsJudged(stored)
-    const { found, more } = await collectPage(
-      findEntries(
-        database,
-        { workspace, resource: definition.name, id },
-        { ...versions, before: Math.min(after, versions.before) },
-      ),
-      PAGE,
-    )
-    if (found.length === 0 && current === undefined) throw new Problem('not_found')
-    const writable = write.kind === 'all'
-    const named = { workspace, resource: definition.name, id }
-    const isCredentials = !writable && (await wasCredentials(database, named, current?.doc.name))
-    const last = more ? found.at(-1) : undefined
-    // Values in it lie outside the documents whose keys make them secret.
-    res.set('cache-control', writable ? 'no-store' : 'private, no-cache').json({
-      data: await mapYielding(found, (entry) =>
-        present(entry, { secrets, workspace, writable, isCredentials }),
-      ),
-      next: last === undefined ? null : String(last._id.version),
-    })
+export function readHistory(definition: ResourceDefinition): Route<Dependencies> {
+  const { title, example } = definition
+  const { history, one, firstField } = resourceDescription(definition)
+  const created: z.input<typeof entry> = {
+    version: 1,
+    operation: 'created',
+    at: EXAMPLE_TIME,
+    by: { _id: 1, username: 'ana@example.com' },
+    changes: [{ path: `/${firstField}`, after: example[firstField] }],
   }
+  return route({
+    ...history,
+    method: 'GET',
+    access: 'read',
+    id: `read${title}History`,
+    summary: `Read what happened to ${one}`,
+    parameters: [idParameter(definition)],
+    query: z.object({ after: idCursor.optional() }),
+    response: { schema: entries, example: { data: [created], next: null } },
+    errors: ['invalid_id', 'not_found'],
+    handle:
+      ({ database, authorizer, secrets }: Dependencies) =>
+      async (req, res, asked) => {
+        const path = parsePathId(definition, req.params.id)
+        const { after = Number.MAX_SAFE_INTEGER } = asked.query()
+        const caller = callerOf(res)
+        const workspace = caller.workspace._id
+        const read = await authorizer.require(caller, definition.name, 'read')
+        const write = await authorizer.decide(caller, definition.name, 'write')
+        const stored = await findStored({ database, definition, workspace, path })
+        const current = liveDocument(stored)
+        if (current !== undefined || read.kind !== 'all') requireReadable(read, current)
+        const id = current?.doc._id ?? idOf(path)
+        const versions = read.kind === 'all' || stored === null ? EVERY : versionsJudged(stored)
+        const { found, more } = await collectPage(
+          findEntries(
+            database,
+            { workspace, resource: definition.name, id },
+            { ...versions, before: Math.min(after, versions.before) },
+          ),
+          PAGE,
+        )
+        if (found.length === 0 && current === undefined) throw new Problem('not_found')
+        const writable = write.kind === 'all'
+        const named = { workspace, resource: definition.name, id }
+        const isCredentials = !writable && (await wasCredentials(database, named, current?.doc.name))
+        const last = more ? found.at(-1) : undefined
+        // Values in it lie outside the documents whose keys make them secret.
+        res.set('cache-control', writable ? 'no-store' : 'private, no-cache').json({
+          data: await mapYielding(found, (entry) =>
+            present(entry, { secrets, workspace, writable, isCredentials }),
+          ),
+          next: last === undefined ? null : String(last._id.version),
+        })
+      },
+  })
 }
 
 type Revealing = Parameters<typeof revealAt>[2]
@@ -111,42 +144,4 @@ function revealChange({ path, before, after }: FieldChange, options: Revealing):
 function idOf(path: PathId): number {
   if (path.id === undefined) throw new Problem('not_found')
   return path.id
-}
-
-const change = z.object({
-  path: z.string().describe('A JSON Pointer'),
-  before: z.unknown().optional(),
-  after: z.unknown().optional(),
-})
-const entry = z.object({
-  version: z.number().int(),
-  operation: z.enum(['created', 'updated', 'deleted']),
-  at: z.iso.datetime(),
-  by: z.object({ _id: safeInteger, username: z.string() }),
-  changes: z.array(change).nullable().describe('Null where they are not known'),
-})
-const history = z
-  .object({ data: z.array(entry), next: z.string().nullable() })
-  .meta({ id: 'History', description: 'What happened to a document, the latest first' })
-
-export function historyOperation(definition: ResourceDefinition): DescribedOperation {
-  const { name, title, example } = definition
-  const { path, one, firstField } = resourceDescription(definition)
-  const created: z.input<typeof entry> = {
-    version: 1,
-    operation: 'created',
-    at: EXAMPLE_TIME,
-    by: { _id: 1, username: 'ana@example.com' },
-    changes: [{ path: `/${firstField}`, after: example[firstField] }],
-  }
-  return {
-    method: 'GET',
-    path: `${path}/history`,
-    id: `read${title}History`,
-    tag: name,
-    summary: `Read what happened to ${one}`,
-    parameters: [idParameter(definition), after],
-    response: { schema: history, example: { data: [created], next: null } },
-    errors: ['invalid_id', 'not_found', 'validation_failed'],
-  }
 }

@@ -4,12 +4,10 @@ import {
   integerFilter,
   pageLimit,
   parameterError,
-  readQuery,
   type Sort,
   sortBy,
 } from '@parley/shared/list-query'
 import { Problem } from '@parley/shared/problem'
-import type { Request } from 'express'
 import { z } from 'zod'
 import { populatedFields } from '../references/populate.ts'
 import type { FieldKind, ResourceDefinition } from '../resources/definition.ts'
@@ -24,50 +22,67 @@ export const listCursor = cursorOf(
   z.tuple([z.string(), z.union([z.string().max(256), z.number(), z.null()]), z.number().int().nonnegative()]),
 )
 
+/** The query parameter for references to replace by documents; none where there are no references. */
+export function populateQuery({
+  references,
+}: ResourceDefinition): Record<string, z.ZodOptional<z.ZodString>> {
+  const fields = [...new Set(references.map(({ field }) => field))]
+  if (fields.length === 0) return {}
+  const named = `\`${fields.join('`, `')}\``
+  return {
+    _populate: z
+      .string()
+      .optional()
+      .describe(`Puts documents in the place of their ids: some of ${named}, separated by commas`),
+  }
+}
+
 /** The query parameters that lists of a resource take. */
 export function listParametersOf(definition: ResourceDefinition) {
   const kinds = kindsOf(definition)
   const filters = Object.entries(kinds).map(([field, kind]) => [
     field,
-    kind === 'text' ? z.string().optional() : integerFilter,
+    (kind === 'text' ? z.string().optional() : integerFilter).describe(
+      kind === 'integers' ? 'Only those whose list has this' : 'Only those with this value',
+    ),
   ])
   const sortable = Object.keys(kinds).filter((field) => field !== '_id' && kinds[field] !== 'integers')
   return z.object({
     ...(Object.fromEntries(filters) as Record<string, z.ZodType<string | number | undefined>>),
-    sort: sortBy(['_id', ...sortable]),
+    sort: sortBy(['_id', ...sortable]).describe(
+      'With `-`, the last one first; beside a filter only `_id` and `updatedAt`',
+    ),
     limit: pageLimit,
     after: listCursor.optional(),
-    _populate: z.string().optional(),
+    ...populateQuery(definition),
   })
 }
 
 /** The fields that a list can be filtered by; the first one that is given is served by its index, the id before all. */
-export function kindsOf({ indexed }: ResourceDefinition): Record<string, FieldKind> {
+function kindsOf({ indexed }: ResourceDefinition): Record<string, FieldKind> {
   return { _id: 'integer', ...indexed, updatedAt: 'text' }
 }
 
 type ListQuery = Pick<PageQuery, 'filters' | 'sort' | 'after' | 'limit'> & { populated: string[] }
 
-/** Makes the function that reads what a list is asked for. It throws `validation_failed`. */
-export function listQuery(definition: ResourceDefinition): (req: Request) => ListQuery {
-  const parameters = listParametersOf(definition)
-  const fields = Object.keys(kindsOf(definition))
-  return (req) => {
-    const { sort, limit, after, _populate, ...given } = readQuery(parameters, req)
-    const values = given as Record<string, string | number | undefined>
-    const filters = fields.flatMap((field): PageQuery['filters'] => {
-      const value = values[field]
-      return value === undefined ? [] : [[field, value]]
-    })
-    if (filters.length > 0 && sort.field !== '_id' && sort.field !== 'updatedAt')
-      throw parameterError('sort', 'a filtered list is sorted by _id or updatedAt')
-    return {
-      filters,
-      sort,
-      after: after && positionIn(after, sortText(sort)),
-      limit,
-      populated: populatedFields(definition, _populate),
-    }
+/** What a list is asked for. Throws `validation_failed`. */
+export function listAsked(
+  definition: ResourceDefinition,
+  { sort, limit, after, ...given }: z.output<ReturnType<typeof listParametersOf>>,
+): ListQuery {
+  const { _populate, ...values } = given as Record<string, string | number | undefined>
+  const filters = Object.keys(kindsOf(definition)).flatMap((field): PageQuery['filters'] => {
+    const value = values[field]
+    return value === undefined ? [] : [[field, value]]
+  })
+  if (filters.length > 0 && sort.field !== '_id' && sort.field !== 'updatedAt')
+    throw parameterError('sort', 'a filtered list is sorted by _id or updatedAt')
+  return {
+    filters,
+    sort,
+    after: after && positionIn(after, sortText(sort)),
+    limit,
+    populated: populatedFields(definition, _populate as string | undefined),
   }
 }
 

@@ -1,14 +1,13 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { defined } from '@parley/shared/defined'
-import { queryFlag, readQuery } from '@parley/shared/list-query'
+import { queryFlag } from '@parley/shared/list-query'
 import { mapYielding } from '@parley/shared/map-yielding'
-import type { DescribedOperation } from '@parley/shared/openapi/operation'
+import { route } from '@parley/shared/openapi/route'
 import { callerOf } from '@parley/shared/service-app'
-import type { RequestHandler, Response } from 'express'
+import type { Response } from 'express'
 import { z } from 'zod'
 import { documentFilter } from '../access/access.ts'
-import { flagParameter } from '../description/parameters.ts'
 import { withoutOwnFields } from '../documents/body.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { definitions } from '../resources/all-resources.ts'
@@ -25,7 +24,6 @@ import {
 } from './configuration-format.ts'
 
 const PAGE = 200
-const exportQuery = z.object({ secrets: queryFlag })
 
 interface Part {
   definition: ResourceDefinition
@@ -33,26 +31,36 @@ interface Part {
   present: Present
 }
 
-/**
- * `GET /rest/export`: the workspace's configuration as far as the caller may read it, in the form of an
- * import. Secrets are masked; with `?secrets=true` those are not that the caller may write.
- */
-export function exportConfiguration({ database, authorizer, secrets }: Dependencies): RequestHandler {
-  return async (req, res) => {
-    const { secrets: plain } = readQuery(exportQuery, req)
-    const caller = callerOf(res)
-    const parts: Part[] = []
-    for (const name of TRANSFERRED) {
-      const read = await authorizer.decide(caller, name, 'read')
-      if (read.kind === 'none') continue
-      const present = plain ? await presenterFor({ authorizer, secrets, caller }, name) : maskSecrets
-      parts.push({ definition: definitions[name], visible: documentFilter(read), present })
-    }
-    const caching = plain ? 'no-store' : 'private, no-cache'
-    res.set({ 'content-type': 'application/json; charset=utf-8', 'cache-control': caching })
-    await stream(res, exported({ database, workspace: caller.workspace._id, parts }))
-  }
-}
+/** Secrets are masked; with `?secrets=true` those are not that the caller may write. */
+export const exportConfiguration = route({
+  method: 'GET',
+  path: '/rest/export',
+  access: 'token',
+  id: 'exportConfiguration',
+  tag: 'configuration',
+  summary: 'Export the configuration',
+  description: 'As far as the caller may read it, in the form of an import.',
+  query: z.object({
+    secrets: queryFlag.describe('Shows the secrets that the caller may write; else `••••`'),
+  }),
+  response: { schema: configurationSchema, example: configurationExample },
+  handle:
+    ({ database, authorizer, secrets }: Dependencies) =>
+    async (_req, res, asked) => {
+      const { secrets: plain } = asked.query()
+      const caller = callerOf(res)
+      const parts: Part[] = []
+      for (const name of TRANSFERRED) {
+        const read = await authorizer.decide(caller, name, 'read')
+        if (read.kind === 'none') continue
+        const present = plain ? await presenterFor({ authorizer, secrets, caller }, name) : maskSecrets
+        parts.push({ definition: definitions[name], visible: documentFilter(read), present })
+      }
+      const caching = plain ? 'no-store' : 'private, no-cache'
+      res.set({ 'content-type': 'application/json; charset=utf-8', 'cache-control': caching })
+      await stream(res, exported({ database, workspace: caller.workspace._id, parts }))
+    },
+})
 
 /** A failure before the first text becomes a problem response; later the connection ends in the middle. */
 async function stream(res: Response, texts: AsyncGenerator<string>): Promise<void> {
@@ -108,16 +116,4 @@ async function* pages(database: Database, workspace: number, { definition, visib
 /** Without times and what the service sets: two workspaces of the same configuration export the same. */
 function transferable(definition: ResourceDefinition, { _id, key, ...doc }: ResourceDocument): object {
   return { _id, ...defined({ key }), ...withoutOwnFields(definition, doc) }
-}
-
-export const exportOperation: DescribedOperation = {
-  method: 'GET',
-  path: '/rest/export',
-  id: 'exportConfiguration',
-  tag: 'configuration',
-  summary: 'Export the configuration',
-  description: 'As far as the caller may read it, in the form of an import.',
-  parameters: [flagParameter('secrets', 'Shows the secrets that the caller may write; else `••••`')],
-  response: { schema: configurationSchema, example: configurationExample },
-  errors: ['validation_failed'],
 }

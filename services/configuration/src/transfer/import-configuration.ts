@@ -1,15 +1,14 @@
 import { CONFIGURATION_RESOURCES, type ResourceName } from '@parley/shared/configuration-resources'
 import type { Caller } from '@parley/shared/internal-token'
 import { safeInteger } from '@parley/shared/json-object'
-import { queryFlag, readQuery } from '@parley/shared/list-query'
-import type { DescribedOperation } from '@parley/shared/openapi/operation'
+import { queryFlag } from '@parley/shared/list-query'
+import { route } from '@parley/shared/openapi/route'
 import { type FieldError, Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
-import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import { documentFilter, type WriteAccess, writeAccess } from '../access/access.ts'
 import { isCredentials } from '../credentials/model-origins.ts'
-import { flagParameter } from '../description/parameters.ts'
+import { MAX_BODY_BYTES } from '../documents/body.ts'
 import { documentToWrite, settleCredentials } from '../documents/build-for-caller.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { storeDocument } from '../documents/store-document.ts'
@@ -20,19 +19,59 @@ import { type Imported, parseImport, requireNone } from './parse-import.ts'
 import { errorsOfRoom, importedDocument, type PlannedStep, planStep } from './plan-import.ts'
 
 const AT_A_TIME = 16
-const importQuery = z.object({ dryRun: queryFlag })
+// Some 4,000 documents; what is more is imported in parts.
+const MAX_MEMBERS = 40_000
 
 type AccessTo = Map<ResourceName, WriteAccess>
 
+const count = z.number().int()
+const importPlan = z
+  .object({
+    dryRun: z.boolean(),
+    summary: z.object({ create: count, update: count, unchanged: count }),
+    plan: z.array(
+      z.object({
+        resource: z.enum(CONFIGURATION_RESOURCES),
+        _id: safeInteger,
+        action: z.enum(['create', 'update', 'unchanged']),
+        changes: z.array(z.string()).describe('Where it changes, as JSON Pointers'),
+      }),
+    ),
+  })
+  .meta({ id: 'ImportPlan', description: 'What an import does, or would do' })
+
 /**
- * `POST /rest/import`: creates and replaces the documents of an export, each under its own id, and leaves all
- * others alone; unchanged documents are not written. `?dryRun=true` only returns the plan. One
- * document's write is one write: after a failure in the middle the same import is sent again.
+ * Creates and replaces the documents of an export, each under its own id, and leaves all others alone; unchanged documents are
+ * not written. One document's write is one write: after a failure in the middle the same import is sent again.
  */
-export function importConfiguration(dependencies: Dependencies): RequestHandler {
-  const { database, authorizer } = dependencies
-  return async (req, res) => {
-    const { dryRun } = readQuery(importQuery, req)
+export const importConfiguration = route({
+  method: 'POST',
+  path: '/rest/import',
+  access: 'write',
+  resource: 'channels',
+  id: 'importConfiguration',
+  tag: 'configuration',
+  summary: 'Import a configuration',
+  description: 'Each document under its own id; others stay. With an error anywhere nothing is applied.',
+  query: z.object({ dryRun: queryFlag.describe('Only returns what it would do') }),
+  body: {
+    schema: configurationSchema,
+    example: configurationExample,
+    maxBytes: MAX_BODY_BYTES,
+    maxMembers: MAX_MEMBERS,
+  },
+  response: {
+    schema: importPlan,
+    example: {
+      dryRun: true,
+      summary: { create: 0, update: 1, unchanged: 0 },
+      plan: [{ resource: 'steps', _id: 1, action: 'update', changes: ['/next'] }],
+    },
+  },
+  errors: ['reference_forbidden'],
+  handle: (dependencies: Dependencies) => async (req, res, asked) => {
+    const { database, authorizer } = dependencies
+    const { dryRun } = asked.query()
     const caller = callerOf(res)
     const imported = parseImport(req.body)
     const access: AccessTo = new Map()
@@ -60,8 +99,8 @@ export function importConfiguration(dependencies: Dependencies): RequestHandler 
         await inBatches(some, (each) => apply(dependencies, caller, accessTo(access, each), each))
     }
     res.json({ dryRun, summary: summaryOf(plan), plan })
-  }
-}
+  },
+})
 
 /** The validation errors of one document, to be returned with those of all others; other errors are thrown. */
 function errorsIn(error: unknown): readonly FieldError[] {
@@ -116,40 +155,4 @@ function summaryOf(plan: readonly PlannedStep[]): Record<PlannedStep['action'], 
   const summary = { create: 0, update: 0, unchanged: 0 }
   for (const { action } of plan) summary[action]++
   return summary
-}
-
-const count = z.number().int()
-const importPlan = z
-  .object({
-    dryRun: z.boolean(),
-    summary: z.object({ create: count, update: count, unchanged: count }),
-    plan: z.array(
-      z.object({
-        resource: z.enum(CONFIGURATION_RESOURCES),
-        _id: safeInteger,
-        action: z.enum(['create', 'update', 'unchanged']),
-        changes: z.array(z.string()).describe('Where it changes, as JSON Pointers'),
-      }),
-    ),
-  })
-  .meta({ id: 'ImportPlan', description: 'What an import does, or would do' })
-
-export const importOperation: DescribedOperation = {
-  method: 'POST',
-  path: '/rest/import',
-  id: 'importConfiguration',
-  tag: 'configuration',
-  summary: 'Import a configuration',
-  description: 'Each document under its own id; others stay. With an error anywhere nothing is applied.',
-  parameters: [flagParameter('dryRun', 'Only returns what it would do')],
-  body: { schema: configurationSchema, example: configurationExample },
-  response: {
-    schema: importPlan,
-    example: {
-      dryRun: true,
-      summary: { create: 0, update: 1, unchanged: 0 },
-      plan: [{ resource: 'steps', _id: 1, action: 'update', changes: ['/next'] }],
-    },
-  },
-  errors: ['reference_forbidden'],
 }

@@ -54,6 +54,8 @@ export type OpenedTool =
       isRepeatable?: boolean
       /** Whether that is so only under the same `id`: a further call of the model is another one. */
       isKeyed?: boolean
+      /** Whether it only reads: calls of one action that do have no order among them. */
+      isReadOnly?: boolean
       /** The longest one attempt takes, in milliseconds, as long as its server tells of no progress: 12 s unless said otherwise. */
       timeoutMs?: number
       /** One attempt, with `id` as the idempotency key. Never rejects. */

@@ -73,7 +73,7 @@ export const TURN_RULES: readonly Rule[] = [
   },
   {
     when: 'the model calls a tool',
-    next: 'call it',
+    next: 'call it, and beside it those of the same turn that are independent of it',
     step: ({ record }) => {
       const send = sendOf(record)
       return send === undefined ? undefined : { kind: 'call', index: record.sends.indexOf(send) }

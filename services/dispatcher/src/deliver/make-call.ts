@@ -2,13 +2,17 @@ import type { OpenedTool, Toolbox, ToolOutcome } from '../agents/toolbox.ts'
 import { whyNotRepeated } from '../agents/tools/tool.ts'
 import { agentTypeOf } from '../agents/turns/agents.ts'
 import { deadlineOf, turnSettingsOf } from '../agents/turns/bounds.ts'
+import { DELIVERY_MS } from '../channels/callback.ts'
 import { CALL_MS } from '../channels/functions/call-settings.ts'
 import type { MayLeave } from '../channels/http/http-client.ts'
 import { failedCall, uncertainCall } from '../message/call-result.ts'
-import { effectUnknown, NO_RESPONSE, type Outcome } from '../message/outcome.ts'
-import { carried, ranAgainAt, withSend } from '../message/progress.ts'
+import type { MessageRecord, Progress, Send } from '../message/message-record.ts'
+import { effectUnknown, INTERRUPTED, NO_RESPONSE, type Outcome } from '../message/outcome.ts'
+import { attemptOf, carried, ranAgainAt, withSend } from '../message/progress.ts'
 import type { ToolCall } from '../message/turn.ts'
-import { callSettled, handOffSettled } from '../message/turn-progress.ts'
+import { callSettled, handOffSettled, INTERRUPTED_CALL } from '../message/turn-progress.ts'
+import { callTogether, MAX_TOGETHER, type ReadyCall } from './call-together.ts'
+import { claimOf } from './claim.ts'
 import type { MessageRun } from './message-run.ts'
 import { type NextSend, sendBy, sendNext } from './send.ts'
 import type { StepResult } from './settle-attempt.ts'
@@ -20,14 +24,12 @@ const GONE = 'The assistant is not there any more.'
  * fails at once, and the model decides what follows. The tools are opened once for the calls of one run.
  */
 export async function makeCall(run: MessageRun, next: NextSend): Promise<StepResult> {
-  const { turn = -1, call: position = -1 } = next.send.of ?? {}
-  const call = run.record.turns?.[turn]?.calls[position]
+  const call = callOf(run, next.send)
   const repeated = next.send.state === 'pending' && call && whyNotRepeated(run.record.turns ?? [], call)
   if (repeated) return settleFailedCall(run, next, repeated)
-  const opened = await run.calling(async () => {
-    run.toolbox ??= openToolbox(run)
-    return openCall(await run.toolbox, call)
-  })
+  const interrupted = await settleInterrupted(run, next)
+  if (interrupted !== undefined) return interrupted
+  const opened = await openCallOf(run, next.send)
   switch (opened.kind) {
     case 'invalid':
       return settleFailedCall(run, next, opened.reason)
@@ -36,22 +38,26 @@ export async function makeCall(run: MessageRun, next: NextSend): Promise<StepRes
     case 'handOff':
       return handOff(run, { ...next, reason: opened.reason })
     case 'call': {
-      const { url, isRepeatable = true, isKeyed, timeoutMs } = opened
-      const deliver = async (mayLeave: MayLeave) => {
-        const limits = { mayLeave, leftMs: timeLeft(run), ended: run.leased.ended }
-        return outcomeOf(await opened.deliver(next.send.id, limits))
-      }
-      const route = {
-        reports: false,
-        isRepeatable,
-        isKeyed,
-        url,
-        timeoutMs,
-        call: 'result',
-        deliver,
-      } as const
-      return sendBy(run, route, next)
+      const first = readyCall(run, next, opened)
+      const together = await callTogether(run, [first, ...(await callsBeside(run, next, opened))])
+      return together ?? sendBy(run, first.route, next)
     }
+  }
+}
+
+function readyCall(
+  run: MessageRun,
+  next: NextSend,
+  opened: Extract<OpenedTool, { kind: 'call' }>,
+): ReadyCall {
+  const { url, isRepeatable = true, isKeyed, timeoutMs } = opened
+  const deliver = async (mayLeave: MayLeave) => {
+    const limits = { mayLeave, leftMs: timeLeft(run), ended: run.leased.ended }
+    return outcomeOf(await opened.deliver(next.send.id, limits))
+  }
+  return {
+    ...next,
+    route: { reports: false, isRepeatable, isKeyed, url, timeoutMs, call: 'result', deliver },
   }
 }
 
@@ -60,6 +66,90 @@ function timeLeft({ record, options, channel }: MessageRun): number {
   const now = options.now()
   const { messageMs } = turnSettingsOf(channel.config)
   return Math.max(deadlineOf(record, { messageMs, now }) - now, CALL_MS)
+}
+
+/**
+ * The calls of the same turn that may be made beside this one: those of other actions, and those of one action that only
+ * read. What says something, hands over or works at the task stays where it is, and so does all behind it.
+ */
+async function callsBeside(
+  run: MessageRun,
+  { index, send }: NextSend,
+  opened: Extract<OpenedTool, { kind: 'call' }>,
+): Promise<ReadyCall[]> {
+  const action = callOf(run, send)?.of?.action
+  if (send.state !== 'pending' || action === undefined) return []
+  const before = [{ action, isReadOnly: opened.isReadOnly === true }]
+  const beside: ReadyCall[] = []
+  for (const [at, other] of run.record.sends.entries()) {
+    if (at <= index || beside.length === MAX_TOGETHER - 1) continue
+    const call = callOf(run, other)
+    const action = call?.of?.action
+    const isNext = other.of?.turn === send.of?.turn && other.state === 'pending' && action !== undefined
+    if (!isNext || whyNotRepeated(run.record.turns ?? [], call as ToolCall) !== undefined) break
+    const one = await openCallOf(run, other)
+    if (one.kind !== 'call') break
+    const isReadOnly = one.isReadOnly === true
+    const isFree = before.every((earlier) => earlier.action !== action || (earlier.isReadOnly && isReadOnly))
+    before.push({ action, isReadOnly })
+    if (isFree) beside.push(readyCall(run, { index: at, send: other }, one))
+  }
+  return beside
+}
+
+/** Several calls whose claims are over are settled at once: each alone would be waited for as long again. */
+async function settleInterrupted(
+  run: MessageRun,
+  { index, send }: NextSend,
+): Promise<StepResult | undefined> {
+  const others = run.record.sends.flatMap((one, at) =>
+    at !== index && one.state === 'claimed' && one.content.kind === 'tool' ? { index: at, send: one } : [],
+  )
+  if (send.state !== 'claimed' || others.length === 0) return undefined
+  const { uncertainWindow, statuses, now } = run.options
+  const calls = await Promise.all(
+    [{ index, send }, ...others].map(async (one) => ({ ...one, opened: await openCallOf(run, one.send) })),
+  )
+  const longest = calls.map(({ opened }) => (opened.kind === 'call' && opened.timeoutMs) || DELIVERY_MS)
+  const asked = { record: run.record, send, reports: false, isRepeatable: false }
+  const timeoutMs = Math.max(...longest)
+  const claim = claimOf({ ...asked, timeoutMs, uncertainWindow, statuses, now: now() })
+  if (claim.kind === 'busy') return { kind: 'reload', at: claim.until, for: 'status' }
+  await run.message.commitMerged((record) => interruptedCalls(record, calls, now()))
+  return { kind: 'next' }
+}
+
+/** Where a call may be made again it is; where it may not, it may have run. */
+function interruptedCalls(
+  record: MessageRecord,
+  calls: (NextSend & { opened: OpenedTool })[],
+  at: number,
+): Progress {
+  let current = record
+  for (const { index, send, opened } of calls) {
+    if (current.sends[index]?.state !== 'claimed') continue
+    const attempt = attemptOf({ step: send.id, outcome: INTERRUPTED, at, ms: 0 })
+    const given =
+      opened.kind === 'invalid'
+        ? uncertainCall(opened.reason)
+        : { result: INTERRUPTED_CALL, state: 'failed' as const }
+    const mayBeMade = opened.kind === 'call' && opened.isRepeatable !== false
+    current = mayBeMade
+      ? { ...current, sends: withSend(current.sends, index, { state: 'pending' }) }
+      : { ...current, ...callSettled(current, { index, attempt, ...given }) }
+  }
+  return { ...carried(current), open: true }
+}
+
+function callOf({ record }: MessageRun, { of }: Send): ToolCall | undefined {
+  return of?.call === undefined ? undefined : record.turns?.[of.turn]?.calls[of.call]
+}
+
+function openCallOf(run: MessageRun, send: Send): Promise<OpenedTool> {
+  return run.calling(async () => {
+    run.toolbox ??= openToolbox(run)
+    return openCall(await run.toolbox, callOf(run, send))
+  })
 }
 
 async function openToolbox({ record, agents, of }: MessageRun): Promise<Toolbox | undefined> {

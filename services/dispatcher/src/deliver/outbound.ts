@@ -40,6 +40,7 @@ import { createHandle } from '../channels/handle.ts'
 import { createGuardedFetch } from '../channels/http/guarded-fetch.ts'
 import { createHttpClient, type HttpClient } from '../channels/http/http-client.ts'
 import { type CallKind, observeCalls } from '../channels/http/observe-calls.ts'
+import { createReadThreadFile } from '../channels/media/thread-files.ts'
 import { createNumberRates } from '../channels/number-rates.ts'
 import { createProviderCallback } from '../channels/provider-callback.ts'
 import { createSendRateLimit } from '../channels/send-rate-limit/send-rate-limit.ts'
@@ -109,7 +110,6 @@ export function createOutbound(options: {
   const endpoints = createEndpoints({ now: Date.now, opened: metrics.breakerOpened })
   showBreakers(registry, endpoints)
   const notifyHandOff = createHandOffCallback({ http: calls('handler'), signer })
-  const readCall = createReadOperationCall({ specs, http: calls('function'), signer })
   const guarded = createGuardedFetch({
     allowed: config.ALLOWED_PRIVATE_TARGETS,
     maxBytes: MAX_STREAM_BYTES,
@@ -124,6 +124,8 @@ export function createOutbound(options: {
     tokensPerDay: config.MODEL_TOKENS_PER_DAY,
   })
   const sources = { channels, webhook, http: calls('media') }
+  const readFile = createReadThreadFile(collections, sources)
+  const readCall = createReadOperationCall({ specs, http: calls('function'), signer, readFile })
   const transcriptOf = createTranscriptOf({ fetch, sources, usage })
   const mediaSlots = createMediaSlots()
   const model = createModelClient({ fetch })

@@ -146,7 +146,7 @@ async function settleInterruptedCall(run: MessageRun, { index, send }: NextSend)
   return { kind: 'next' }
 }
 
-function enter(
+export function enter(
   { record, calling, options }: MessageRun,
   url: string,
   timeoutMs: number | undefined,
@@ -233,7 +233,7 @@ async function waitForRate(run: MessageRun, keys: RateKeys, send: Send): Promise
 }
 
 /** Whether a send that was just claimed may leave: while the lease is valid, for as long as others wait for its status. */
-function untilDeadline({ leased }: MessageRun): MayLeave {
+export function untilDeadline({ leased }: MessageRun): MayLeave {
   const claimedAt = performance.now()
   return () => leased.isLeased() && performance.now() - claimedAt < SEND_DEADLINE_MS
 }

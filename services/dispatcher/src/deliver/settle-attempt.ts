@@ -74,14 +74,17 @@ function outcomeWithStatus(send: Send | undefined, outcome: Outcome): Outcome {
 }
 
 /** What a model or a person waits for is tried again sooner than anything else. */
-function settlementOf(attempted: Parameters<typeof settle>[0], call: CallKind | undefined): Settlement {
+export function settlementOf(
+  attempted: Parameters<typeof settle>[0],
+  call: CallKind | undefined,
+): Settlement {
   const settlement = settle(attempted)
   if (!isToSystem(call) || settlement.kind !== 'retry') return settlement
   return { ...settlement, delay: callDelay(attempted.tries) }
 }
 
 /** The progress after a call of a model whose result it is given; undefined while it is tried on. */
-function settledCall(
+export function settledCall(
   record: MessageRecord,
   options: {
     kind: CallKind

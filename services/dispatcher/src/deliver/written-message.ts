@@ -24,10 +24,10 @@ export interface LeasedMessages {
   /** As `Committer.commit`; resolves with the message as it then is, or undefined when somebody else has written. */
   commit(record: MessageRecord, progress: Progress): Promise<MessageRecord | undefined>
   /**
-   * Takes back the claim of the send at `index`, which a commit on `record` has written or may have written. Leaves
-   * the message alone where somebody else has written since.
+   * Takes back the claims of sends, which a commit on `record` has written or may have written. Leaves the message
+   * alone where somebody else has written since.
    */
-  release(record: MessageRecord, index: number): Promise<void>
+  release(record: MessageRecord, indexes: readonly number[]): Promise<void>
 }
 
 /** A message as it stands in the store, as far as this instance knows, and how it is written. */
@@ -84,14 +84,14 @@ export class WrittenMessage {
   }
 
   /**
-   * Takes back a claim that was committed on `record`, or may have been, and under which nothing has left: whoever
-   * runs the message next sends at once. Tries for 10 s, then the send counts as uncertain. Never rejects.
+   * Takes back claims that were committed on `record`, or may have been, and under which nothing has left: whoever
+   * runs the message next sends at once. Tries for 10 s, then the sends count as uncertain. Never rejects.
    */
-  async release(record: MessageRecord, index: number): Promise<void> {
+  async release(record: MessageRecord, ...indexes: number[]): Promise<void> {
     const deadline = performance.now() + RELEASE_FOR_MS
     while (performance.now() < deadline) {
       try {
-        return await this.#leased.release(record, index)
+        return await this.#leased.release(record, indexes)
       } catch (error) {
         if (!isUnavailable(error)) return
         await new Promise((resolve) => setTimeout(resolve, COMMIT_PAUSE_MS))

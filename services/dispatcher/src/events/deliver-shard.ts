@@ -10,6 +10,8 @@ import type { MarkSubscription, Subscription, Subscriptions } from './subscripti
 const MAX_WAITING = 1_000_000
 const COUNT_MS = 60_000
 const LOOK_MS = 500
+/** Without a subscription there is nothing to look for, and so many times as long until it is seen whether there is one. */
+const IDLE_LOOKS = 4
 /** The database is unavailable. */
 const UNAVAILABLE_MS = 1_000
 /** What is in flight when the shard closes may still be answered. */
@@ -63,8 +65,8 @@ class ShardWorker {
     let lookedAt = Number.NEGATIVE_INFINITY
     while (!this.#stopping.signal.aborted) {
       this.#wake = new AbortController()
+      const own = this.#ownSubscriptions()
       try {
-        const own = this.#ownSubscriptions()
         if (performance.now() - lookedAt >= lookMs) {
           lookedAt = performance.now()
           await this.#look(own)
@@ -74,7 +76,7 @@ class ShardWorker {
         log.warn({ shard: this.#shard, reason: (error as Error).message }, 'events not delivered for now')
         await pause(UNAVAILABLE_MS, this.#stopping.signal)
       }
-      await pause(lookMs, this.#wake.signal)
+      await pause(own.size === 0 ? IDLE_LOOKS * lookMs : lookMs, this.#wake.signal)
     }
   }
 

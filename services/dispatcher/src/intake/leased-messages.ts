@@ -34,7 +34,8 @@ export function createPartitionMessages(options: {
       threadLog.touch(next)
       return next
     },
-    release: ({ _id, revision }, index) => committer.release({ _id, revision: revision + 1, writer }, index),
+    release: ({ _id, revision }, indexes) =>
+      committer.release({ _id, revision: revision + 1, writer }, indexes),
     handOver: () => handOver.abort(),
     end() {
       handOver.abort()

@@ -1,9 +1,7 @@
 import type { Authorizer } from '@parley/shared/authorizer'
-import { readQuery } from '@parley/shared/list-query'
-import { type DescribedOperation, queryParameters } from '@parley/shared/openapi/operation'
-import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { route } from '@parley/shared/openapi/route'
+import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
-import { Router } from 'express'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { hourOf } from '../store/audit-records.ts'
@@ -12,54 +10,6 @@ import { reconciliationDifference } from './audit-state.ts'
 import { balances, countMessages, total } from './count.ts'
 
 const time = z.iso.datetime({ offset: true }).transform((text) => hourOf(new Date(text)))
-
-/** What is counted. */
-const reconciliationQuery = z.object({
-  channel: z.string().max(1_024).optional(),
-  from: time.optional(),
-  to: time.optional(),
-})
-
-/**
- * GET /rest/messages/conservation: what the caller's workspace has accepted against what became of it, in all, per
- * channel and per hour (UTC). `from` (included) and `to` (not included) are taken down to the hour.
- */
-export function reconciliationRoutes(options: {
-  collections: Collections
-  startSession(options: mongo.ClientSessionOptions): mongo.ClientSession
-  authorizer: Authorizer
-}): Router {
-  const { collections, startSession, authorizer } = options
-  const router = Router({ caseSensitive: true })
-  router
-    .route('/conservation')
-    .get(async (req, res) => {
-      const caller = callerOf(res)
-      const decision = await authorizer.require(caller, 'messages', 'read')
-      // A count of some of them would not come out even.
-      if (decision.kind !== 'all')
-        throw new Problem('forbidden', { detail: 'Counting takes a role that reads all messages.' })
-      const counted = { workspace: caller.workspace._id, ...readQuery(reconciliationQuery, req) }
-      const session = startSession({ snapshot: true })
-      try {
-        const shared = { counted, session, now: Date.now() }
-        const hours = balances(await countMessages(collections, { ...shared, by: 'hour' }))
-        const channels = balances(await countMessages(collections, { ...shared, by: 'channel' }))
-        const audited = await reconciliationDifference(collections)
-        res.json({
-          ...total(hours),
-          auditedUpTo: audited?.auditedUpTo ?? null,
-          checkedSecondsAgo: audited?.ageSeconds ?? null,
-          channels: channels.map(({ key, ...row }) => ({ channel: key, ...row })),
-          hours: hours.map(({ key, ...row }) => ({ hour: new Date(key), ...row })),
-        })
-      } finally {
-        await session.endSession()
-      }
-    })
-    .all(methodNotAllowed('GET'))
-  return router
-}
 
 const count = z.number().int()
 const balance = {
@@ -79,17 +29,25 @@ const balance = {
 const none = Object.fromEntries(Object.keys(balance).map((name) => [name, 0]))
 const example = { ...none, accepted: 3, sent: 3 }
 
-export const reconciliationOperation: DescribedOperation = {
+export interface Reconciled {
+  collections: Collections
+  startSession(options: mongo.ClientSessionOptions): mongo.ClientSession
+  authorizer: Authorizer
+}
+
+/** What the caller's workspace has accepted against what became of it, per hour in UTC. */
+export const readReconciliation = route({
   method: 'GET',
   path: '/rest/messages/conservation',
+  access: 'read',
   id: 'readConservation',
   tag: 'messages',
   summary: 'What was accepted against what became of it',
   description: 'Counted by id: in all, for each channel and for each hour.',
-  parameters: queryParameters(reconciliationQuery, {
-    channel: 'Only what names this external id',
-    from: 'From this hour on',
-    to: 'Until before this hour',
+  query: z.object({
+    channel: z.string().max(1_024).optional().describe('Only what names this external id'),
+    from: time.optional().describe('From this hour on'),
+    to: time.optional().describe('Until before this hour'),
   }),
   response: {
     schema: z
@@ -109,5 +67,30 @@ export const reconciliationOperation: DescribedOperation = {
       hours: [{ hour: '2026-11-20T11:00:00.000Z', ...example }],
     },
   },
-  errors: ['validation_failed'],
-}
+  handle:
+    ({ collections, startSession, authorizer }: Reconciled) =>
+    async (_req, res, asked) => {
+      const caller = callerOf(res)
+      const decision = await authorizer.require(caller, 'messages', 'read')
+      // A count of some of them would not come out even.
+      if (decision.kind !== 'all')
+        throw new Problem('forbidden', { detail: 'Counting takes a role that reads all messages.' })
+      const counted = { workspace: caller.workspace._id, ...asked.query() }
+      const session = startSession({ snapshot: true })
+      try {
+        const shared = { counted, session, now: Date.now() }
+        const hours = balances(await countMessages(collections, { ...shared, by: 'hour' }))
+        const channels = balances(await countMessages(collections, { ...shared, by: 'channel' }))
+        const audited = await reconciliationDifference(collections)
+        res.json({
+          ...total(hours),
+          auditedUpTo: audited?.auditedUpTo ?? null,
+          checkedSecondsAgo: audited?.ageSeconds ?? null,
+          channels: channels.map(({ key, ...row }) => ({ channel: key, ...row })),
+          hours: hours.map(({ key, ...row }) => ({ hour: new Date(key), ...row })),
+        })
+      } finally {
+        await session.endSession()
+      }
+    },
+})

@@ -5,6 +5,8 @@ import type { WaitingCounts } from '../message/message-record.ts'
 import type { Lease, LeaseStore } from '../store/lease-store.ts'
 
 const TICK_MS = 1_000
+/** Every other tick: what is left of a lease is then longer than a primary of MongoDB takes to be replaced. */
+const RENEW_MS = 1_900
 /** While partitions are missing or change: whoever hands one over must not wait long for its successor. */
 const SHORT_TICK_MS = 250
 /** An instance that reconnects within this time stays the owner of its partitions. */
@@ -37,8 +39,8 @@ export interface Partitions {
 }
 
 /**
- * Works this instance's share of the partitions: each second it says that it lives, renews its leases, gives up what
- * it no longer has, hands over what is beyond its share and takes what is free below it. Without a broker for 3 s its
+ * Works this instance's share of the partitions: each second it says that it lives, every other one it renews its leases; it
+ * gives up what it no longer has, hands over what is beyond its share and takes what is free below it. Without a broker for 3 s its
  * share is nothing, unless no instance has one: then what is in the store is still worked.
  */
 export function startPartitions(options: {
@@ -113,9 +115,16 @@ export function startPartitions(options: {
     return change !== undefined
   }
   let tickMs = TICK_MS
+  let renewedAt = Number.NEGATIVE_INFINITY
+  const renew = async () => {
+    const now = performance.now()
+    if (working.size === 0 || now < renewedAt + RENEW_MS) return
+    await leases.renew([...working.values()].map(({ lease }) => lease))
+    renewedAt = now
+  }
   const tick = async () => {
     dropLost()
-    if (working.size > 0) await leases.renew([...working.values()].map(({ lease }) => lease))
+    await renew()
     dropLost()
     tickMs = (await balance()) ? SHORT_TICK_MS : TICK_MS
   }

@@ -43,10 +43,13 @@ export interface Committer {
     writer?: string,
   ): Promise<boolean>
   /**
-   * Takes back the claim of the send at `index`, where the message stands as `claim` says: at its revision and
-   * written by its writer.
+   * Takes back the claims of sends, where the message stands as `claim` says: at its revision and written by its
+   * writer.
    */
-  release(claim: Required<Pick<MessageRecord, '_id' | 'revision' | 'writer'>>, index: number): Promise<void>
+  release(
+    claim: Required<Pick<MessageRecord, '_id' | 'revision' | 'writer'>>,
+    indexes: readonly number[],
+  ): Promise<void>
 }
 
 const STATUS_WRITER = 'statuses:'
@@ -71,10 +74,11 @@ export function createCommitter(messages: Collections['messages'], writer: strin
   return {
     commit: (record, progress, by = writer) =>
       write({ id: record._id, revision: record.revision, change: changeOf(record, progress), writer: by }),
-    release: async (claim, index) => {
-      const pending = { [`sends.${index}.state`]: 'pending', updatedAt: new Date() }
+    release: async (claim, indexes) => {
+      const pending = Object.fromEntries(indexes.map((index) => [`sends.${index}.state`, 'pending']))
       const { _id, revision, writer } = claim
-      await messages.updateOne({ _id, revision, writer }, { $set: pending, $inc: { revision: 1 } })
+      const set = { ...pending, updatedAt: new Date() }
+      await messages.updateOne({ _id, revision, writer }, { $set: set, $inc: { revision: 1 } })
     },
   }
 }

@@ -55,6 +55,8 @@ export interface AgentBehaviour {
   model(request: ModelRequest, choice: ModelChoice): ModelResult | string | Promise<ModelResult | string>
   /** What a tool is. */
   open?(call: Parameters<Toolbox['open']>[0]): OpenedTool
+  /** The action that a tool is of; 1 unless said. */
+  actionOf?(tool: string): number | undefined
   /** What becomes of something that is sent to the person. */
   send?(delivery: Delivery): Outcome | Promise<Outcome>
   parts?: Partial<AgentParts>
@@ -312,7 +314,10 @@ export class AgentSystem {
       }),
       openToolbox: async () => ({
         descriptions: [{ name: 'note', description: '', inputSchema: { type: 'object' } }],
-        sourceOf: (name) => ({ action: 1, name }),
+        sourceOf: (name) => {
+          const { actionOf = () => 1 } = this.#behaviour
+          return { name, ...defined({ action: actionOf(name) }) }
+        },
         open: async (call) => this.#openTool(call, alive),
       }),
       showTyping: () => {},

@@ -1,9 +1,10 @@
 import { expect, test } from '@jest/globals'
-import { deliveryRoutes } from '@parley/dispatcher/api/subscriptions/delivery-routes'
+import { replayDeliveries } from '@parley/dispatcher/api/subscriptions/delivery-routes'
 import { createInsertDeliveries } from '@parley/dispatcher/events/insert-deliveries'
 import { subscriptionKey } from '@parley/dispatcher/events/subscriptions'
 import { listen } from '@parley/local/testing/service-under-test'
-import express from 'express'
+import { serveRoutes } from '@parley/shared/openapi/route'
+import express, { type RequestHandler } from 'express'
 import { eventDatabase } from './event-database.ts'
 
 const CREATED_AT = '2026-01-01T00:00:00.000Z'
@@ -14,21 +15,20 @@ const database = eventDatabase()
 function routes() {
   const { collections } = database
   const app = express()
-  app.use((_req, res, next) => {
+  const decision = { kind: 'all', test: () => true }
+  const needed = {
+    deliveries: collections.deliveries,
+    insert: createInsertDeliveries({ collections, retentionMs: 60_000, now: Date.now }),
+    configuration: {
+      get: async () => ({ _id: 1, name: 'own', active: true, createdAt: CREATED_AT }) as never,
+    },
+    authorizer: { require: async () => decision, decide: async () => decision } as never,
+  }
+  const requireCaller: RequestHandler = (_req, res, next) => {
     res.locals.caller = { workspace: { _id: 1 } }
     next()
-  })
-  const decision = { kind: 'all', test: () => true }
-  app.use(
-    deliveryRoutes({
-      deliveries: collections.deliveries,
-      insert: createInsertDeliveries({ collections, retentionMs: 60_000, now: Date.now }),
-      configuration: {
-        get: async () => ({ _id: 1, name: 'own', active: true, createdAt: CREATED_AT }) as never,
-      },
-      authorizer: { require: async () => decision, decide: async () => decision } as never,
-    }),
-  )
+  }
+  app.use(serveRoutes([replayDeliveries], needed, { requireCaller }))
   return listen(app)
 }
 
@@ -50,7 +50,7 @@ test('following `next` sends each delivery again once, also of those that were f
   const server = await routes()
   const replayed: number[] = []
   for (let since: string | null = CREATED_AT; since !== null && replayed.length < 10; ) {
-    const answer = await fetch(`${server.url}/1/replay`, {
+    const answer = await fetch(`${server.url}/rest/subscriptions/1/replay`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ since, limit: 10 }),

@@ -1,29 +1,52 @@
 import type { Caller } from '@parley/shared/internal-token'
+import { jsonObject } from '@parley/shared/json-object'
+import { route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
 import { unescapeKeys } from '@parley/shared/safe-keys'
 import { callerOf } from '@parley/shared/service-app'
-import { parse } from '@parley/shared/validate'
-import { Router } from 'express'
 import { z } from 'zod'
-import { authBody } from '../requests.ts'
+import { AUTH_BODY_BYTES, id, NO_STORE, times } from '../schemas.ts'
+import { accountExample } from '../store/account.ts'
 import type { Collections } from '../store/collections.ts'
-import { roleView } from '../store/role.ts'
-import { workspaceView } from '../store/workspace.ts'
+import { roleExample, roleSchema, roleView } from '../store/role.ts'
+import { workspaceExample, workspaceSchema, workspaceView } from '../store/workspace.ts'
 
-// The contract takes any object, or nothing at all.
-export const anyObject = z.looseObject({}).optional()
-
-/** `POST /api/auth/me`: the caller, read afresh; an API token shows the role that it has itself. */
-export function meRoute({ collections }: { collections: Collections }): Router {
-  const router = Router({ caseSensitive: true })
-  router.post('/api/auth/me', authBody(), async (req, res) => {
-    parse(anyObject, req.body)
-    const user = await currentUser(collections, callerOf(res))
-    if (user === undefined) throw new Problem('unauthenticated')
-    res.set('cache-control', 'no-store').json(user)
-  })
-  return router
-}
+/** The caller, read afresh; an API token shows the role that it has itself. */
+export const meRoute = route({
+  method: 'POST',
+  path: '/api/auth/me',
+  access: 'token',
+  id: 'me',
+  tag: 'accounts',
+  summary: 'Who is calling',
+  // The contract takes any object, or nothing at all.
+  body: { schema: z.looseObject({}), example: {}, optional: true, maxBytes: AUTH_BODY_BYTES },
+  response: {
+    schema: z
+      .object({
+        _id: id,
+        provider: z.string(),
+        username: z.string(),
+        name: z.string(),
+        profile: id,
+        workspace: workspaceSchema,
+        role: roleSchema,
+        ...times,
+        context: jsonObject.nullish(),
+      })
+      .meta({ id: 'CurrentUser', description: 'Who is calling' }),
+    example: { ...accountExample, workspace: workspaceExample, role: roleExample, context: {} },
+    headers: NO_STORE,
+  },
+  handle:
+    ({ collections }: { collections: Collections }) =>
+    async (_req, res, asked) => {
+      asked.body()
+      const user = await currentUser(collections, callerOf(res))
+      if (user === undefined) throw new Problem('unauthenticated')
+      res.set('cache-control', 'no-store').json(user)
+    },
+})
 
 async function currentUser(collections: Collections, caller: Caller) {
   const account = await collections.accounts.findOne({ _id: caller.account._id })

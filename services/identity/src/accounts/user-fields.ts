@@ -1,5 +1,7 @@
+import { jsonObject } from '@parley/shared/json-object'
 import { unescapeKeys } from '@parley/shared/safe-keys'
 import { z } from 'zod'
+import { id, times, timesExample } from '../schemas.ts'
 import type { Account } from '../store/account.ts'
 
 const MAX_LABEL = 255
@@ -58,4 +60,33 @@ export function userView(account: Account) {
     updatedAt,
     context: unescapeKeys(context),
   }
+}
+
+/** What {@link userView} makes. */
+export const userSchema = z
+  .object({
+    _id: id,
+    provider: z.string(),
+    username: z.string(),
+    name: z.string(),
+    phone: z.string(),
+    profile: id,
+    workspace: id,
+    role: id,
+    ...times,
+    context: jsonObject,
+  })
+  .meta({ id: 'User', description: 'A user of the workspace' })
+
+export const userExample = {
+  _id: 2,
+  provider: 'local',
+  username: 'bruno@example.com',
+  name: 'Bruno Lima',
+  phone: '+5511999990001',
+  profile: 2,
+  workspace: 1,
+  role: 3,
+  ...timesExample,
+  context: {},
 }

@@ -34,8 +34,8 @@ const question = z.union([
   z.strictObject({ tokenHash: z.string() }),
 ])
 
-/** `POST /internal/introspect`, for the gateway: whether a session or an API token is valid, and who is behind it. */
-export function introspectRoute({
+/** Who is behind a token, for the gateway, and an account as a caller in its role of today, for the dispatcher. */
+export function introspectionRoutes({
   collections,
   verifier,
 }: {
@@ -54,22 +54,7 @@ export function introspectRoute({
       res.json({ active: isActive, ...confirmed })
     },
   )
-  return router
-}
-
-/**
- * `GET /internal/callers/:account?token=`, for the dispatcher: an account, or one of its API tokens, as a caller in its
- * role of today; 404 once it is gone, has ended, or has less than the token.
- */
-export function callerRoute({
-  collections,
-  verifier,
-}: {
-  collections: Collections
-  verifier: InternalVerifier
-}): Router {
-  const confirming = confirmingWith(collections)
-  const router = Router({ caseSensitive: true })
+  // With `token` of one of the account's API tokens. 404 once it is gone, has ended, or has less than the token.
   router.get('/internal/callers/:account', requireService(verifier, 'dispatcher'), async (req, res) => {
     const { account, token } = parse(named, { ...req.params, ...req.query })
     const caller =

@@ -1,25 +1,26 @@
 import type { SlotKey } from '@parley/shared/fair-slots'
 import { isDuplicate } from '@parley/shared/insert-new'
 import { ACCESS_TOKEN } from '@parley/shared/internal-token'
+import { jsonObject } from '@parley/shared/json-object'
+import { route } from '@parley/shared/openapi/route'
 import { DEFAULT_ROLES } from '@parley/shared/permission/entry'
 import { Problem } from '@parley/shared/problem'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
-import { Router } from 'express'
 import type { Connection, mongo } from 'mongoose'
 import { z } from 'zod'
 import { adminCheckOf } from '../access/privileges.ts'
 import { emailAddress, label, newPassword, usernameKey } from '../accounts/user-fields.ts'
 import type { Passwords, StoredPassword } from '../passwords/passwords.ts'
-import { authBody } from '../requests.ts'
-import { issueAccessToken } from '../sessions/tokens.ts'
+import { AUTH_BODY_BYTES, EXAMPLE_PASSWORD, id, NO_STORE, times, timesExample } from '../schemas.ts'
+import { issueAccessToken, sessionTokens, tokensExample } from '../sessions/tokens.ts'
 import type { KeyRing } from '../signing-keys/key-ring.ts'
-import { type Account, accountView } from '../store/account.ts'
+import { type Account, accountExample, accountView } from '../store/account.ts'
 import { type Collections, ID_ONLY } from '../store/collections.ts'
 import { type CounterDocument, takeIds } from '../store/ids.ts'
 import { type Role, versionOf } from '../store/role.ts'
 import { newSession, type Session } from '../store/session.ts'
-import { type Workspace, workspaceView } from '../store/workspace.ts'
+import { type Workspace, workspaceExample, workspaceSchema, workspaceView } from '../store/workspace.ts'
 import { addressOf } from '../throttles.ts'
 
 // A DNS label has 63 characters; the rest is left for a number.
@@ -47,8 +48,8 @@ interface RegisterDependencies {
   minPasswordLength: number
 }
 
-/** What registering takes; a password has at least `min` characters. */
-export const registration = (min: number) =>
+/** A password has at least `min` characters. */
+const registration = (min: number) =>
   z.strictObject({
     name: label,
     email: emailAddress,
@@ -57,22 +58,76 @@ export const registration = (min: number) =>
     namespace: label,
   })
 
-/** `POST /api/auth/register`: makes account, workspace and roles, and logs the new user in. */
-export function registerRoute(dependencies: RegisterDependencies): Router {
-  const body = registration(dependencies.minPasswordLength)
-  const router = Router({ caseSensitive: true })
-  router.post('/api/auth/register', authBody(), async (req, res) => {
-    const { password, ...user } = parse(body, req.body)
-    const registered = await register(dependencies, { user, password, by: [addressOf(req)] })
-    const { account, session } = registered
-    const issued = await issueAccessToken(dependencies.keyRing, {
-      account: account._id,
-      session: session._id,
-    })
-    res.set('cache-control', 'no-store').json({ ...registeredView(registered), ...issued })
-  })
-  return router
-}
+const account = z.object({
+  _id: id,
+  provider: z.string().describe('The authentication provider'),
+  username: z.string().describe('The email, exactly as it was sent'),
+  passwordHash: z.string().describe('Returned once, here; of no use without a key that is stored elsewhere'),
+  salt: z.string(),
+  name: z.string(),
+  profile: id,
+  ...times,
+  context: jsonObject,
+})
+const { accessToken, expiresAt } = tokensExample
+
+/** Makes account, workspace and roles, and logs the new user in. */
+export const registerRoute = route({
+  method: 'POST',
+  path: '/api/auth/register',
+  access: 'nothing',
+  id: 'register',
+  tag: 'accounts',
+  summary: 'Register',
+  description: 'Makes an account, a workspace of its own and its roles. A bearer token is not looked at.',
+  body: {
+    schema: registration(1).meta({ id: 'Registration' }),
+    example: {
+      name: 'Ana Souza',
+      email: 'ana@example.com',
+      phone: '+5511999990000',
+      password: EXAMPLE_PASSWORD,
+      namespace: 'acme',
+    },
+    maxBytes: AUTH_BODY_BYTES,
+  },
+  response: {
+    schema: z
+      .object({
+        _id: id,
+        account,
+        role: id,
+        workspace: workspaceSchema,
+        ...times,
+        ...sessionTokens.pick({ accessToken: true, expiresAt: true }).shape,
+      })
+      .meta({ id: 'RegisteredUser', description: 'A new user, the first of a workspace of their own' }),
+    example: {
+      _id: 1,
+      account: { ...accountExample, passwordHash: '$2b$12$…', salt: '$2b$12$…', context: {} },
+      role: 1,
+      workspace: workspaceExample,
+      ...timesExample,
+      accessToken,
+      expiresAt,
+    },
+    headers: NO_STORE,
+  },
+  errors: ['email_taken'],
+  handle: (dependencies: RegisterDependencies) => {
+    const body = registration(dependencies.minPasswordLength)
+    return async (req, res) => {
+      const { password, ...user } = parse(body, req.body)
+      const registered = await register(dependencies, { user, password, by: [addressOf(req)] })
+      const { account, session } = registered
+      const issued = await issueAccessToken(dependencies.keyRing, {
+        account: account._id,
+        session: session._id,
+      })
+      res.set('cache-control', 'no-store').json({ ...registeredView(registered), ...issued })
+    }
+  },
+})
 
 type NewUserFields = Parameters<typeof planRegistration>[0]['user']
 

@@ -1,42 +1,88 @@
 import { defined } from '@parley/shared/defined'
 import type { Caller } from '@parley/shared/internal-token'
 import { jsonObject } from '@parley/shared/json-object'
+import { idParameter, pathId } from '@parley/shared/openapi/path-id'
+import { route } from '@parley/shared/openapi/route'
 import { byReference } from '@parley/shared/permission/by-reference'
 import { decide } from '@parley/shared/permission/decide'
 import { explain } from '@parley/shared/permission/explain'
 import { callerOf } from '@parley/shared/service-app'
-import { parse } from '@parley/shared/validate'
-import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import { findReadable, publicFieldsOf } from '../access/authorizer.ts'
 import type { Administration } from '../administration.ts'
-import { pathId } from '../requests.ts'
+import { lookupOf } from '../resource-routes.ts'
+import { REST_BODY_BYTES } from '../schemas.ts'
+import { roles } from './role.ts'
 
-/** What is to be explained. */
-export const explanationBody = z.strictObject({
-  resource: z.string(),
-  id: z.union([z.number().int(), z.string()]).nullish(),
-  doc: jsonObject.nullish(),
-})
+const part = {
+  expression: z.unknown().describe('As it is stored'),
+  reason: z.string(),
+  column: z.number().int().optional().describe('Where it does not parse, from 1'),
+}
+const access = z.object({ ...part, grants: z.enum(['none', 'some', 'all']) })
+const explanation = z
+  .object({
+    result: z.string(),
+    references: z
+      .array(z.string())
+      .describe('What the rights of the role give together, because documents of the resource name others'),
+    entries: z.array(
+      z.object({
+        entry: z.number().int().describe('From 1, in the order of the role'),
+        schema: z.object({ ...part, applies: z.boolean() }),
+        read: access,
+        write: access,
+      }),
+    ),
+  })
+  .meta({ id: 'Explanation', description: 'Which entry allows or denies, and why' })
+
+const granted = { expression: '{{account.workspace._id}}', reason: 'Came to 1', grants: 'all' }
 
 /**
- * `POST /rest/roles/{id}/explain`: what each entry of the role comes to for the caller's account. With `id` the
- * document is looked at if this service has the resource; of any other it can be sent along as `doc`, without
- * which the answer says what depends on it. `references` is what the role may do with the resource beyond that, because
- * documents name others.
+ * What each entry of a role comes to for the caller's account. With `id` the document is looked at if this service has the
+ * resource; of any other it can be sent along as `doc`, without which the answer says what depends on it. `references` is
+ * what the role may do with the resource beyond that, because documents name others.
  */
-export function explainRole(administration: Administration): RequestHandler {
-  const { collections, authorizer } = administration
-  return async (req, res) => {
+export const explainRole = route({
+  method: 'POST',
+  path: `${roles.path}/{id}/explain`,
+  access: 'read',
+  id: 'explainRole',
+  tag: roles.tag,
+  summary: 'Explain a role',
+  parameters: [idParameter()],
+  body: {
+    schema: z
+      .strictObject({
+        resource: z.string(),
+        id: z.union([z.number().int(), z.string()]).nullish(),
+        doc: jsonObject.nullish(),
+      })
+      .meta({ id: 'ExplanationBody' }),
+    example: { resource: 'channels' },
+    maxBytes: REST_BODY_BYTES,
+  },
+  response: {
+    schema: explanation,
+    example: {
+      result: 'The caller may read all of channels (entry 1), and may write all of channels (entry 1).',
+      references: [],
+      entries: [
+        {
+          entry: 1,
+          schema: { expression: "{{resource}} == 'channels'", reason: 'Came to true', applies: true },
+          read: granted,
+          write: granted,
+        },
+      ],
+    },
+  },
+  errors: ['invalid_id', 'not_found'],
+  handle: (administration: Administration) => async (req, res, asked) => {
     const caller = callerOf(res)
-    const role = await findReadable({
-      authorizer,
-      caller,
-      resource: 'roles',
-      collection: collections.roles,
-      id: pathId(req),
-    })
-    const { resource, id, doc: sent } = parse(explanationBody, req.body)
+    const role = await findReadable({ ...lookupOf(roles, administration), caller, id: pathId(req.params) })
+    const { resource, id, doc: sent } = asked.body()
     const doc = await documentOf(administration, caller, { resource, id, sent })
     const account = {
       ...caller.account,
@@ -51,8 +97,8 @@ export function explainRole(administration: Administration): RequestHandler {
       (access, of) => decide({ permissions, resource: of, account, access }).kind !== 'none',
     )
     res.json({ ...explained, references })
-  }
-}
+  },
+})
 
 interface Asked {
   resource: string

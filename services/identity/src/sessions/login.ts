@@ -1,20 +1,25 @@
 import type { SlotKey } from '@parley/shared/fair-slots'
+import { route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
 import { inTransaction } from '@parley/shared/transaction'
-import { parse } from '@parley/shared/validate'
-import { Router } from 'express'
 import type { Connection } from 'mongoose'
 import { z } from 'zod'
 import { usernameKey } from '../accounts/user-fields.ts'
 import type { Passwords } from '../passwords/passwords.ts'
-import { authBody } from '../requests.ts'
+import { AUTH_BODY_BYTES, EXAMPLE_PASSWORD, NO_STORE } from '../schemas.ts'
 import { noteIssued, type ProvenAccount } from '../store/account.ts'
 import { addressOf, slowDownGuessing, type Throttles } from '../throttles.ts'
 import { requireSameOrigin, sendWithCookie } from './refresh-cookie.ts'
-import { planSession, type SessionTokens, storeSession, type TokenDependencies } from './tokens.ts'
+import {
+  planSession,
+  type SessionTokens,
+  sessionTokens,
+  storeSession,
+  type TokenDependencies,
+  tokensExample,
+} from './tokens.ts'
 
-/** What a login takes. */
-export const credentials = z
+const credentials = z
   .strictObject({
     username: z.string().nullish(),
     email: z.string().nullish(),
@@ -33,15 +38,28 @@ interface LoginDependencies extends TokenDependencies {
   throttles: Throttles
 }
 
-/**
- * `POST /api/auth/login`: the same answer, work and delay for an unknown user and a wrong password. With `cookie`
- * the refresh token goes into a cookie, for a page of the same origin only.
- */
-export function loginRoute(dependencies: LoginDependencies): Router {
-  const { throttles } = dependencies
-  const router = Router({ caseSensitive: true })
-  router.post('/api/auth/login', authBody(), async (req, res) => {
-    const given = parse(credentials, req.body)
+/** The same answer, work and delay for an unknown user and a wrong password. */
+export const loginRoute = route({
+  method: 'POST',
+  path: '/api/auth/login',
+  access: 'nothing',
+  id: 'login',
+  tag: 'accounts',
+  summary: 'Log in',
+  description:
+    'The same answer and the same work for an unknown user and a wrong password. With `cookie: true`, for pages of ' +
+    'the gateway’s own origin (else 403), the refresh token is not in the body but in a cookie ' +
+    '(`HttpOnly; SameSite=Strict; Secure`, the last not for HTTP on loopback) that refresh and logout take.',
+  body: {
+    schema: credentials.meta({ id: 'Credentials', description: 'With `username` or `email`' }),
+    example: { username: 'ana@example.com', password: EXAMPLE_PASSWORD },
+    maxBytes: AUTH_BODY_BYTES,
+  },
+  response: { schema: sessionTokens, example: tokensExample, headers: NO_STORE },
+  errors: ['invalid_credentials', 'forbidden'],
+  handle: (dependencies: LoginDependencies) => async (req, res, asked) => {
+    const { throttles } = dependencies
+    const given = asked.body()
     if (given.cookie === true) requireSameOrigin(req)
     const key = usernameKey(given.username ?? given.email ?? '')
     await slowDownGuessing(throttles, req, key)
@@ -49,9 +67,8 @@ export function loginRoute(dependencies: LoginDependencies): Router {
     await throttles.account.forgive(key)
     if (given.cookie === true) sendWithCookie(req, res, tokens)
     else res.set('cache-control', 'no-store').json(tokens)
-  })
-  return router
-}
+  },
+})
 
 const MAX_TRIES = 5
 

@@ -1,23 +1,26 @@
+import { route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
-import { type Request, type Response, Router } from 'express'
+import type { Request, Response } from 'express'
 import type { Connection } from 'mongoose'
 import { z } from 'zod'
-import { authBody } from '../requests.ts'
+import { AUTH_BODY_BYTES, NO_STORE } from '../schemas.ts'
 import { type Collections, ID_ONLY } from '../store/collections.ts'
 import { hasEnded, type RefreshToken, type Session, tokenHash } from '../store/session.ts'
 import { clearRefreshCookie, refreshCookie, sendWithCookie } from './refresh-cookie.ts'
 import { revokeSession } from './revoke.ts'
-import { continueSession, successorOf, type TokenDependencies } from './tokens.ts'
+import {
+  continueSession,
+  sessionTokens,
+  successorOf,
+  type TokenDependencies,
+  tokensExample,
+} from './tokens.ts'
 
 // For so long an answer that got lost can be had again; after that a used token is taken for a stolen one.
 const REPLAY_MS = 60_000
 
-/** What a refresh takes. */
-export const refreshBody = z
-  .strictObject({ refreshToken: z.string().optional().describe('Left out where the cookie has it') })
-  .optional()
 const withToken = z.strictObject({ refreshToken: z.string() })
 
 interface RefreshDependencies extends TokenDependencies {
@@ -25,23 +28,39 @@ interface RefreshDependencies extends TokenDependencies {
 }
 
 /**
- * `POST /api/auth/refresh`: trades a refresh token for its successor. One that was used before gets the same
- * answer for a minute, as long as its successor is unused; after that its whole session is revoked. A token that
- * came in a cookie has its successor in a cookie.
+ * A refresh token that was used before gets the same answer for a minute, as long as its successor is unused; after that its
+ * whole session is revoked. One that came in a cookie has its successor in a cookie.
  */
-export function refreshRoute(dependencies: RefreshDependencies): Router {
-  const router = Router({ caseSensitive: true })
-  router.post('/api/auth/refresh', authBody(), async (req, res) => {
-    const sent = parse(refreshBody, req.body)?.refreshToken
+export const refreshRoute = route({
+  method: 'POST',
+  path: '/api/auth/refresh',
+  access: 'nothing',
+  id: 'refresh',
+  tag: 'accounts',
+  summary: 'Go on with a session',
+  description:
+    'Trades a refresh token for its successor. Using an old one again ends the session. Without one in the body, ' +
+    'that of the cookie is taken when `Origin` is the address that was asked, else 403.',
+  body: {
+    schema: z.strictObject({
+      refreshToken: z.string().optional().describe('Left out where the cookie has it'),
+    }),
+    example: { refreshToken: tokensExample.refreshToken },
+    optional: true,
+    maxBytes: AUTH_BODY_BYTES,
+  },
+  response: { schema: sessionTokens, example: tokensExample, headers: NO_STORE },
+  errors: ['invalid_refresh_token', 'forbidden'],
+  handle: (dependencies: RefreshDependencies) => async (req, res, asked) => {
+    const sent = asked.body().refreshToken
     const cookie = sent === undefined ? refreshCookie(req) : undefined
     if (cookie !== undefined) return refreshByCookie(dependencies, { req, res, cookie })
     const { refreshToken } = parse(withToken, req.body)
     const session = await useToken(dependencies, refreshToken)
     const tokens = await continueSession(dependencies, session, refreshToken)
     res.set('cache-control', 'no-store').json(tokens)
-  })
-  return router
-}
+  },
+})
 
 async function refreshByCookie(
   dependencies: RefreshDependencies,

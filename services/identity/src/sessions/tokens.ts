@@ -2,6 +2,8 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { ACCESS_TOKEN } from '@parley/shared/internal-token'
 import jwt from 'jsonwebtoken'
 import type { mongo } from 'mongoose'
+import { z } from 'zod'
+import { time } from '../schemas.ts'
 import type { KeyRing } from '../signing-keys/key-ring.ts'
 import type { Collections } from '../store/collections.ts'
 import {
@@ -20,6 +22,22 @@ export interface TokenDependencies {
 }
 
 /** What a login or a refresh answers with. */
+export const sessionTokens = z
+  .object({
+    accessToken: z.string().describe('A bearer token for 15 minutes'),
+    expiresAt: time.describe('When the access token ends'),
+    tokenType: z.literal('Bearer'),
+    refreshToken: z.string().optional().describe('Absent where a cookie has it'),
+  })
+  .meta({ id: 'SessionTokens', description: 'What a session goes on with' })
+
+export const tokensExample = {
+  accessToken: 'eyJhbGciOiJFUzI1NiJ9.e30.c2lnbmF0dXJl',
+  expiresAt: '2026-11-20T11:51:37.000Z',
+  tokenType: 'Bearer',
+  refreshToken: 'Zm9yLW9uZS11c2Utb25seQ',
+}
+
 export interface SessionTokens extends IssuedToken {
   tokenType: 'Bearer'
   refreshToken: string

@@ -6,9 +6,11 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto'
+import { route } from '@parley/shared/openapi/route'
 import type { Keyring } from '@parley/shared/sealed-value'
-import { Router } from 'express'
 import type { mongo } from 'mongoose'
+import { z } from 'zod'
+import { AT } from '../schemas.ts'
 import { ID_ONLY } from '../store/collections.ts'
 import type { KeyRingDocument, Sealed, StoredKey } from '../store/key-ring.ts'
 
@@ -106,12 +108,25 @@ export function unseal(keys: Keyring, sealed: Sealed, label: string): string {
 
 const MAX_AGE_SECONDS = 60
 
-/** `GET /.well-known/jwks.json`: the public keys that access tokens are verified with. */
-export function jwksRoute({ keyRing }: { keyRing: Pick<KeyRing, 'jwks'> }): Router {
-  const router = Router({ caseSensitive: true })
-  router.get('/.well-known/jwks.json', async (_req, res) => {
-    const jwks = await keyRing.jwks()
-    res.set('cache-control', `public, max-age=${MAX_AGE_SECONDS}`).json(jwks)
-  })
-  return router
-}
+/** The public keys that access tokens are verified with. */
+export const jwksRoute = route({
+  method: 'GET',
+  path: '/.well-known/jwks.json',
+  access: 'nothing',
+  id: 'readSigningKeys',
+  tag: 'operation',
+  summary: 'The keys that access tokens are verified with',
+  response: {
+    schema: z
+      .object({ keys: z.array(z.looseObject({ kid: z.string(), kty: z.string() })) })
+      .meta({ id: 'SigningKeys' }),
+    example: { keys: [{ kid: AT, kty: 'EC', crv: 'P-256', x: 'eA', y: 'eQ', use: 'sig', alg: 'ES256' }] },
+    headers: [{ name: 'Cache-Control', description: 'How long they may be cached' }],
+  },
+  handle:
+    ({ keyRing }: { keyRing: Pick<KeyRing, 'jwks'> }) =>
+    async (_req, res) => {
+      const jwks = await keyRing.jwks()
+      res.set('cache-control', `public, max-age=${MAX_AGE_SECONDS}`).json(jwks)
+    },
+})

@@ -1,6 +1,7 @@
 import { defined } from '@parley/shared/defined'
 import { unescapeKeys } from '@parley/shared/safe-keys'
 import type { mongo } from 'mongoose'
+import { timesExample } from '../schemas.ts'
 
 /** A user of one workspace; the account's id is the user's id. */
 export interface Account {
@@ -60,6 +61,16 @@ export function accountView(account: Account) {
     updatedAt,
     context: unescapeKeys(context),
   }
+}
+
+/** What the account and its user have in common, in examples. */
+export const accountExample = {
+  _id: 1,
+  provider: 'local',
+  username: 'ana@example.com',
+  name: 'Ana Souza',
+  profile: 1,
+  ...timesExample,
 }
 
 /** A place in a workspace that waits for the owner of an email address. */

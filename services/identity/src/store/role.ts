@@ -1,4 +1,6 @@
 import type { PermissionEntry } from '@parley/shared/permission/entry'
+import { z } from 'zod'
+import { id, times, timesExample } from '../schemas.ts'
 
 export interface Role {
   _id: number
@@ -43,4 +45,36 @@ export function versionOf({ _id, version, name, permissions, updatedAt }: Role):
 /** The role as callers see it. */
 export function roleView({ _id, name, version, permissions, createdAt, updatedAt }: Role) {
   return { _id, name, version, permissions, createdAt, updatedAt }
+}
+
+const part = z
+  .union([z.string(), z.boolean(), z.null()])
+  .optional()
+  .describe('An expression, see the page on permissions')
+
+/** What {@link roleView} makes. */
+export const roleSchema = z
+  .object({
+    _id: id,
+    name: z.string(),
+    version: z.number().int().describe('Counts up with every change'),
+    permissions: z.array(z.object({ schema: part, read: part, write: part })),
+    ...times,
+  })
+  .meta({ id: 'Role', description: 'What those may who have it' })
+
+export const permissionsExample = [
+  {
+    schema: "{{resource}} == 'channels'",
+    read: '{{account.workspace._id}}',
+    write: '{{account.workspace._id}}',
+  },
+]
+
+export const roleExample = {
+  _id: 1,
+  name: 'CHANNEL_EDITOR',
+  version: 1,
+  permissions: permissionsExample,
+  ...timesExample,
 }

@@ -1,11 +1,10 @@
 import { defined } from '@parley/shared/defined'
-import { methodNotAllowed } from '@parley/shared/problem'
+import { idParameter, pathId } from '@parley/shared/openapi/path-id'
+import { type Route, route } from '@parley/shared/openapi/route'
 import { callerOf } from '@parley/shared/service-app'
-import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
-import { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
-import { findReadable, findWritable, requireFound, requireSelected, scopeOf } from '../access/authorizer.ts'
+import { findWritable, requireSelected } from '../access/authorizer.ts'
 import { seenByRules } from '../access/caller-of-today.ts'
 import {
   requireAdminLeft,
@@ -13,137 +12,188 @@ import {
   requireMayGiveOwn,
   requireMayManage,
 } from '../access/privileges.ts'
-import { label, userView } from '../accounts/user-fields.ts'
+import {
+  emailAddress,
+  label,
+  newPassword,
+  userExample,
+  userSchema,
+  userView,
+} from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
-import { requireStillValid } from '../password-change/recent-password.ts'
-import { page, pathId, smallContext } from '../requests.ts'
+import {
+  deleteRoute,
+  listRoute,
+  lookupOf,
+  type Resource,
+  readRoute,
+  storeChange,
+  storeNew,
+} from '../resource-routes.ts'
 import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
+import { EXAMPLE_PASSWORD, MERGE_PATCH, REST_BODY_BYTES, smallContext } from '../schemas.ts'
 import { revokeSessions } from '../sessions/revoke.ts'
 import type { Account } from '../store/account.ts'
-import { audit } from '../store/audit.ts'
-import { announce } from '../store/change.ts'
-import { createUser } from './create-user.ts'
+import { newAccount, refusingTakenEmail } from './new-account.ts'
 
-/** `/rest/users`: the users of the caller's workspace. */
-export function userRoutes(administration: Administration, body: RequestHandler): Router {
-  const { collections, authorizer } = administration
-  const router = Router({ caseSensitive: true })
-  router
-    .route('/users')
-    .post(body, createUser(administration))
-    .get(async (req, res) => {
+const users: Resource<Account> = {
+  name: 'users',
+  path: '/rest/users',
+  tag: 'administration',
+  title: 'User',
+  schema: userSchema,
+  example: userExample,
+  view: userView,
+  collection: ({ accounts }) => accounts,
+}
+const { path, tag } = users
+const response = { schema: userSchema, example: userExample }
+
+/** A password has at least `min` characters. */
+const newUser = (min: number) =>
+  z.strictObject({
+    name: label,
+    email: emailAddress,
+    phone: label.nullish(),
+    password: newPassword(min),
+    role: roleReference,
+  })
+
+const createUser = route({
+  method: 'POST',
+  path,
+  access: 'write',
+  id: 'createUser',
+  tag,
+  summary: 'Make a user',
+  description: 'With the context `{}`. Refused where the role then grants the user what the caller has not.',
+  body: {
+    schema: newUser(1).meta({ id: 'UserBody' }),
+    example: {
+      name: 'Bruno Lima',
+      email: 'bruno@example.com',
+      phone: '+5511999990001',
+      password: EXAMPLE_PASSWORD,
+      role: 'VIEWER',
+    },
+    maxBytes: REST_BODY_BYTES,
+  },
+  response,
+  errors: ['email_taken'],
+  handle: (administration: Administration) => {
+    const { collections, authorizer, passwords } = administration
+    const body = newUser(administration.minPasswordLength)
+    return async (req, res) => {
       const caller = callerOf(res)
-      const filter = scopeOf(caller, await authorizer.require(caller, 'users', 'read'))
-      res.json(await page({ req, collection: collections.accounts, filter, view: userView }))
-    })
-    .all(methodNotAllowed('GET', 'POST'))
-  router
-    .route('/users/:id')
-    .get(async (req, res) => {
-      const lookup = { authorizer, caller: callerOf(res), resource: 'users', id: pathId(req) }
-      res.json(userView(await findReadable({ ...lookup, collection: collections.accounts })))
-    })
-    .patch(body, updateUser(administration))
-    .delete(deleteUser(administration))
-    .all(methodNotAllowed('GET', 'PATCH', 'DELETE'))
-  return router
-}
-
-/** `DELETE /rest/users/{id}`: the user's sessions, API tokens and invitations end with them. */
-function deleteUser({ connection, collections, authorizer }: Administration): RequestHandler {
-  return async (req, res) => {
-    const caller = callerOf(res)
-    const { document: user, writable } = await findWritable({
-      authorizer,
-      caller,
-      resource: 'users',
-      collection: collections.accounts,
-      id: pathId(req),
-    })
-    await requireMayManage(collections, caller, user.role, seenByRules(user))
-    await inTransaction(connection, async (transaction) => {
-      const options = { session: transaction }
-      const unchanged = { $and: [writable, asJudged(user)] }
-      const { deletedCount } = await collections.accounts.deleteOne(unchanged, options)
-      requireFound(deletedCount)
-      await requireAdminLeft(collections, transaction, user.workspace)
-      await collections.apiTokens.deleteMany({ account: user._id }, options)
-      await collections.invitations.deleteMany({ account: user._id }, options)
-      await revokeSessions(collections, transaction, { account: user._id })
-      await announce(collections.changes, transaction, { kind: 'account', key: String(user._id) })
-      await audit(collections, transaction, caller, {
-        action: 'delete',
-        resource: 'users',
-        document: user._id,
-        details: { username: user.username, role: user.role },
-      })
-    })
-    res.json({ _id: user._id, deleted: true })
-  }
-}
-
-/** What may change of a user. */
-export const userChange = z.strictObject({
-  name: label.optional(),
-  phone: label.optional(),
-  role: roleReference.optional(),
-  context: smallContext.optional(),
+      const decision = await authorizer.require(caller, 'users', 'write')
+      const { password, role: reference, phone, ...user } = parse(body, req.body)
+      const role = await findRole(collections, caller, reference)
+      const seen = { username: user.email, name: user.name, context: {} }
+      await requireMayGive(administration, caller, role, seen)
+      const stored = await passwords.hash(password, [caller.workspace._id])
+      const place = { workspace: caller.workspace._id, role: role._id }
+      const account = await newAccount(collections, { ...user, phone: phone ?? '', ...place }, stored)
+      requireSelected(decision, account)
+      await refusingTakenEmail(() =>
+        storeNew(administration, users, {
+          caller,
+          document: account,
+          details: { username: account.username, role: account.role },
+          along: (transaction) => giveRole(collections, transaction, role._id),
+        }),
+      )
+      res.json(userView(account))
+    }
+  },
 })
 
-/**
- * `PATCH /rest/users/{id}`: a new role takes effect in under 2 s; the last admin retains theirs. Refused for a user who
- * has more than the caller.
- */
-function updateUser({ connection, collections, authorizer }: Administration): RequestHandler {
-  return async (req, res) => {
+const changeUser = route({
+  method: 'PATCH',
+  path: `${path}/{id}`,
+  access: 'write',
+  id: 'changeUser',
+  tag,
+  summary: 'Change a user',
+  description:
+    'Nobody gives an account with their own role a name or a context by which it has more than they have. Refused where the ' +
+    'user is changed at the same moment.',
+  parameters: [idParameter()],
+  body: {
+    schema: z
+      .strictObject({
+        name: label.optional(),
+        phone: label.optional(),
+        role: roleReference.optional(),
+        context: smallContext.optional(),
+      })
+      .meta({ id: 'UserPatch' }),
+    example: { name: 'Bruno de Lima' },
+    types: MERGE_PATCH,
+    maxBytes: REST_BODY_BYTES,
+  },
+  response: { ...response, example: { ...userExample, name: 'Bruno de Lima' } },
+  errors: ['invalid_id', 'not_found', 'last_admin', 'precondition_failed'],
+  // A new role takes effect in under 2 s; the last admin retains theirs.
+  handle: (administration: Administration) => async (req, res, asked) => {
+    const { collections } = administration
     const caller = callerOf(res)
     const {
       document: user,
       decision,
       writable,
-    } = await findWritable({
-      authorizer,
-      caller,
-      resource: 'users',
-      collection: collections.accounts,
-      id: pathId(req),
-    })
-    const { role: reference, ...sent } = parse(userChange, req.body)
+    } = await findWritable({ ...lookupOf(users, administration), caller, id: pathId(req.params) })
+    const { role: reference, ...sent } = asked.body()
     const given = reference === undefined ? undefined : await findRole(collections, caller, reference)
     const role = given?._id ?? user.role
     await requireMayManage(collections, caller, user.role, seenByRules(user))
     const change = { ...defined(sent), role, updatedAt: new Date() }
     const after = { ...user, ...change } as Account
     if (given !== undefined && role !== user.role)
-      await requireMayGive({ collections, authorizer }, caller, given, seenByRules(after))
+      await requireMayGive(administration, caller, given, seenByRules(after))
     else if (role === caller.role._id) await requireMayGiveOwn(collections, caller, seenByRules(after))
     requireSelected(decision, after)
-    await inTransaction(connection, async (transaction) => {
-      await requireStillValid(collections, transaction, { caller })
-      const { matchedCount } = await collections.accounts.updateOne(
-        { $and: [writable, asJudged(user)] },
-        { $set: change },
-        { session: transaction },
-      )
-      requireFound(matchedCount)
-      if (role !== user.role) {
+    await storeChange(administration, users, {
+      ...{ caller, selected: { $and: [writable, asJudged(user)] }, set: change, document: user._id },
+      details: { fields: Object.keys(sent), ...(role === user.role ? {} : { from: user.role, to: role }) },
+      forgets: { kind: 'account', key: String(user._id) },
+      along: async (transaction) => {
+        if (role === user.role) return
         await giveRole(collections, transaction, role)
         await requireAdminLeft(collections, transaction, user.workspace)
-      }
-      await announce(collections.changes, transaction, { kind: 'account', key: String(user._id) })
-      await audit(collections, transaction, caller, {
-        action: 'update',
-        resource: 'users',
-        document: user._id,
-        details: { fields: Object.keys(sent), ...(role === user.role ? {} : { from: user.role, to: role }) },
-      })
+      },
     })
     res.json(userView(after))
-  }
-}
+  },
+})
 
 /** Selects the user for as long as nothing has changed that was judged. */
 const asJudged = ({ role, name, phone, context }: Account) => ({
   ...{ role, name, phone },
   context: { $eq: context },
 })
+
+/** `/rest/users`: the users of the caller's workspace. */
+export const userRoutes: readonly Route<Administration>[] = [
+  listRoute(users, { id: 'listUsers', summary: 'List users' }),
+  createUser,
+  readRoute(users, { id: 'readUser', summary: 'Read a user' }),
+  changeUser,
+  deleteRoute(users, {
+    id: 'deleteUser',
+    summary: 'Remove a user',
+    description: 'Their sessions, API tokens and invitations end with them.',
+    errors: ['last_admin'],
+    example: 2,
+    asJudged,
+    requireMayDelete: ({ collections }, caller, user) =>
+      requireMayManage(collections, caller, user.role, seenByRules(user)),
+    along: async (collections, transaction, { _id: account, workspace }) => {
+      await requireAdminLeft(collections, transaction, workspace)
+      await collections.apiTokens.deleteMany({ account }, { session: transaction })
+      await collections.invitations.deleteMany({ account }, { session: transaction })
+      await revokeSessions(collections, transaction, { account })
+    },
+    forgets: 'account',
+    details: ({ username, role }) => ({ username, role }),
+  }),
+]

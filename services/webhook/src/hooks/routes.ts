@@ -1,13 +1,17 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { InternalClient } from '@parley/shared/internal-client'
-import { idCursor, pageLimit, readQuery, splitPage } from '@parley/shared/list-query'
+import { safeInteger } from '@parley/shared/json-object'
+import { idCursor, pageLimit, splitPage } from '@parley/shared/list-query'
 import { mapYielding } from '@parley/shared/map-yielding'
+import { pageOf } from '@parley/shared/openapi/operation'
+import { route } from '@parley/shared/openapi/route'
 import { allows, type Decision } from '@parley/shared/permission/decide'
-import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { Problem } from '@parley/shared/problem'
+import { usualProvider } from '@parley/shared/providers/registry'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { callerOf } from '@parley/shared/service-app'
 import { withTimeout } from '@parley/shared/with-timeout'
-import { type Request, Router } from 'express'
+import type { Request } from 'express'
 import { z } from 'zod'
 import { channelFields } from '../channels.ts'
 import type { Collections } from '../database.ts'
@@ -19,28 +23,73 @@ const responseSchema = z.object({ data: z.array(channelFields), next: z.number()
 const AT_ONCE = 200
 const MAX_MS = 5_000
 
-/** The query of a page of webhooks. */
-export const hookQuery = z.object({ limit: pageLimit, after: idCursor.optional() })
 const NOTES_MS = 3_000
 
-/** GET /rest/hooks: the webhooks of the caller's channels, `limit` at a time, lowest channel id first. */
-export function hookRoutes(options: {
+const time = z.iso.datetime().nullable()
+const hook = z
+  .object({
+    channel: z.object({ _id: safeInteger, name: z.string(), extId: z.string(), hook: z.string() }),
+    url: z.string().nullable().describe('Where the provider is to send; null where the extId has no address'),
+    setup: z
+      .array(
+        z.object({
+          where: z.string(),
+          paste: z.string().optional(),
+          subscribe: z.array(z.string()).optional(),
+        }),
+      )
+      .describe('What to put where at the provider'),
+    problems: z.array(z.string()).describe('What is missing'),
+    handshake: z.object({ succeeded: z.boolean(), at: time }),
+    lastReceivedAt: time,
+    lastError: z.object({ at: z.iso.datetime(), code: z.string(), message: z.string() }).nullable(),
+    signingSecret: z
+      .object({ source: z.enum(['channel', 'derived']), value: z.string().optional() })
+      .nullish()
+      .describe('What callbacks are signed with, for those who may write the channel'),
+  })
+  .meta({ id: 'Hook', description: 'The webhook of one channel, and how it goes' })
+const hookExample = {
+  channel: { _id: 1, name: 'Support', extId: 'support-line', hook: usualProvider().name },
+  url: `https://parley.example.com/api/hooks/${usualProvider().name}/acme/support-line`,
+  setup: [],
+  problems: [],
+  handshake: { succeeded: true, at: '2026-11-20T11:36:37.235Z' },
+  lastReceivedAt: null,
+  lastError: null,
+}
+
+/** What the list of webhooks needs. */
+export interface HookList {
   authorizer: Authorizer
   configuration: Pick<InternalClient, 'get'>
   hooks: Collections['hooks']
   publicUrl: string | undefined
   signingSecret: string | undefined
   box: Pick<SecretBox, 'open'>
-}): Router {
-  const { authorizer, configuration, hooks, publicUrl, signingSecret, box } = options
-  const router = Router({ caseSensitive: true })
-  router
-    .route('/')
-    .get(async (req, res) => {
+}
+
+/** The webhooks of the caller's channels, `limit` at a time, lowest channel id first. */
+export const listHooks = route({
+  method: 'GET',
+  path: '/rest/hooks',
+  access: 'read',
+  resource: 'channels',
+  id: 'listHooks',
+  tag: 'webhooks',
+  summary: 'List webhooks, and how they go',
+  query: z.object({ limit: pageLimit.describe('How many channels at a time'), after: idCursor.optional() }),
+  response: {
+    ...pageOf('Hook', hook, hookExample),
+    headers: [{ name: 'Cache-Control', description: '`no-store`' }],
+  },
+  handle:
+    ({ authorizer, configuration, hooks, publicUrl, signingSecret, box }: HookList) =>
+    async (req, res, asked) => {
       const caller = callerOf(res)
       const readable = await authorizer.require(caller, 'channels', 'read')
       const writable = await authorizer.decide(caller, 'channels', 'write')
-      const { limit, after } = readQuery(hookQuery, req)
+      const { limit, after } = asked.query()
       const workspace = caller.workspace._id
       const { page: visible, last } = await readableChannels({
         configuration,
@@ -67,10 +116,8 @@ export function hookRoutes(options: {
       res
         .set('cache-control', 'no-store')
         .json({ data: views, next: last === undefined ? null : String(last._id) })
-    })
-    .all(methodNotAllowed('GET'))
-  return router
-}
+    },
+})
 
 const HOST = /^[\w.:[\]-]{1,255}$/
 

@@ -3,7 +3,6 @@ import type { Inbound } from '@parley/shared/providers/inbound'
 import type { Provider } from '@parley/shared/providers/provider'
 import { providerNamed } from '@parley/shared/providers/registry'
 import { withTimeout } from '@parley/shared/with-timeout'
-import type { Request } from 'express'
 import type { Channel, Channels } from '../channels.ts'
 import type { Workspaces } from '../workspaces.ts'
 
@@ -16,7 +15,14 @@ export interface Hook {
   channel: Channel
 }
 
-export type FindHook = (req: Request) => Promise<Hook | undefined>
+/** What the path of a webhook names. */
+interface HookAddress {
+  provider: string
+  slug: string
+  channelExtId: string
+}
+
+export type FindHook = (address: HookAddress) => Promise<Hook | undefined>
 
 /**
  * The webhook that `/{provider}/{slug}/{channelExtId}` addresses; undefined when there is none, for an unknown workspace
@@ -27,15 +33,14 @@ export function createFindHook(options: {
   channels: Pick<Channels, 'find'>
 }): FindHook {
   const { workspaces, channels } = options
-  return async (req) => {
-    const { provider: name, slug, channelExtId } = req.params
+  return async ({ provider: name, slug, channelExtId }) => {
     const provider = providerNamed(name)
     if (provider?.inbound === undefined) return undefined
     // No channel has it, and configuration could not be asked for it.
-    if (String(channelExtId).length > MAX_ID_CHARACTERS) return undefined
+    if (channelExtId.length > MAX_ID_CHARACTERS) return undefined
     const found = (async () => {
-      const workspace = await workspaces.find(String(slug))
-      return channels.find(workspace ?? NOBODY, String(channelExtId), provider.name)
+      const workspace = await workspaces.find(slug)
+      return channels.find(workspace ?? NOBODY, channelExtId, provider.name)
     })()
     const channel = await withTimeout(FIND_MS, found)
     if (channel === undefined || isOfAnother(channel, name)) return undefined

@@ -15,15 +15,17 @@ import {
   traceparentOf,
 } from '@parley/shared/messaging/message-publication'
 import type { Publisher } from '@parley/shared/messaging/publisher'
+import { type Route, route } from '@parley/shared/openapi/route'
 import { parseExact, parseJson } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
-import type { Update } from '@parley/shared/providers/inbound'
+import type { Inbound, Update } from '@parley/shared/providers/inbound'
 import { isJsonObject } from '@parley/shared/providers/own'
 import type { Settings } from '@parley/shared/providers/setting'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import { withTimeout } from '@parley/shared/with-timeout'
-import type { Request, RequestHandler, Response } from 'express'
+import type { Request, Response } from 'express'
 import type { Counter } from 'prom-client'
+import { z } from 'zod'
 import type { BodyBudget } from '../body/body-budget.ts'
 import { parseBytes, readBody } from '../body/read-body.ts'
 import { type Channel, type Channels, receiveSettings } from '../channels.ts'
@@ -31,6 +33,7 @@ import type { HookLog } from '../hooks/hook-notes.ts'
 import type { People } from '../people/people.ts'
 import type { FindHook, Hook } from './find-hook.ts'
 import { findReceivers, type Receivers } from './find-receivers.ts'
+import { hookAddress } from './handshake.ts'
 import { type Placed, placesOf } from './places.ts'
 import { isProven } from './proof.ts'
 
@@ -44,7 +47,7 @@ const MAX_NAMED = 20
 /** The error that is noted for updates that can't be read. */
 const SKIPPED = 'updates_skipped'
 
-interface ProviderIntake {
+export interface ProviderIntake {
   findHook: FindHook
   people: Pick<People, 'claim' | 'note'>
   channels: Pick<Channels, 'ofReceiver'>
@@ -52,61 +55,93 @@ interface ProviderIntake {
   publisher: Pick<Publisher, 'publish'>
   confirmedIds: ConfirmedIds
   box: Pick<SecretBox, 'open'>
-  budget: BodyBudget
+  budgets: { unsigned: BodyBudget }
   bodyTimeoutMs: number
   /** Counts what is left out, by `reason`. */
   skipped: Pick<Counter<'reason'>, 'inc'>
   log: Log
 }
 
+const count = z.number().int()
+/** Together they are all that the payload had. */
+const receipt = z.object({
+  accepted: count.describe('New messages and statuses'),
+  repeated: count.describe('What had come before'),
+  kept: count.describe('New notices of the channel'),
+  skipped: count.describe('What can’t be read, and what nothing is done with'),
+  foreign: count.describe('What is for no channel of the workspace'),
+})
+
 /**
- * POST /api/hooks/{provider}/{slug}/{channelExtId}: a provider's own webhook. Each message, status and notice of a payload
- * that proves to be the provider's becomes one message of the channel that it is for; those that can't be read, whose
- * ids are too long, with which nothing is done, or which are for no channel of the workspace, are counted and left out.
- * 200 once the broker has confirmed all others.
+ * A provider's own webhook. Each message, status and notice of a payload that proves to be the provider's becomes one message
+ * of the channel that it is for; those that can't be read, whose ids are too long, with which nothing is done, or which are
+ * for no channel of the workspace, are counted and left out. 200 once the broker has confirmed all others.
  */
-export function receive(intake: ProviderIntake): RequestHandler {
-  const { findHook, budget, bodyTimeoutMs, notes } = intake
-  return async (req, res) => {
-    // Before the body is read: what is for nobody takes no memory.
-    const hook = await findHook(req)
-    if (hook === undefined) throw new Problem('not_found')
-    const { channel, provider } = hook
-    const address = addressKey(String(req.headers['x-forwarded-for']))
-    const sender = `${channel.workspace}/${channel._id} from ${address}`
-    const limits = { maxBytes: MAX_BYTES, timeoutMs: bodyTimeoutMs, inflate: false, budget, sender }
-    const bytes = await readBody(req, limits)
-    const deadline = performance.now() + ACCEPT_MS
-    const settings = receiveSettings(channel, provider, intake.box)
-    requireProof({ req, bytes, hook, settings, notes })
-    const updates = updatesIn(bytes, provider)
-    const { receivers, failure } = await findReceivers({
-      named: new Set(updates.map(({ receiver }) => receiver)),
-      ...{ hook, settings, channels: intake.channels },
-      isProvenTo: (one) =>
-        isProven(provider.inbound.proof(req.headers, receiveSettings(one, provider, intake.box)), bytes),
-    })
-    for (const one of new Set(receivers.values())) if (one !== undefined) notes.received(one)
-    const known = updates.filter(({ receiver }) => receivers.has(receiver))
-    const own = known.filter(({ receiver }) => receivers.get(receiver) !== undefined)
-    const placing = placesOf(intake.people, { workspace: channel.workspace, updates: own })
-    const places = await withTimeout(deadline - performance.now(), placing)
-    const { publications, skipped, foreign } = readUpdates({
-      ...{ intake, req, res, places, hook, receivers },
-      updates: known,
-    })
-    const fresh = await publishNew(intake, publications, deadline)
-    // The known ones are safe by now, and only repeated when all of it comes again.
-    if (failure !== undefined) throw failure
-    const kept = fresh.filter(({ type }) => type === NOTICE_TYPE).length
-    res.json({
-      accepted: fresh.length - kept,
-      repeated: publications.length - fresh.length,
-      kept,
-      skipped,
-      foreign,
-    })
-  }
+export function receiveRoute(name: string, { documentation }: Inbound): Route<ProviderIntake> {
+  const { receive } = documentation
+  return route({
+    ...hookAddress(name),
+    method: 'POST',
+    id: `receiveFrom${documentation.name}`,
+    summary: receive.summary,
+    description: receive.description,
+    parameters: [
+      ...hookAddress(name).parameters,
+      { in: 'header', required: true, schema: z.string(), ...receive.header },
+    ],
+    body: {
+      schema: z.looseObject({}).meta({ id: `${documentation.name}Payload`, ...receive.payload }),
+      example: receive.example,
+    },
+    response: {
+      schema: receipt.meta({ id: `${documentation.name}Receipt` }),
+      example: { accepted: 1, repeated: 0, kept: 0, skipped: 0, foreign: 0 },
+    },
+    handle: (intake: ProviderIntake) => {
+      const { findHook, bodyTimeoutMs, notes } = intake
+      const budget = intake.budgets.unsigned
+      return async (req, res) => {
+        // Before the body is read: what is for nobody takes no memory.
+        const hook = await findHook({ provider: name, ...req.params })
+        if (hook === undefined) throw new Problem('not_found')
+        const { channel, provider } = hook
+        const address = addressKey(String(req.headers['x-forwarded-for']))
+        const sender = `${channel.workspace}/${channel._id} from ${address}`
+        const limits = { maxBytes: MAX_BYTES, timeoutMs: bodyTimeoutMs, inflate: false, budget, sender }
+        const bytes = await readBody(req, limits)
+        const deadline = performance.now() + ACCEPT_MS
+        const settings = receiveSettings(channel, provider, intake.box)
+        requireProof({ req, bytes, hook, settings, notes })
+        const updates = updatesIn(bytes, provider)
+        const { receivers, failure } = await findReceivers({
+          named: new Set(updates.map(({ receiver }) => receiver)),
+          ...{ hook, settings, channels: intake.channels },
+          isProvenTo: (one) =>
+            isProven(provider.inbound.proof(req.headers, receiveSettings(one, provider, intake.box)), bytes),
+        })
+        for (const one of new Set(receivers.values())) if (one !== undefined) notes.received(one)
+        const known = updates.filter(({ receiver }) => receivers.has(receiver))
+        const own = known.filter(({ receiver }) => receivers.get(receiver) !== undefined)
+        const placing = placesOf(intake.people, { workspace: channel.workspace, updates: own })
+        const places = await withTimeout(deadline - performance.now(), placing)
+        const { publications, skipped, foreign } = readUpdates({
+          ...{ intake, req, res, places, hook, receivers },
+          updates: known,
+        })
+        const fresh = await publishNew(intake, publications, deadline)
+        // The known ones are safe by now, and only repeated when all of it comes again.
+        if (failure !== undefined) throw failure
+        const kept = fresh.filter(({ type }) => type === NOTICE_TYPE).length
+        res.json({
+          accepted: fresh.length - kept,
+          repeated: publications.length - fresh.length,
+          kept,
+          skipped,
+          foreign,
+        })
+      }
+    },
+  })
 }
 
 /** Throws `forbidden` unless the request is the provider's. */

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { Idempotency } from '@parley/shared/idempotency'
 import { roundedIn, unstorable } from '@parley/shared/json-body'
-import { postedMessage, type WebhookMessage } from '@parley/shared/message'
+import { MESSAGE_PATHS, postedMessage, type WebhookMessage } from '@parley/shared/message'
 import {
   derivedMessageId,
   type MessagePublication,
@@ -10,12 +10,13 @@ import {
   traceparentOf,
 } from '@parley/shared/messaging/message-publication'
 import type { Publisher } from '@parley/shared/messaging/publisher'
+import { route } from '@parley/shared/openapi/route'
 import { parseExact } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { validate } from '@parley/shared/validate'
 import { withTimeout } from '@parley/shared/with-timeout'
-import type { Request, RequestHandler } from 'express'
+import type { Request } from 'express'
 import { z } from 'zod'
 import { type AudioStore, largeAudioOf } from '../audio/audio-store.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
@@ -37,14 +38,14 @@ const USUAL_TYPES = [TYPE, `${TYPE}; charset=utf-8`]
 const ACCEPT_MS = 3_700
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
-interface NativeIntake {
+export interface NativeIntake {
   publisher: Pick<Publisher, 'publish'>
   idempotency: Idempotency
   authorizer: Authorizer
   channels: Pick<Channels, 'known' | 'find'>
   people: Pick<People, 'find'>
   audio: Pick<AudioStore, 'store'>
-  budget: BodyBudget
+  budgets: { authenticated: BodyBudget }
   bodyTimeoutMs: number
 }
 
@@ -62,48 +63,106 @@ interface Accepted {
   deadline: number
 }
 
-/**
- * POST to one of `MESSAGE_PATHS`: validates the message, publishes it, and repeats it as the answer once the broker has
- * confirmed it.
- */
-export function receive(intake: NativeIntake): RequestHandler {
-  const { idempotency, authorizer, channels, people, budget, bodyTimeoutMs } = intake
-  return async (req, res) => {
-    const started = performance.now()
-    const caller = callerOf(res)
-    const decision = await authorizer.require(caller, 'messages', 'write')
-    const authorizedIn = performance.now() - started
-    const key = idempotencyKeyOf(req)
-    const workspace = caller.workspace._id
-    const sender = `workspace ${workspace}`
-    const message = parseMessage(await readMessage(req, { timeoutMs: bodyTimeoutMs, budget, sender }))
-    const text = JSON.stringify(message)
-    const body = Buffer.from(text)
-    const messageId =
-      key === undefined ? randomUUIDv7() : derivedMessageId({ source: 'api', workspace, key, body })
-    const deadline = performance.now() + ACCEPT_MS - authorizedIn
-    const found = placeOfMessage(people, { workspace, message, messageId })
-    // Mostly nothing is waited for.
-    const place = found instanceof Promise ? await found : found
-    if (decision.kind === 'some' && !decision.test(ruledView(message, place))) throw new Problem('forbidden')
-    const channel = channels.known(workspace, message.extId)
-    const accepted = { req, messageId, message, body, workspace, place, channelId: channel?._id, deadline }
-    const isUnknown =
-      channel === undefined ? isUnknownChannel(channels.find(workspace, message.extId)) : channel === null
-    if (key === undefined) await accept(intake, accepted)
-    else {
-      const publish = () => accept(intake, accepted)
-      const { replayed } = await idempotency.once({ workspace, key, body }, publish)
-      if (replayed) res.set('idempotent-replayed', 'true')
-    }
-    res.setHeader('x-message-id', messageId)
-    if (isUnknown !== false && (await isUnknown)) res.setHeader('parley-warning', 'unknown-channel')
-    // As text it goes out in one write with the headers.
-    res.setHeader('content-type', 'application/json; charset=utf-8')
-    res.setHeader('content-length', body.length)
-    res.end(text)
-  }
+/** A message as it is posted. */
+export const message = postedMessage.meta({
+  id: 'WebhookMessage',
+  description: 'A message; what is not described here is stored and repeated',
+})
+export const messageExample = {
+  extId: 'support-line',
+  user: { name: 'João', phone: '+5511988887777' },
+  thread: { extId: 'order-4711' },
+  answer: {
+    message: 'On its way.',
+    functions: [
+      {
+        name: 'callback',
+        args: { template: 'order_update', variables: ['João', '4711'], language: 'pt_BR' },
+      },
+    ],
+  },
 }
+
+const [POSTED_TO, ...ALIASES] = MESSAGE_PATHS
+
+/** Validates the message, publishes it, and repeats it as the answer once the broker has confirmed it. */
+export const receiveMessage = route({
+  method: 'POST',
+  path: POSTED_TO,
+  aliases: ALIASES,
+  access: 'write',
+  resource: 'messages',
+  id: 'postMessage',
+  tag: 'webhooks',
+  summary: 'Post a message',
+  description:
+    '200 once the broker has confirmed it. Up to 1 MiB, with `audio` of up to 16 MiB in addition. Two equal posts are two messages, unless they carry the same `Idempotency-Key`.',
+  parameters: [
+    {
+      in: 'header',
+      name: 'Idempotency-Key',
+      description: 'Makes repeats one message, for 7 days',
+      schema: z.string().regex(IDEMPOTENCY_KEY),
+      example: 'order-4711',
+    },
+  ],
+  body: { schema: message, example: messageExample },
+  response: {
+    schema: message,
+    example: messageExample,
+    description: 'The message, repeated',
+    headers: [
+      { name: 'X-Message-Id', description: 'Names the message in the log' },
+      {
+        name: 'Parley-Warning',
+        description:
+          '`unknown-channel` where the workspace has no channel with this `extId`: the message is logged, and `unrouted` unless there is one within 10 seconds',
+      },
+      { name: 'Idempotent-Replayed', description: '`true` where the key was confirmed before' },
+    ],
+  },
+  errors: ['idempotency_in_flight', 'idempotency_key_reused'],
+  handle: (intake: NativeIntake) => {
+    const { idempotency, authorizer, channels, people, bodyTimeoutMs } = intake
+    const budget = intake.budgets.authenticated
+    return async (req, res) => {
+      const started = performance.now()
+      const caller = callerOf(res)
+      const decision = await authorizer.require(caller, 'messages', 'write')
+      const authorizedIn = performance.now() - started
+      const key = idempotencyKeyOf(req)
+      const workspace = caller.workspace._id
+      const sender = `workspace ${workspace}`
+      const message = parseMessage(await readMessage(req, { timeoutMs: bodyTimeoutMs, budget, sender }))
+      const text = JSON.stringify(message)
+      const body = Buffer.from(text)
+      const messageId =
+        key === undefined ? randomUUIDv7() : derivedMessageId({ source: 'api', workspace, key, body })
+      const deadline = performance.now() + ACCEPT_MS - authorizedIn
+      const found = placeOfMessage(people, { workspace, message, messageId })
+      // Mostly nothing is waited for.
+      const place = found instanceof Promise ? await found : found
+      if (decision.kind === 'some' && !decision.test(ruledView(message, place)))
+        throw new Problem('forbidden')
+      const channel = channels.known(workspace, message.extId)
+      const accepted = { req, messageId, message, body, workspace, place, channelId: channel?._id, deadline }
+      const isUnknown =
+        channel === undefined ? isUnknownChannel(channels.find(workspace, message.extId)) : channel === null
+      if (key === undefined) await accept(intake, accepted)
+      else {
+        const publish = () => accept(intake, accepted)
+        const { replayed } = await idempotency.once({ workspace, key, body }, publish)
+        if (replayed) res.set('idempotent-replayed', 'true')
+      }
+      res.setHeader('x-message-id', messageId)
+      if (isUnknown !== false && (await isUnknown)) res.setHeader('parley-warning', 'unknown-channel')
+      // As text it goes out in one write with the headers.
+      res.setHeader('content-type', 'application/json; charset=utf-8')
+      res.setHeader('content-length', body.length)
+      res.end(text)
+    }
+  },
+})
 
 /**
  * The view that a rule on `messages` has of a message that is posted: where it goes, as in the message log, and what it says. Of

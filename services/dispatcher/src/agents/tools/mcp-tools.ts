@@ -60,6 +60,7 @@ interface ServerTool extends ListedTool {
   schema: string
   /** Whether calling it twice does no more than calling it once, as the server says, or its action. */
   isRepeatable: boolean
+  isReadOnly: boolean
 }
 
 /** What a server offers; without tools where it could not be asked, for the reason in `notes`. */
@@ -228,8 +229,9 @@ async function listingOf(
       const found = byName.get(tool.name)
       if (found === undefined) return []
       const { annotations } = found.tool
-      const isRepeatable = annotations?.readOnlyHint === true || annotations?.idempotentHint === true
-      return [{ ...tool, schema: found.schema, isRepeatable }]
+      const isReadOnly = annotations?.readOnlyHint === true
+      const isRepeatable = isReadOnly || annotations?.idempotentHint === true
+      return [{ ...tool, schema: found.schema, isRepeatable, isReadOnly }]
     }),
     notes: [
       ...notesOf({ ...answer, left, broken }, nameOf(server)),
@@ -312,9 +314,9 @@ async function openedCall(opening: Opening, args: JsonObject): Promise<OpenedToo
   // A schema that can't be applied here is the server's to apply.
   if (checked.kind === 'bad_args')
     return { kind: 'invalid', reason: `The argument ${checked.path || '/'} ${checked.reason}.` }
-  const { isRepeatable } = tool
+  const { isRepeatable, isReadOnly } = tool
   const deliver = (key: string, limits: AttemptLimits = {}) => called(opening, { args, key, ...limits })
-  return { kind: 'call', url, isRepeatable, timeoutMs, deliver }
+  return { kind: 'call', url, isRepeatable, isReadOnly, timeoutMs, deliver }
 }
 
 async function called(

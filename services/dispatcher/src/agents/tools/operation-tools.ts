@@ -19,6 +19,7 @@ import {
 import {
   channelFailure,
   type FailedOutcome,
+  FileError,
   type ReadOperationCall,
   type ReadyOperation,
 } from '../../channels/functions/operation-call.ts'
@@ -195,6 +196,7 @@ function openedCall(
     url: operation.url,
     isRepeatable,
     isKeyed,
+    isReadOnly: operation.isReadOnly,
     timeoutMs,
     deliver: (id, limits) => delivered(call, id, limits),
   }
@@ -258,6 +260,8 @@ function outcomeOfOpen(
 }
 
 function outcomeOfError(error: unknown, repeated: Repeated): ToolOutcome {
+  if (error instanceof FileError)
+    return error.isTransient ? { kind: 'unreached', reason: error.message } : failed(error.message)
   if (error instanceof CallError && error.status !== undefined) {
     const { status } = error
     const text = 'The answer is too large and was not read.'

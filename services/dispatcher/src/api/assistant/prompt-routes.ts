@@ -1,17 +1,16 @@
-import type { TurnAgent } from '@parley/shared/agents'
+import { TURN_AGENTS, type TurnAgent } from '@parley/shared/agents'
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { InternalClient } from '@parley/shared/internal-client'
 import type { Caller } from '@parley/shared/internal-token'
-import { jsonBody } from '@parley/shared/json-body'
 import { type JsonObject, safeInteger } from '@parley/shared/json-object'
 import { mapSecrets } from '@parley/shared/map-secrets'
 import type { WebhookMessage } from '@parley/shared/message'
+import { pathId } from '@parley/shared/openapi/path-id'
+import { route } from '@parley/shared/openapi/route'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
-import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { Problem } from '@parley/shared/problem'
 import { MASK } from '@parley/shared/secret-names'
 import { callerOf } from '@parley/shared/service-app'
-import { parse } from '@parley/shared/validate'
-import { Router } from 'express'
 import { z } from 'zod'
 import type { Agent } from '../../agents/agent.ts'
 import { type AgentParts, agentTypeOf, assistantChannel } from '../../agents/turns/agents.ts'
@@ -20,63 +19,82 @@ import type { Channel, Channels } from '../../channels/channels.ts'
 import type { Collections } from '../../store/collections.ts'
 import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
 import { visibleTo } from '../messages/filter.ts'
-import { idIn, readableTask, requireDocument } from './require-assistant.ts'
+import { ofAssistant, readableTask, requireDocument } from './require-assistant.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
 const QUERY_MS = 5_000
 /** Shorter ones would be found in any text. */
 const SHORTEST_SECRET = 4
 
-/** For whom and what a prompt is asked. */
-export const promptRequest = z.strictObject({
-  thread: z.string().min(1).max(1_024).optional(),
-  task: safeInteger.optional(),
-})
+const prompt = z
+  .object({
+    type: z.enum(TURN_AGENTS).describe('Of the agent that it is for'),
+    system: z.string().describe('What those who configure the assistant have written'),
+    data: z.looseObject({}).describe('Facts about person, thread and task, which the model is given as data'),
+  })
+  .meta({ id: 'Prompt', description: 'What a model is given before the conversation' })
 
-interface Needed {
+export interface Prompting {
   authorizer: Authorizer
   configuration: Pick<InternalClient, 'get'>
-  messages: Collections['messages']
+  collections: Pick<Collections, 'messages'>
   channels: Pick<Channels, 'find'>
   isFirstOfName: IsFirstOfName
   agents: Pick<AgentParts, 'loadAgent' | 'promptOf'>
 }
 
-/**
- * POST /rest/assistant/{id}/prompt: what a model is given before the conversation, its secrets masked, for those who may
- * read the assistant: for a thread with its person, channel and task, which take read on messages and tasks.
- */
-export function promptRoutes(needed: Needed): Router {
-  const router = Router({ caseSensitive: true })
-  router
-    .route('/:id/prompt')
-    .post(jsonBody({ maxBytes: MAX_BODY_BYTES }), async (req, res) => {
-      const caller = callerOf(res)
-      const id = idIn(req.params.id)
-      await requireDocument(needed, { caller, resource: 'assistant', id, access: 'read' })
-      const { thread, task: taskId } = parse(promptRequest, req.body ?? {})
-      const said = thread === undefined ? undefined : await lastMessage(needed, res, thread)
-      if (thread !== undefined) await needed.authorizer.require(caller, 'tasks', 'read')
-      const given = await taskGiven(needed, { caller, taskId, thread, name: said?.extId })
-      const channel = await channelOf(needed, { caller, assistantId: id, name: said?.extId })
-      const type: TurnAgent = agentTypeOf(channel) ?? 'taskManager'
-      const loaded = await needed.agents.loadAgent({
-        ...{ channel, type, thread: thread ?? '', notBefore: Date.now() },
-        task: given,
+/** Its secrets masked, for those who may read the assistant. */
+export const showPrompt = route({
+  ...ofAssistant('prompt'),
+  access: 'read',
+  id: 'showPrompt',
+  summary: 'Show the prompt of an assistant',
+  description:
+    'Secrets are masked. With `thread` it is for its person, channel and active task, with `task` for that task; these need read on messages and tasks too.',
+  body: {
+    schema: z
+      .strictObject({
+        thread: z.string().min(1).max(1_024).optional(),
+        task: safeInteger.optional(),
       })
-      if (loaded.kind === 'missing') throw new Problem('not_found', { detail: loaded.reason })
-      const { agent } = loaded
-      const message = said ?? { extId: '', user: {}, thread: {}, answer: {} }
-      const prompt = needed.agents.promptOf({ agent, channel, message, now: new Date() })
-      res.set('cache-control', 'no-store').json({ type, ...withoutSecrets(prompt, agent) })
+      .meta({ id: 'PromptBody' }),
+    example: {},
+    optional: true,
+    maxBytes: MAX_BODY_BYTES,
+  },
+  response: {
+    schema: prompt,
+    example: {
+      type: 'taskManager',
+      system: '# Who you are\nYou are Ana.',
+      data: { user: {}, thread: { ctx: {} } },
+    },
+  },
+  handle: (needed: Prompting) => async (req, res, asked) => {
+    const caller = callerOf(res)
+    const id = pathId(req.params)
+    await requireDocument(needed, { caller, resource: 'assistant', id, access: 'read' })
+    const { thread, task: taskId } = asked.body()
+    const said = thread === undefined ? undefined : await lastMessage(needed, res, thread)
+    if (thread !== undefined) await needed.authorizer.require(caller, 'tasks', 'read')
+    const given = await taskGiven(needed, { caller, taskId, thread, name: said?.extId })
+    const channel = await channelOf(needed, { caller, assistantId: id, name: said?.extId })
+    const type: TurnAgent = agentTypeOf(channel) ?? 'taskManager'
+    const loaded = await needed.agents.loadAgent({
+      ...{ channel, type, thread: thread ?? '', notBefore: Date.now() },
+      task: given,
     })
-    .all(methodNotAllowed('POST'))
-  return router
-}
+    if (loaded.kind === 'missing') throw new Problem('not_found', { detail: loaded.reason })
+    const { agent } = loaded
+    const message = said ?? { extId: '', user: {}, thread: {}, answer: {} }
+    const prompt = needed.agents.promptOf({ agent, channel, message, now: new Date() })
+    res.set('cache-control', 'no-store').json({ type, ...withoutSecrets(prompt, agent) })
+  },
+})
 
 /** The latest message of a thread that the caller may read. Throws `not_found`. */
 async function lastMessage(
-  { messages, authorizer }: Needed,
+  { collections: { messages }, authorizer }: Prompting,
   res: { locals: Record<string, unknown> },
   thread: string,
 ): Promise<WebhookMessage> {
@@ -93,7 +111,7 @@ async function lastMessage(
 
 /** The task that was asked for, else the thread's own where the caller may read it; null for none. */
 function taskGiven(
-  needed: Needed,
+  needed: Prompting,
   asked: {
     caller: Caller
     taskId: number | undefined
@@ -110,7 +128,7 @@ function taskGiven(
 
 /** The thread's channel where it is answered by this assistant. */
 async function channelOf(
-  { channels }: Needed,
+  { channels }: Prompting,
   { caller, assistantId, name }: { caller: Caller; assistantId: number; name: string | undefined },
 ): Promise<Channel> {
   const workspace = caller.workspace._id

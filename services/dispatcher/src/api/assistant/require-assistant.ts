@@ -1,25 +1,31 @@
 import type { Authorizer } from '@parley/shared/authorizer'
+import { pathsOf } from '@parley/shared/configuration-resources'
 import type { InternalClient } from '@parley/shared/internal-client'
 import type { Caller } from '@parley/shared/internal-token'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
+import { idParameter } from '@parley/shared/openapi/path-id'
 import { allows, type Decision } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import { activeTask } from '../../agents/active-task.ts'
 import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
-
-const ID = /^(0|[1-9]\d{0,15})$/
 
 interface Needed {
   authorizer: Authorizer
   configuration: Pick<InternalClient, 'get'>
 }
 
-/** The id of a path. Throws `invalid_id`. */
-export function idIn(text: string): number {
-  if (!ID.test(text) || !Number.isSafeInteger(Number(text)))
-    throw new Problem('invalid_id', { detail: 'An id is an integer of at most 2^53-1.' })
-  return Number(text)
-}
+/** What is done with an assistant beside configuring it is described alike. */
+export const ofAssistant = <N extends string>(name: N) => ({
+  method: 'POST' as const,
+  path: `/rest/assistant/{id}/${name}` as const,
+  aliases: pathsOf('assistant')
+    .slice(1)
+    .map((alias) => `/rest/${alias}/{id}/${name}`),
+  resource: 'assistant',
+  tag: 'assistant',
+  parameters: [idParameter('The `_id` of the assistant')],
+  errors: ['not_found', 'invalid_id'] as const,
+})
 
 /**
  * A document of the caller's workspace that its role lets it read, as configuration has it. Throws `forbidden` where

@@ -4,17 +4,18 @@ import { defined } from '@parley/shared/defined'
 import { FairSlots } from '@parley/shared/fair-slots'
 import type { InternalClient } from '@parley/shared/internal-client'
 import type { Caller } from '@parley/shared/internal-token'
-import { jsonBody } from '@parley/shared/json-body'
 import { jsonObject } from '@parley/shared/json-object'
-import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { pathId } from '@parley/shared/openapi/path-id'
+import { route } from '@parley/shared/openapi/route'
+import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
-import { parse } from '@parley/shared/validate'
-import { type Response, Router } from 'express'
+import type { Response } from 'express'
 import { z } from 'zod'
 import { runTrial } from '../../agents/trial/run-trial.ts'
 import type { AgentParts } from '../../agents/turns/agents.ts'
+import { turn } from '../messages/message-schemas.ts'
 import { turnOf } from '../messages/view.ts'
-import { admits, idIn, requireDocument } from './require-assistant.ts'
+import { admits, ofAssistant, requireDocument } from './require-assistant.ts'
 
 const MAX_BODY_BYTES = 512 * 1024
 const MAX_MESSAGES = 50
@@ -36,7 +37,7 @@ const said = z.strictObject({
 })
 
 /** What an assistant is tried with. */
-export const trialRequest = z.strictObject({
+const trialRequest = z.strictObject({
   messages: z
     .array(said)
     .min(1)
@@ -49,28 +50,45 @@ export const trialRequest = z.strictObject({
   type: z.enum(TURN_AGENTS).default('taskManager').describe('Of the agent that answers'),
 })
 
-/**
- * POST /rest/assistant/{id}/try: has an assistant answer a conversation, without sending anything to a person. It is for
- * those who may write the assistant, because its tools have effects, and its actions are called only for those who may
- * read them.
- */
-export function trialRoutes(needed: {
+const trial = z
+  .object({
+    state: z.enum(['done', 'dead']).describe('As the message would have ended'),
+    reason: z.string().optional().describe('Why it is `dead`, or `handed_off`'),
+    turns: z.array(turn),
+  })
+  .meta({ id: 'Trial', description: 'What an assistant answered when it was tried' })
+
+export interface Trying {
   authorizer: Authorizer
   configuration: Pick<InternalClient, 'get'>
   agents: Pick<
     AgentParts,
     'loadAgent' | 'openToolbox' | 'toolImages' | 'choicesOf' | 'promptOf' | 'model' | 'usage'
   >
-}): Router {
-  const slots = new FairSlots(LIMITS)
-  const router = Router({ caseSensitive: true })
-  router
-    .route('/:id/try')
-    .post(jsonBody({ maxBytes: MAX_BODY_BYTES }), async (req, res) => {
+}
+
+/** It is for those who may write the assistant, because its tools have effects. */
+export const tryAssistant = route({
+  ...ofAssistant('try'),
+  access: 'write',
+  id: 'tryAssistant',
+  summary: 'Try an assistant',
+  description:
+    'It answers in turns as it answers a message, with the bounds of a channel that sets none, and nothing is sent to a person: what would be is in the turns. A task that it starts is cancelled in the end. It has the actions that the caller may read; with `call` it is refused where there are others. What takes longer than 5 seconds begins with white space.',
+  body: {
+    schema: trialRequest.meta({ id: 'TrialBody' }),
+    example: { messages: [{ role: 'person', text: 'Where is my order?' }], tools: 'describe' },
+    maxBytes: MAX_BODY_BYTES,
+  },
+  response: { schema: trial, example: { state: 'done', turns: [] } },
+  errors: ['not_found', 'invalid_id', 'rate_limited', 'budget_spent'],
+  handle: (needed: Trying) => {
+    const slots = new FairSlots(LIMITS)
+    return async (req, res, asked) => {
       const caller = callerOf(res)
-      const assistantId = idIn(req.params.id)
+      const assistantId = pathId(req.params)
       await requireDocument(needed, { caller, resource: 'assistant', id: assistantId, access: 'write' })
-      const asked = parse(trialRequest, req.body)
+      const given = asked.body()
       const workspace = caller.workspace._id
       const signal = closedSignal(res)
       const release = await slots.enter([workspace])
@@ -78,7 +96,7 @@ export function trialRoutes(needed: {
       const stopSigns = showSignsOfLife(res)
       try {
         const readable = (ids: readonly number[]) => readableActions(needed, { caller, ids })
-        const trial = { ...asked, workspace, assistantId, readable, signal }
+        const trial = { ...given, workspace, assistantId, readable, signal }
         const { turns, isSpent, ...end } = await runTrial(needed.agents, trial)
         stopSigns()
         if (isSpent && !res.headersSent) throw new Problem('budget_spent', defined({ detail: end.reason }))
@@ -88,10 +106,9 @@ export function trialRoutes(needed: {
         stopSigns()
         release()
       }
-    })
-    .all(methodNotAllowed('POST'))
-  return router
-}
+    }
+  },
+})
 
 /** White space before the body, for as long as it takes: a connection that is silent is cut. */
 function showSignsOfLife(res: Response): () => void {

@@ -1,7 +1,9 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import { FairSlots } from '@parley/shared/fair-slots'
-import { methodNotAllowed, Problem } from '@parley/shared/problem'
-import { type Request, type Response, Router } from 'express'
+import { route } from '@parley/shared/openapi/route'
+import { Problem } from '@parley/shared/problem'
+import type { Response } from 'express'
+import { z } from 'zod'
 import { fileName, type MediaBytes } from '../../channels/media/media-bytes.ts'
 import {
   type Fetching,
@@ -12,6 +14,7 @@ import {
 } from '../../channels/media/read-media.ts'
 import type { Collections } from '../../store/collections.ts'
 import { visibleTo } from '../messages/filter.ts'
+import { idParameter } from '../messages/message-schemas.ts'
 
 const QUERY_MS = 5_000
 /** Media with up to 16 MiB in memory each, from when they are asked for until they are handed out. */
@@ -20,49 +23,77 @@ const LIMITS = {
   queue: { total: 256, each: 32, ms: 4_000 },
 }
 
-/**
- * GET /rest/messages/{id}/media: what came with a message, wherever it is: bytes, 16 MiB at most, or as JSON what has
- * none. GET /rest/messages/{id}/audio: the same of audio alone. What is in the message itself takes no slot; what is
- * fetched waits up to 4 s for one, and gives way to workspaces that have fewer (503).
- */
-export function mediaRoutes(
-  options: MediaSources & { messages: Collections['messages']; authorizer: Authorizer },
-): Router {
-  const slots = new FairSlots(LIMITS)
-  const inSlot = (res: Response, { workspace }: MediaRecord): Fetching => {
-    const preempt = new AbortController()
-    return async (fetch) => {
-      const release = await slots.enter([workspace], () => {
-        preempt.abort()
-        if (res.headersSent) res.destroy()
-      })
-      res.once('close', release)
-      // Its caller hung up while it waited, and it closes no second time.
-      if (res.destroyed) {
-        release()
-        throw new Problem('unavailable')
-      }
-      return abortable(preempt.signal, () => fetch(preempt.signal))
+const AUDIO_TYPES = [
+  ...['audio/ogg', 'audio/mpeg', 'audio/wav', 'audio/mp4', 'audio/amr', 'audio/*'],
+  'application/octet-stream',
+]
+
+/** What reading media needs. */
+export interface Media extends MediaSources {
+  collections: Pick<Collections, 'messages'>
+  authorizer: Authorizer
+  mediaSlots: FairSlots
+}
+
+/** What is in the message itself takes no slot; what is fetched waits up to 4 s for one, and gives way to workspaces that have fewer (503). */
+export const createMediaSlots = (): FairSlots => new FairSlots(LIMITS)
+
+export const readMessageAudio = route({
+  method: 'GET',
+  path: '/rest/messages/{id}/audio',
+  access: 'read',
+  id: 'readAudio',
+  tag: 'messages',
+  summary: "Read a message's audio",
+  description: 'The bytes, wherever they are kept: in the message, with us, or with the provider.',
+  parameters: [idParameter],
+  response: { schema: z.string().meta({ format: 'binary' }), example: 'OggS', types: AUDIO_TYPES },
+  errors: ['not_found', 'bad_gateway'],
+  handle: (media: Media) => async (req, res) => {
+    const record = await recordOf(req.params, res, media)
+    hand(res, record, await readAudio(record, media, inSlot(media, res, record)))
+  },
+})
+
+export const readMessageMedia = route({
+  method: 'GET',
+  path: '/rest/messages/{id}/media',
+  access: 'read',
+  id: 'readMedia',
+  tag: 'messages',
+  summary: 'Read what came with a message',
+  description:
+    'The bytes of its image, video, document, sticker or audio, 16 MiB at most, from wherever they are. What has no bytes (location, contacts, the answer to buttons, lists and forms, a reaction, an order) is JSON: its `type`, and under the name of the type what the provider says of it.',
+  parameters: [idParameter],
+  response: {
+    schema: z.string().meta({ format: 'binary' }),
+    example: 'OggS',
+    types: [...AUDIO_TYPES, 'image/*', 'video/*', 'text/plain', 'text/csv', 'application/*'],
+  },
+  errors: ['not_found', 'bad_gateway'],
+  handle: (media: Media) => async (req, res) => {
+    const record = await recordOf(req.params, res, media)
+    const read = await readMedia(record, media, inSlot(media, res, record))
+    if (read.kind === 'bytes') hand(res, record, read)
+    else res.set('cache-control', 'private, no-store').json(read.json)
+  },
+})
+
+function inSlot({ mediaSlots }: Media, res: Response, { workspace }: MediaRecord): Fetching {
+  const preempt = new AbortController()
+  return async (fetch) => {
+    const release = await mediaSlots.enter([workspace], () => {
+      preempt.abort()
+      if (res.headersSent) res.destroy()
+    })
+    res.once('close', release)
+    // Its caller hung up while it waited, and it closes no second time.
+    if (res.destroyed) {
+      release()
+      throw new Problem('unavailable')
     }
+    return abortable(preempt.signal, () => fetch(preempt.signal))
   }
-  const router = Router({ caseSensitive: true })
-  router
-    .route('/:id/audio')
-    .get(async (req, res) => {
-      const record = await recordOf(req, res, options)
-      hand(res, record, await readAudio(record, options, inSlot(res, record)))
-    })
-    .all(methodNotAllowed('GET'))
-  router
-    .route('/:id/media')
-    .get(async (req, res) => {
-      const record = await recordOf(req, res, options)
-      const media = await readMedia(record, options, inSlot(res, record))
-      if (media.kind === 'bytes') hand(res, record, media)
-      else res.set('cache-control', 'private, no-store').json(media.json)
-    })
-    .all(methodNotAllowed('GET'))
-  return router
 }
 
 /** Rejects with `unavailable` once the signal is aborted, whatever the fetch does then. */
@@ -75,11 +106,11 @@ async function abortable<T>(signal: AbortSignal, fetch: () => Promise<T>): Promi
 }
 
 async function recordOf(
-  req: Request<{ id: string }>,
+  { id: _id }: { id: string },
   res: Response,
-  { messages, authorizer }: { messages: Collections['messages']; authorizer: Authorizer },
+  { collections: { messages }, authorizer }: Media,
 ): Promise<MediaRecord> {
-  const filter = { $and: [{ _id: req.params.id }, await visibleTo(res, { authorizer, access: 'read' })] }
+  const filter = { $and: [{ _id }, await visibleTo(res, { authorizer, access: 'read' })] }
   const projection = { workspace: 1, channel: 1, source: 1, body: 1 }
   const record: MediaRecord | null = await messages.findOne(filter, { projection, maxTimeMS: QUERY_MS })
   if (record === null) throw new Problem('not_found')

@@ -27,25 +27,27 @@ const states = z.preprocess(
 
 /** The fields that messages can be picked by. */
 export const messageFilter = {
-  state: states.optional(),
-  status: states.optional().describe('Another name for `state`'),
-  channel: z.string().max(1_024).optional(),
-  thread: z.string().max(1_024).optional(),
+  state: states.optional().describe('Where they stand: one state, or several, separated by commas'),
+  status: states.optional().describe('Another name for `state`; 422 where both are given and differ'),
+  channel: z.string().max(1_024).optional().describe('The external id that they name'),
+  thread: z.string().max(1_024).optional().describe('The thread they belong to'),
   phone: z
     .string()
     .max(64)
     .refine((text) => phoneDigits(text) !== undefined, 'is not a phone number')
-    .optional(),
+    .optional()
+    .describe("The recipient's number, however it is written"),
   user: z
     .string()
     .max(256)
     .refine((text) => userName(text) !== '', 'is empty')
-    .optional(),
-  providerId: z.string().min(1).max(1_024).optional(),
-  requestId: z.string().min(1).max(1_024).optional(),
-  fault: z.enum(FAULTS).optional(),
-  from: z.iso.datetime({ offset: true }).optional(),
-  to: z.iso.datetime({ offset: true }).optional(),
+    .optional()
+    .describe('Name, e-mail address or id at the provider, in upper or lower case'),
+  providerId: z.string().min(1).max(1_024).optional().describe("The provider's id of one of its sends"),
+  requestId: z.string().min(1).max(1_024).optional().describe('The request that they came with'),
+  fault: z.enum(FAULTS).optional().describe('Whose fault it is that they were given up'),
+  from: z.iso.datetime({ offset: true }).optional().describe('Received then or later'),
+  to: z.iso.datetime({ offset: true }).optional().describe('Received before'),
 }
 
 /**

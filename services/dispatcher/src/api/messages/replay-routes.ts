@@ -1,16 +1,16 @@
 import type { Authorizer } from '@parley/shared/authorizer'
-import { jsonBody } from '@parley/shared/json-body'
 import type { Publisher } from '@parley/shared/messaging/publisher'
-import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { route } from '@parley/shared/openapi/route'
+import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
-import { parse } from '@parley/shared/validate'
-import { Router } from 'express'
+import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import type { MessageRecord, MessageState } from '../../message/message-record.ts'
 import { isReplayable, REPLAYABLE } from '../../message/progress.ts'
 import { publishReplay } from '../../schedule/publish-replay.ts'
 import type { Collections } from '../../store/collections.ts'
 import { filterOf, messageFilter, ofPhone, ofThreadNamed, statesIn, visibleTo } from './filter.ts'
+import { idParameter, MESSAGE_ID } from './message-schemas.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
 const QUERY_MS = 5_000
@@ -22,45 +22,54 @@ const EFFECT_KNOWN = {
   $expr: { $ne: [{ $let: { vars: { last: { $last: '$attempts' } }, in: '$$last.code' } }, 'effect_unknown'] },
 }
 
-/** Which messages are to run again. */
-export const replayRequest = z.strictObject({
-  ...messageFilter,
-  limit: z.number().int().min(1).max(10_000).default(1_000),
-})
-
-/**
- * POST /rest/messages/{id}/replay runs one message again, POST /rest/messages/replay those that a filter picks,
- * oldest first, without those whose function may have been done already: whether that is to be done again is a decision
- * for each. Only what is dead, failed or unrouted may be; anything else is 409. The answer comes once the request
- * is safe with the broker; a moment later the message is under way.
- */
-export function replayRoutes(options: {
+export interface Replaying {
   collections: Pick<Collections, 'messages' | 'threads'>
   publisher: Pick<Publisher, 'publish'>
   authorizer: Authorizer
-}): Router {
-  const { collections, publisher, authorizer } = options
-  const { messages, threads } = collections
-  // Who may only post messages must not reach those of others by running them again.
-  const replayable = async (res: { locals: Record<string, unknown> }) => ({
-    $and: [
-      await visibleTo(res, { authorizer, access: 'read' }),
-      await visibleTo(res, { authorizer, access: 'write' }),
-    ],
-  })
-  const router = Router({ caseSensitive: true })
-  router
-    .route('/replay')
-    .post(jsonBody({ maxBytes: MAX_BODY_BYTES }), async (req, res) => {
-      const allowed = await replayable(res)
-      const asked = parse(replayRequest, req.body ?? {})
+}
+
+/**
+ * Runs those again that a filter picks, without those whose function may have been done already: whether that is to be done
+ * again is a decision for each. The answer comes once the request is safe with the broker; a moment later they are under way.
+ */
+export const replayMessages = route({
+  method: 'POST',
+  path: '/rest/messages/replay',
+  access: 'write',
+  id: 'replayMessages',
+  tag: 'messages',
+  summary: 'Run messages again',
+  description: 'Those that a filter picks, of what is dead, failed or unrouted, oldest first.',
+  body: {
+    schema: z
+      .strictObject({
+        ...messageFilter,
+        limit: z.number().int().min(1).max(10_000).default(1_000),
+      })
+      .meta({ id: 'ReplayBody' }),
+    example: { state: 'unrouted', channel: 'support-line', limit: 100 },
+    optional: true,
+    maxBytes: MAX_BODY_BYTES,
+  },
+  response: {
+    schema: z
+      .object({ replayed: z.number().int(), more: z.boolean().describe('Whether the limit left some out') })
+      .meta({ id: 'Replayed' }),
+    example: { replayed: 1, more: false },
+  },
+  errors: ['not_replayable'],
+  handle:
+    ({ collections: { messages, threads }, publisher, authorizer }: Replaying) =>
+    async (_req, res, asked) => {
+      const allowed = await replayable(res, authorizer)
+      const given = asked.body()
       const { workspace } = callerOf(res)
-      const named = await ofThreadNamed(threads, { workspace: workspace._id, thread: asked.thread })
-      const states = statesIn(asked)?.map(replayableOnly) ?? [...REPLAYABLE]
+      const named = await ofThreadNamed(threads, { workspace: workspace._id, thread: given.thread })
+      const states = statesIn(given)?.map(replayableOnly) ?? [...REPLAYABLE]
       const found = await messages
         .find(
-          ofPhone(asked, {
-            $and: [allowed, filterOf(asked), named, EFFECT_KNOWN],
+          ofPhone(given, {
+            $and: [allowed, filterOf(given), named, EFFECT_KNOWN],
             state: { $in: states },
             open: { $exists: false },
           }),
@@ -68,28 +77,56 @@ export function replayRoutes(options: {
         )
         .project<Pick<MessageRecord, '_id' | 'workspace' | 'thread'>>({ workspace: 1, thread: 1 })
         .sort({ receivedAt: 1, order: 1 })
-        .limit(asked.limit + 1)
+        .limit(given.limit + 1)
         .toArray()
-      const picked = found.slice(0, asked.limit)
+      const picked = found.slice(0, given.limit)
       for (let at = 0; at < picked.length; at += PUBLISHED_AT_ONCE)
         await Promise.all(
           picked.slice(at, at + PUBLISHED_AT_ONCE).map((record) => publishReplay(publisher, record)),
         )
       res.json({ replayed: picked.length, more: found.length > picked.length })
-    })
-    .all(methodNotAllowed('POST'))
-  router
-    .route('/:id/replay')
-    .post(async (req, res) => {
-      const filter = { $and: [{ _id: req.params.id }, await replayable(res)] }
+    },
+})
+
+/** Only what is dead, failed or unrouted; anything else is 409. */
+export const replayMessage = route({
+  method: 'POST',
+  path: '/rest/messages/{id}/replay',
+  access: 'write',
+  id: 'replayMessage',
+  tag: 'messages',
+  summary: 'Run a message again',
+  description:
+    'It goes on at the first send that did not get there; an agent goes on after its last stored turn.',
+  parameters: [idParameter],
+  response: {
+    schema: z.object({ _id: z.string(), replayed: z.literal(true) }),
+    example: { _id: MESSAGE_ID, replayed: true },
+  },
+  errors: ['not_found', 'not_replayable'],
+  handle:
+    ({ collections: { messages }, publisher, authorizer }: Replaying) =>
+    async (req, res) => {
+      const filter = { $and: [{ _id: req.params.id }, await replayable(res, authorizer)] }
       const record = await messages.findOne(filter, { projection: { body: 0 }, maxTimeMS: QUERY_MS })
       if (record === null) throw new Problem('not_found')
       if (!isReplayable(record)) throw notReplayable(record.state)
       await publishReplay(publisher, record)
       res.json({ _id: record._id, replayed: true })
-    })
-    .all(methodNotAllowed('POST'))
-  return router
+    },
+})
+
+/** Who may only post messages must not reach those of others by running them again. */
+async function replayable(
+  res: { locals: Record<string, unknown> },
+  authorizer: Authorizer,
+): Promise<mongo.Filter<MessageRecord>> {
+  return {
+    $and: [
+      await visibleTo(res, { authorizer, access: 'read' }),
+      await visibleTo(res, { authorizer, access: 'write' }),
+    ],
+  }
 }
 
 function replayableOnly(state: MessageState): MessageState {

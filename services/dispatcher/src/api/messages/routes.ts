@@ -1,57 +1,65 @@
 import type { Authorizer } from '@parley/shared/authorizer'
-import { cursorOf, encodeCursor, pageLimit, readQuery, splitPage } from '@parley/shared/list-query'
-import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { cursorOf, encodeCursor, pageLimit, splitPage } from '@parley/shared/list-query'
+import { pageOf } from '@parley/shared/openapi/operation'
+import { route } from '@parley/shared/openapi/route'
+import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
-import { Router } from 'express'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { MESSAGE_STATES, type MessageRecord } from '../../message/message-record.ts'
 import type { Collections } from '../../store/collections.ts'
 import { filterOf, isIndexed, messageFilter, ofPhone, ofThreadNamed, statesIn, visibleTo } from './filter.ts'
+import { detail, detailExample, idParameter, summary, summaryExample } from './message-schemas.ts'
 import { detailOf, summaryOf } from './view.ts'
 
 /** Where a page ended: when its last message was received, in milliseconds since the epoch, and its id. */
 const position = z.tuple([z.number().int().min(0).max(8.64e15), z.string().min(1).max(128)])
 
-/** What the message log is asked by. */
-export const messageQuery = z.object({
-  ...messageFilter,
-  limit: pageLimit,
-  after: cursorOf(position).optional(),
-})
-
 const QUERY_MS = 5_000
 /** Of the messages that all else fits, so many are looked at for one page of those of a user. */
 const LOOKED_AT = 20_000
 
-/** GET /rest/messages and /rest/messages/{id}: the message log of the caller's workspace. */
-export function messageRoutes(options: {
+/** What the message log needs. */
+export interface MessageLog {
   collections: Pick<Collections, 'messages' | 'threads'>
   authorizer: Authorizer
-}): Router {
-  const { collections, authorizer } = options
-  const { messages, threads } = collections
-  const readable = (res: { locals: Record<string, unknown> }) =>
-    visibleTo(res, { authorizer, access: 'read' })
-  const router = Router({ caseSensitive: true })
-  router
-    .route('/')
-    .get(async (req, res) => {
-      const allowed = await readable(res)
-      const asked = readQuery(messageQuery, req)
-      const states = statesIn(asked) ?? (isIndexed(asked) ? undefined : MESSAGE_STATES)
-      const { names, ...filter } = filterOf(asked)
+}
+
+export const listMessages = route({
+  method: 'GET',
+  path: '/rest/messages',
+  access: 'read',
+  id: 'listMessages',
+  tag: 'messages',
+  summary: 'List messages',
+  description: 'The latest first.',
+  query: z.object({
+    ...messageFilter,
+    user: messageFilter.user.describe(
+      `${messageFilter.user.description}; a page looks at the latest 20,000 messages that all else fits, and may be shorter than \`limit\` with a \`next\``,
+    ),
+    limit: pageLimit,
+    after: cursorOf(position).optional(),
+  }),
+  response: pageOf('Message', summary, summaryExample),
+  handle: ({ collections, authorizer }: MessageLog) => {
+    const { messages, threads } = collections
+    return async (_req, res, asked) => {
+      const allowed = await visibleTo(res, { authorizer, access: 'read' })
+      const given = asked.query()
+      const states = statesIn(given) ?? (isIndexed(given) ? undefined : MESSAGE_STATES)
+      const { names, ...filter } = filterOf(given)
       const all = {
         $and: [
           allowed,
           states === undefined ? {} : { state: { $in: [...states] } },
           filter,
-          await ofThreadNamed(threads, { workspace: callerOf(res).workspace._id, thread: asked.thread }),
-          asked.after ? beyond(asked.after) : {},
+          await ofThreadNamed(threads, { workspace: callerOf(res).workspace._id, thread: given.thread }),
+          given.after ? beyond(given.after) : {},
         ],
       }
-      const queryFor = (more: mongo.Filter<MessageRecord>) => ofPhone(asked, { $and: [all, more] })
-      const limit = asked.limit + 1
+      const queryFor = (more: mongo.Filter<MessageRecord>) => ofPhone(given, { $and: [all, more] })
+      const limit = given.limit + 1
       const ofUser = names === undefined ? undefined : await idsOf(messages, queryFor({}), { names, limit })
       const found = await messages
         .find(queryFor(ofUser === undefined ? {} : { _id: { $in: ofUser.ids } }), {
@@ -61,23 +69,32 @@ export function messageRoutes(options: {
         .sort({ receivedAt: -1, _id: -1 })
         .limit(limit)
         .toArray()
-      const { page, last = ofUser?.last } = splitPage(found, asked.limit)
+      const { page, last = ofUser?.last } = splitPage(found, given.limit)
       const next = last === undefined ? null : encodeCursor([last.receivedAt.getTime(), last._id])
       res.json({ data: page.map((record) => summaryOf(record)), next })
-    })
-    // The gateway takes posts of messages to the webhook.
-    .all(methodNotAllowed('GET', 'POST'))
-  router
-    .route('/:id')
-    .get(async (req, res) => {
-      const filter = { $and: [{ _id: req.params.id }, await readable(res)] }
+    }
+  },
+})
+
+export const readMessage = route({
+  method: 'GET',
+  path: '/rest/messages/{id}',
+  access: 'read',
+  id: 'readMessage',
+  tag: 'messages',
+  summary: 'Read a message',
+  parameters: [idParameter],
+  response: { schema: detail, example: detailExample },
+  errors: ['not_found'],
+  handle:
+    ({ collections: { messages }, authorizer }: MessageLog) =>
+    async (req, res) => {
+      const filter = { $and: [{ _id: req.params.id }, await visibleTo(res, { authorizer, access: 'read' })] }
       const record = await messages.findOne(filter, { maxTimeMS: QUERY_MS })
       if (record === null) throw new Problem('not_found')
       res.json(detailOf(record, await messageBefore(messages, record)))
-    })
-    .all(methodNotAllowed('GET'))
-  return router
-}
+    },
+})
 
 type Place = Pick<MessageRecord, '_id' | 'receivedAt'>
 

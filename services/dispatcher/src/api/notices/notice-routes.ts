@@ -2,62 +2,17 @@ import type { Authorizer } from '@parley/shared/authorizer'
 import { collectPage } from '@parley/shared/collect-page'
 import type { InternalClient } from '@parley/shared/internal-client'
 import { safeInteger } from '@parley/shared/json-object'
-import { cursorOf, encodeCursor, pageLimit, readQuery } from '@parley/shared/list-query'
-import { type DescribedOperation, queryParameters } from '@parley/shared/openapi/operation'
-import { methodNotAllowed } from '@parley/shared/problem'
+import { cursorOf, encodeCursor, pageLimit } from '@parley/shared/list-query'
+import { pageOf } from '@parley/shared/openapi/operation'
+import { idParameter, pathId } from '@parley/shared/openapi/path-id'
+import { route } from '@parley/shared/openapi/route'
 import { callerOf } from '@parley/shared/service-app'
-import { Router } from 'express'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { type NoticeRecord, noticeView } from '../../message/notice-record.ts'
-import { idIn, requireDocument } from '../assistant/require-assistant.ts'
+import { requireDocument } from '../assistant/require-assistant.ts'
 
 const QUERY_MS = 5_000
-
-const noticeQuery = z.object({
-  limit: pageLimit,
-  after: cursorOf(z.tuple([z.number().int(), z.string()])).optional(),
-})
-
-/** GET /rest/channels/{id}/notices: what happened to a channel at its provider, newest first, for those who may read the channel. */
-export function noticeRoutes(options: {
-  notices: mongo.Collection<NoticeRecord>
-  authorizer: Authorizer
-  configuration: Pick<InternalClient, 'get'>
-}): Router {
-  const { notices } = options
-  const router = Router({ caseSensitive: true })
-  router
-    .route('/:id/notices')
-    .get(async (req, res) => {
-      const caller = callerOf(res)
-      const id = idIn(req.params.id)
-      await requireDocument(options, { caller, resource: 'channels', id, access: 'read' })
-      const { limit, after } = readQuery(noticeQuery, req)
-      const [time = 0, _id] = after ?? []
-      const receivedAt = new Date(time)
-      const cursor = notices
-        .find(
-          {
-            ...{ workspace: caller.workspace._id, channelId: id },
-            ...(_id !== undefined && {
-              $or: [{ receivedAt: { $lt: receivedAt } }, { receivedAt, _id: { $lt: _id } }],
-            }),
-          },
-          { maxTimeMS: QUERY_MS },
-        )
-        .sort({ receivedAt: -1, _id: -1 })
-        .limit(limit + 1)
-      const { found, more } = await collectPage(cursor, limit)
-      const last = more ? found.at(-1) : undefined
-      res.set('cache-control', 'no-store').json({
-        data: found.map(noticeView),
-        next: last === undefined ? null : encodeCursor([last.receivedAt.getTime(), last._id]),
-      })
-    })
-    .all(methodNotAllowed('GET'))
-  return router
-}
 
 const time = z.iso.datetime()
 
@@ -83,30 +38,53 @@ export const noticeExample = {
   receivedAt: '2026-11-20T11:36:37.235Z',
 }
 
-/** How this is described to callers. */
-export const noticeOperation: DescribedOperation = {
+export interface Noticed {
+  collections: { notices: mongo.Collection<NoticeRecord> }
+  authorizer: Authorizer
+  configuration: Pick<InternalClient, 'get'>
+}
+
+/** For those who may read the channel. */
+export const listNotices = route({
   method: 'GET',
   path: '/rest/channels/{id}/notices',
+  access: 'read',
   id: 'listChannelNotices',
   tag: 'channels',
   summary: 'List what happened to a channel at its provider',
   description:
     'Newest first: what its webhook got beside messages and statuses. They are stored as long as ended messages are. A page may have fewer than `limit`, where they are large.',
-  parameters: [
-    {
-      ...{ in: 'path', name: 'id', required: true, schema: safeInteger.nonnegative(), example: 1 },
-      description: 'The `_id` of the channel',
-    },
-    ...queryParameters(noticeQuery, {
-      limit: 'How many at a time',
-      after: 'The `next` of the page before',
-    }),
-  ],
-  response: {
-    schema: z
-      .object({ data: z.array(notice), next: z.string().nullable() })
-      .meta({ id: 'ChannelNoticePage' }),
-    example: { data: [noticeExample], next: null },
+  parameters: [idParameter('The `_id` of the channel')],
+  query: z.object({
+    limit: pageLimit,
+    after: cursorOf(z.tuple([z.number().int(), z.string()])).optional(),
+  }),
+  response: pageOf('ChannelNotice', notice, noticeExample),
+  errors: ['invalid_id', 'not_found'],
+  handle: (needed: Noticed) => async (req, res, asked) => {
+    const caller = callerOf(res)
+    const id = pathId(req.params)
+    await requireDocument(needed, { caller, resource: 'channels', id, access: 'read' })
+    const { limit, after } = asked.query()
+    const [time = 0, _id] = after ?? []
+    const receivedAt = new Date(time)
+    const cursor = needed.collections.notices
+      .find(
+        {
+          ...{ workspace: caller.workspace._id, channelId: id },
+          ...(_id !== undefined && {
+            $or: [{ receivedAt: { $lt: receivedAt } }, { receivedAt, _id: { $lt: _id } }],
+          }),
+        },
+        { maxTimeMS: QUERY_MS },
+      )
+      .sort({ receivedAt: -1, _id: -1 })
+      .limit(limit + 1)
+    const { found, more } = await collectPage(cursor, limit)
+    const last = more ? found.at(-1) : undefined
+    res.set('cache-control', 'no-store').json({
+      data: found.map(noticeView),
+      next: last === undefined ? null : encodeCursor([last.receivedAt.getTime(), last._id]),
+    })
   },
-  errors: ['invalid_id', 'not_found', 'validation_failed'],
-}
+})

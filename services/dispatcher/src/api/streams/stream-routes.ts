@@ -1,11 +1,12 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import { defined } from '@parley/shared/defined'
 import type { Caller } from '@parley/shared/internal-token'
-import { readQuery } from '@parley/shared/list-query'
+import type { OperationParameter } from '@parley/shared/openapi/operation'
+import { route } from '@parley/shared/openapi/route'
 import type { Decision } from '@parley/shared/permission/decide'
-import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
-import { type Request, type RequestHandler, type Response, Router } from 'express'
+import type { Request, Response } from 'express'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { nameIn } from '../../message/thread-record.ts'
@@ -15,60 +16,112 @@ import type { Readable, Subject } from './reader.ts'
 
 const QUERY_MS = 5_000
 
-/** What the stream of one thread is asked by. */
-export const threadStreamQuery = z.object({ channel: z.string().max(1_024).optional() })
+const lastEventId: OperationParameter = {
+  in: 'header',
+  name: 'Last-Event-ID',
+  required: false,
+  schema: z.string(),
+  description: 'The id of the last event that was seen: the stream goes on after it',
+}
 
-const noQuery = z.object({})
+const response = {
+  schema: z.string().describe('Server-sent events: `message`, `state`, `thread`, `delta`, `gap`'),
+  example: 'event: state\nid: 6920bd5100000003.82\ndata: {"_id":"48341280","state":"sent"}\n\n',
+  types: ['text/event-stream'],
+} as const
 
-/** GET /rest/events, and GET /rest/threads/{extId}/events: what happens in the caller's workspace, as it happens. */
-export function streamRoutes(options: {
+const LASTS =
+  'The stream lasts until the token ends, is revoked or its role changes; follow it anew from the last id then. At most 20 are open for a token. docs/event-streams.md says what each event holds.'
+
+export interface Following {
   streams: EventStreams
   authorizer: Authorizer
   db(): mongo.Db | undefined
-  requireCaller: RequestHandler
-}): Router {
-  const { streams, requireCaller } = options
-  const open = async (req: Request, res: Response, scope: { thread?: string; channel?: string }) => {
-    const caller = callerOf(res)
-    const readable = await readableBy(caller, options)
-    const last = req.headers['last-event-id']
-    const from = typeof last === 'string' ? positionIn(last) : undefined
-    const isUnknown = last !== undefined && last !== '' && from === undefined
-    await streams.open({
-      res,
-      account: caller.account._id,
-      scope: { workspace: caller.workspace._id, ...scope },
-      readable,
-      from,
-      isUnknown,
-    })
-  }
-  const router = Router({ caseSensitive: true, strict: true })
-  router
-    .route('/events')
-    .all(requireCaller, refuseHead)
-    .get(async (req, res) => {
-      readQuery(noQuery, req)
-      await open(req, res, {})
-    })
-    .all(methodNotAllowed('GET'))
-  router
-    .route('/threads/:extId/events')
-    .all(requireCaller, refuseHead)
-    .get(async (req, res) => {
-      const { channel } = readQuery(threadStreamQuery, req)
-      const { extId } = req.params
-      const name = nameIn(extId)
-      const scope = { thread: name?.extId ?? extId, ...defined({ channel: channel ?? name?.channel }) }
-      await open(req, res, scope)
-    })
-    .all(methodNotAllowed('GET'))
-  return router
 }
 
+const followed = {
+  method: 'GET',
+  access: 'read',
+  tag: 'events',
+  description: LASTS,
+  response,
+  errors: ['too_many_streams', 'validation_failed'],
+} as const
+
+export const followEvents = route({
+  ...followed,
+  path: '/rest/events',
+  resource: 'messages',
+  id: 'followEvents',
+  summary: 'Follow all messages and threads that the caller may read',
+  parameters: [lastEventId],
+  handle: (following: Following) => async (req, res, asked) => {
+    refuseHead(req)
+    asked.query()
+    await open(following, { req, res, scope: {} })
+  },
+})
+
+export const followThread = route({
+  ...followed,
+  path: '/rest/threads/{extId}/events',
+  id: 'followThread',
+  summary: 'Follow one thread',
+  parameters: [
+    {
+      in: 'path',
+      name: 'extId',
+      required: true,
+      schema: z.string(),
+      example: '5511999990000',
+      description: 'The external id of the thread',
+    },
+    lastEventId,
+  ],
+  query: z.object({
+    channel: z
+      .string()
+      .max(1_024)
+      .optional()
+      .describe('The external id of its channel, where several have such a thread'),
+  }),
+  handle: (following: Following) => async (req, res, asked) => {
+    refuseHead(req)
+    const { channel } = asked.query()
+    const { extId } = req.params
+    const name = nameIn(extId)
+    const scope = { thread: name?.extId ?? extId, ...defined({ channel: channel ?? name?.channel }) }
+    await open(following, { req, res, scope })
+  },
+})
+
 /** Express answers HEAD as GET, and a stream has no end. */
-const refuseHead: RequestHandler = (req, res, next) =>
-  req.method === 'HEAD' ? methodNotAllowed('GET')(req, res, next) : next()
+function refuseHead({ method }: { method: string }): void {
+  if (method === 'HEAD') throw new Problem('method_not_allowed', { headers: { allow: 'GET' } })
+}
+
+async function open(
+  following: Following,
+  {
+    req,
+    res,
+    scope,
+  }: { req: Pick<Request, 'headers'>; res: Response; scope: { thread?: string; channel?: string } },
+): Promise<void> {
+  const caller = callerOf(res)
+  const readable = await readableBy(caller, following)
+  const last = req.headers['last-event-id']
+  const from = typeof last === 'string' ? positionIn(last) : undefined
+  const isUnknown = last !== undefined && last !== '' && from === undefined
+  await following.streams.open({
+    res,
+    account: caller.account._id,
+    scope: { workspace: caller.workspace._id, ...scope },
+    readable,
+    from,
+    isUnknown,
+  })
+}
 
 /** What the role of a caller lets it read of messages and threads. Throws `forbidden` where that is neither. */
 async function readableBy(

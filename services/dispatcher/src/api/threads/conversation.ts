@@ -14,15 +14,18 @@ import { isPersonal, mediaOf, sentAt } from '../../message/spoken-text.ts'
 import { ofThread, type ThreadRecord } from '../../message/thread-record.ts'
 import type { Collections } from '../../store/collections.ts'
 import type { Quoted, ReadQuoted } from '../../thread-log/quoted-messages.ts'
+import { channelQuery } from './list-threads.ts'
 
 const position = z.tuple([z.number().int().min(0).max(8.64e15), z.string().min(1).max(128)])
 
 /** Which part of a conversation is read: its end, or what comes before or after a position. */
 export const conversationQuery = z.object({
-  channel: z.string().max(1_024).optional(),
-  limit: pageLimit,
-  before: cursorOf(position).optional(),
-  after: cursorOf(position).optional(),
+  ...channelQuery.shape,
+  limit: pageLimit.describe('Of how many messages at a time'),
+  before: cursorOf(position).optional().describe('The `previous` of a page: what is older'),
+  after: cursorOf(position)
+    .optional()
+    .describe('The `next` of a page: what is newer, also what has come since'),
 })
 type Asked = z.output<typeof conversationQuery>
 

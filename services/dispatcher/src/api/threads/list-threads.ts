@@ -18,17 +18,26 @@ const channel = z.string().max(1_024).optional()
 
 /** What threads are listed by. */
 export const threadQuery = z.object({
-  channel,
-  handler: z.enum(['assistant', 'person']).optional(),
-  unread: z.enum(['true', 'false']).optional(),
-  q: z.string().min(1).max(128).optional(),
+  channel: channel.describe('The external id of their channel'),
+  handler: z.enum(['assistant', 'person']).optional().describe('Who has them'),
+  unread: z.enum(['true', 'false']).optional().describe('Whether there is something to read in them'),
+  q: z
+    .string()
+    .min(1)
+    .max(128)
+    .optional()
+    .describe(
+      'Words of the name, of the last one the beginning, or the beginning of the phone number; 10,000 threads with the rarest of the words are looked at, and 1,000 that have all of them sorted, at most',
+    ),
   limit: pageLimit,
   after: cursorOf(position).optional(),
 })
 type ThreadQuery = z.output<typeof threadQuery>
 
 /** Of a thread whose `extId` several channels have. */
-export const channelQuery = z.object({ channel })
+export const channelQuery = z.object({
+  channel: channel.describe('The external id of its channel, where several have a thread of that `extId`'),
+})
 
 const QUERY_MS = 5_000
 const LATEST = { lastAt: -1, _id: -1 } as const

@@ -1,10 +1,8 @@
 import type { Authorizer } from '@parley/shared/authorizer'
-import { readQuery } from '@parley/shared/list-query'
-import { type DescribedOperation, queryParameters } from '@parley/shared/openapi/operation'
-import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { route } from '@parley/shared/openapi/route'
+import { Problem } from '@parley/shared/problem'
 import { usualProvider } from '@parley/shared/providers/registry'
 import { callerOf } from '@parley/shared/service-app'
-import { Router } from 'express'
 import { z } from 'zod'
 import { numberInterval } from '../../channels/send-rate-limit/send-rate-limit.ts'
 import type { Collections } from '../../store/collections.ts'
@@ -33,51 +31,6 @@ const LAST = {
   day: { span: 'hour', periods: 24 },
   week: { span: 'hour', periods: 168 },
 } as const satisfies Record<string, { span: TrafficSpan; periods: number }>
-
-/** What traffic is asked by. */
-const trafficQuery = z.object({ last: z.enum(['hour', 'day', 'week']).default('hour') })
-
-/**
- * GET /rest/messages/traffic: what came in, left and arrived in the caller's workspace, by the minute or by the hour. It
- * reads what was counted before, so it costs the same with any number of messages.
- */
-export function trafficRoutes(options: {
-  collections: Pick<Collections, 'traffic'>
-  /** How many accepted messages of a workspace are nowhere. */
-  countLost(workspace: number): Promise<number>
-  authorizer: Authorizer
-}): Router {
-  const { collections, countLost, authorizer } = options
-  const router = Router({ caseSensitive: true })
-  router
-    .route('/traffic')
-    .get(async (req, res) => {
-      const caller = callerOf(res)
-      const decision = await authorizer.require(caller, 'messages', 'read')
-      // What was counted does not say whose messages it was.
-      if (decision.kind !== 'all')
-        throw new Problem('forbidden', { detail: 'Counting takes a role that reads all messages.' })
-      const { span, periods } = LAST[readQuery(trafficQuery, req).last]
-      const workspace = caller.workspace._id
-      const now = Date.now()
-      const from = beginOf(span, now) - (periods - 1) * SPAN_MS[span]
-      const lastHour = { workspace, span: 'minute', from: now - SPAN_MS.hour } as const
-      const [records, minutes, difference] = await Promise.all([
-        read(collections, { workspace, span, from }),
-        read(collections, lastHour),
-        countLost(workspace),
-      ])
-      res.set('cache-control', 'no-store').json({
-        from: new Date(from),
-        by: span,
-        ...addUpTraffic(records),
-        numbers: usesOfNumbers(minutes, beginOf('minute', now) - SPAN_MS.minute),
-        difference,
-      })
-    })
-    .all(methodNotAllowed('GET'))
-  return router
-}
 
 /** Where it is not stored. */
 const USUAL_RATE = usualProvider().outbound.rates?.perSecond ?? 1
@@ -121,16 +74,28 @@ const period = z
 const none = Object.fromEntries(TRAFFIC_COUNTS.map((name) => [name, 0]))
 const example = { ...none, accepted: 3, sent: 3, delivered: 2, latency: { p50: 84, p99: 210 } }
 
-export const trafficOperation: DescribedOperation = {
+export interface Counted {
+  collections: Pick<Collections, 'traffic'>
+  /** How many accepted messages of a workspace are nowhere. */
+  countLost(workspace: number): Promise<number>
+  authorizer: Authorizer
+}
+
+/** It reads what was counted before, so it costs the same with any number of messages. */
+export const readTraffic = route({
   method: 'GET',
   path: '/rest/messages/traffic',
+  access: 'read',
   id: 'readTraffic',
   tag: 'messages',
   summary: 'What came in, left and arrived, by the minute or by the hour',
   description:
     'Each message counts in the period in which it got into the state, so one that came in before and is delivered now counts as delivered now. Some seconds behind; of an instance that is killed the last seconds are missing. `GET /rest/messages/conservation` is the count that comes out even. Takes a role that reads all messages.',
-  parameters: queryParameters(trafficQuery, {
-    last: 'The last hour by the minute, or the last day or week by the hour',
+  query: z.object({
+    last: z
+      .enum(['hour', 'day', 'week'])
+      .default('hour')
+      .describe('The last hour by the minute, or the last day or week by the hour'),
   }),
   response: {
     schema: z
@@ -173,8 +138,33 @@ export const trafficOperation: DescribedOperation = {
       difference: 0,
     },
   },
-  errors: ['validation_failed'],
-}
+  handle:
+    ({ collections, countLost, authorizer }: Counted) =>
+    async (_req, res, asked) => {
+      const caller = callerOf(res)
+      const decision = await authorizer.require(caller, 'messages', 'read')
+      // What was counted does not say whose messages it was.
+      if (decision.kind !== 'all')
+        throw new Problem('forbidden', { detail: 'Counting takes a role that reads all messages.' })
+      const { span, periods } = LAST[asked.query().last]
+      const workspace = caller.workspace._id
+      const now = Date.now()
+      const from = beginOf(span, now) - (periods - 1) * SPAN_MS[span]
+      const lastHour = { workspace, span: 'minute', from: now - SPAN_MS.hour } as const
+      const [records, minutes, difference] = await Promise.all([
+        read(collections, { workspace, span, from }),
+        read(collections, lastHour),
+        countLost(workspace),
+      ])
+      res.set('cache-control', 'no-store').json({
+        from: new Date(from),
+        by: span,
+        ...addUpTraffic(records),
+        numbers: usesOfNumbers(minutes, beginOf('minute', now) - SPAN_MS.minute),
+        difference,
+      })
+    },
+})
 
 /** Counts, and how long messages took from accepted to sent (ms); null where none was sent. */
 type TrafficSum = TrafficCounts & { latency: { p50: number; p99: number } | null }

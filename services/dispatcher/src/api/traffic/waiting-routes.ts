@@ -1,8 +1,5 @@
 import type { Authorizer } from '@parley/shared/authorizer'
-import { noParameters, readQuery } from '@parley/shared/list-query'
-import type { DescribedOperation } from '@parley/shared/openapi/operation'
-import { methodNotAllowed } from '@parley/shared/problem'
-import { Router } from 'express'
+import { route } from '@parley/shared/openapi/route'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import {
@@ -28,52 +25,23 @@ const MAX_GROUPED = 1_000
 const limits = { hint: STATE_INDEX, maxTimeMS: QUERY_MS }
 const IN_FLIGHT: MessageState[] = ['received', 'handled', 'sending']
 
-/**
- * GET /rest/messages/waiting: how many messages of the caller's workspace are in flight, the oldest of them, and what
- * they wait for. It counts 10,000 and looks at the oldest 1,000 at most, so it costs the same with any backlog.
- */
-export function waitingRoutes(options: {
-  messages: Collections['messages']
-  authorizer: Authorizer
-}): Router {
-  const { messages, authorizer } = options
-  const router = Router({ caseSensitive: true })
-  router
-    .route('/waiting')
-    .get(async (req, res) => {
-      readQuery(noParameters, req)
-      const readable = await visibleTo(res, { authorizer, access: 'read' })
-      const filter: mongo.Filter<MessageRecord> = { $and: [readable, { state: { $in: IN_FLIGHT } }] }
-      const [count, oldest] = await Promise.all([
-        messages.countDocuments(filter, { limit: MAX_COUNTED + 1, ...limits }),
-        messages
-          .find(filter, { projection: WAITING_FIELDS, ...limits })
-          .sort({ receivedAt: 1, _id: 1 })
-          .limit(MAX_GROUPED)
-          .toArray(),
-      ])
-      res.set('cache-control', 'no-store').json({
-        messages: Math.min(count, MAX_COUNTED),
-        more: count > MAX_COUNTED,
-        groups: groupWaiting(oldest as WaitingRecord[]),
-      })
-    })
-    .all(methodNotAllowed('GET'))
-  return router
-}
-
 const count = z.number().int()
 const AT = '2026-11-20T11:36:37.316Z'
 
-export const waitingOperation: DescribedOperation = {
+export interface InFlight {
+  collections: Pick<Collections, 'messages'>
+  authorizer: Authorizer
+}
+
+export const readWaiting = route({
   method: 'GET',
   path: '/rest/messages/waiting',
+  access: 'read',
   id: 'readWaiting',
   tag: 'messages',
   summary: 'What is in flight, and what it waits for',
   description:
     'As far as it is stored, which takes half a second. Costs the same with any backlog: at most 10,000 messages are counted, and the oldest 1,000 are grouped.',
-  parameters: [],
   response: {
     schema: z
       .object({
@@ -110,7 +78,27 @@ export const waitingOperation: DescribedOperation = {
     },
   },
   errors: ['validation_failed'],
-}
+  handle:
+    ({ collections: { messages }, authorizer }: InFlight) =>
+    async (_req, res, asked) => {
+      asked.query()
+      const readable = await visibleTo(res, { authorizer, access: 'read' })
+      const filter: mongo.Filter<MessageRecord> = { $and: [readable, { state: { $in: IN_FLIGHT } }] }
+      const [count, oldest] = await Promise.all([
+        messages.countDocuments(filter, { limit: MAX_COUNTED + 1, ...limits }),
+        messages
+          .find(filter, { projection: WAITING_FIELDS, ...limits })
+          .sort({ receivedAt: 1, _id: 1 })
+          .limit(MAX_GROUPED)
+          .toArray(),
+      ])
+      res.set('cache-control', 'no-store').json({
+        messages: Math.min(count, MAX_COUNTED),
+        more: count > MAX_COUNTED,
+        groups: groupWaiting(oldest as WaitingRecord[]),
+      })
+    },
+})
 
 type WaitingRecord = Pick<
   MessageRecord,

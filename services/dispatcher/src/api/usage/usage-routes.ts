@@ -1,11 +1,8 @@
 import type { Authorizer } from '@parley/shared/authorizer'
 import type { Caller } from '@parley/shared/internal-token'
-import { parameterError, readQuery } from '@parley/shared/list-query'
-import type { DescribedOperation } from '@parley/shared/openapi/operation'
-import { queryParameters } from '@parley/shared/openapi/operation'
-import { methodNotAllowed } from '@parley/shared/problem'
+import { parameterError } from '@parley/shared/list-query'
+import { route } from '@parley/shared/openapi/route'
 import { callerOf } from '@parley/shared/service-app'
-import { Router } from 'express'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import type { Collections } from '../../store/collections.ts'
@@ -19,13 +16,6 @@ const time = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
   error: 'is no date and no time (ISO 8601)',
 })
 
-/** What usage is asked by. */
-const usageQuery = z.object({
-  by: z.enum(BY).default('day'),
-  from: time.optional(),
-  to: time.optional(),
-})
-
 interface Row {
   _id: { key: unknown; provider?: string; category?: string; type?: string | null }
   messages: number
@@ -36,31 +26,6 @@ interface Row {
   cachedTokens: number
   modelMs: number
   errors: number
-}
-
-/**
- * GET /rest/usage: what the workspace's assistants have used of their models, by day (UTC), channel, assistant or model;
- * and what it sent, by what providers say that it costs.
- */
-export function usageRoutes(options: {
-  collections: Pick<Collections, 'usage' | 'usageHours' | 'usageState'>
-  authorizer: Authorizer
-}): Router {
-  const { collections, authorizer } = options
-  const router = Router({ caseSensitive: true })
-  router
-    .route('/')
-    .get(async (req, res) => {
-      const visible = await visibleTo(authorizer, callerOf(res))
-      const { by, from, to } = readQuery(usageQuery, req)
-      const [since, until] = [from, to].map((text) => (text === undefined ? undefined : new Date(text)))
-      if (since !== undefined && until !== undefined && until < since)
-        throw parameterError('to', 'is before from', 'contradiction')
-      const rows = await read(collections, { visible, by, since, until })
-      res.set('cache-control', 'no-store').json({ data: rows.map((row) => rowOf(row, by)) })
-    })
-    .all(methodNotAllowed('GET'))
-  return router
 }
 
 /** Rules see channel, assistant, provider and model. */
@@ -157,19 +122,25 @@ const usageRow = z
       'What was used of models, by one of day, channel, assistant and model, or of providers, by their pricing',
   })
 
-/** How this is described to callers. */
-export const usageOperation: DescribedOperation = {
+export interface Used {
+  collections: Pick<Collections, 'usage' | 'usageHours' | 'usageState'>
+  authorizer: Authorizer
+}
+
+/** What the workspace's assistants have used of their models, and what it sent, by what providers say that it costs. */
+export const readUsage = route({
   method: 'GET',
   path: '/rest/usage',
+  access: 'read',
   id: 'readUsage',
   tag: 'usage',
   summary: 'Read what was used of models',
   description:
     'At most 2 seconds behind, and there after the messages are removed, for five years. Days are those of UTC. Some hours ago and earlier, `from` and `to` count by whole hours.',
-  parameters: queryParameters(usageQuery, {
-    by: 'What it is added up by',
-    from: 'Used then or later: a date or a time',
-    to: 'Used before: a date or a time',
+  query: z.object({
+    by: z.enum(BY).default('day').describe('What it is added up by'),
+    from: time.optional().describe('Used then or later: a date or a time'),
+    to: time.optional().describe('Used before: a date or a time'),
   }),
   response: {
     schema: z.object({ data: z.array(usageRow) }).meta({ id: 'UsageReport' }),
@@ -188,5 +159,15 @@ export const usageOperation: DescribedOperation = {
       ],
     },
   },
-  errors: ['validation_failed'],
-}
+  handle:
+    ({ collections, authorizer }: Used) =>
+    async (_req, res, asked) => {
+      const visible = await visibleTo(authorizer, callerOf(res))
+      const { by, from, to } = asked.query()
+      const [since, until] = [from, to].map((text) => (text === undefined ? undefined : new Date(text)))
+      if (since !== undefined && until !== undefined && until < since)
+        throw parameterError('to', 'is before from', 'contradiction')
+      const rows = await read(collections, { visible, by, since, until })
+      res.set('cache-control', 'no-store').json({ data: rows.map((row) => rowOf(row, by)) })
+    },
+})

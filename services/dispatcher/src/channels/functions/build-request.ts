@@ -4,8 +4,10 @@ import { isExactNumber } from '@parley/shared/exact-number'
 import { type JsonObject, pointerSegment } from '@parley/shared/json-object'
 import { isAlike, isWhole, withBound } from './bindings.ts'
 import type { EncodedBody } from './encode-body.ts'
+import { FileMarks, type RequestFiles } from './files.ts'
 import type { Operation } from './operation.ts'
 import type { Parameter } from './parameter.ts'
+import type { RequestBody } from './request-body.ts'
 import { ArgsError, isObject } from './spec-document.ts'
 
 /** A call as it goes out over HTTP. */
@@ -15,6 +17,8 @@ export interface CallRequest {
   target: string
   headers: Record<string, string>
   body?: string
+  /** What of the body is to be read first. */
+  files?: RequestFiles
 }
 
 const DOT_SEGMENT = /^(?:\.|%2e){1,2}$/i
@@ -51,7 +55,8 @@ export function buildRequest(operation: Operation, args: JsonObject, context?: C
   const headers = at('header')
     .filter(({ parameter: { name, bindings } }) => bindings.length > 0 || !isBound(name, 'header'))
     .map(({ parameter, value }) => [parameter.name, headerText(parameter, value)])
-  const body = bodyOf(operation, args, context)
+  const marks = context && new FileMarks()
+  const body = bodyOf(operation, args, { context, marks })
   return {
     method: operation.method,
     target: pathOf(operation.path, at('path')) + (query.length > 0 ? `?${joinedPairs(query, '&')}` : ''),
@@ -61,6 +66,7 @@ export function buildRequest(operation: Operation, args: JsonObject, context?: C
       ...(body === undefined ? {} : { 'content-type': body.type }),
     },
     ...defined({ body: body?.text }),
+    ...(marks !== undefined && marks.files.named.length > 0 && { files: marks.files }),
   }
 }
 
@@ -110,7 +116,7 @@ function headerText(parameter: Parameter, value: unknown): string {
 function bodyOf(
   { parameters, body }: Operation,
   args: JsonObject,
-  context: CallContext | undefined,
+  { context, marks }: { context: CallContext | undefined; marks: FileMarks | undefined },
 ): EncodedBody | undefined {
   const isSet = ({ bindings }: Pick<Parameter, 'bindings'>) => context !== undefined && isWhole(bindings)
   // A name that is bound is the body's where the body has it, too.
@@ -129,10 +135,14 @@ function bodyOf(
   const given = first === undefined ? undefined : body.sent(isUnderBody ? first[1] : Object.fromEntries(rest))
   const bound = context === undefined ? given : withBound(given, body.bindings, { context, at })
   if (bound === undefined && !body.required) return undefined
-  const value = bound ?? {}
+  const whole = bound ?? {}
+  const value = marks === undefined ? whole : withMarks(body.files, whole, marks)
   body.check(value, at)
-  return body.encode(value, context === undefined ? [] : body.bindings)
+  return body.encode(value, { bound: context === undefined ? [] : body.bindings, marks })
 }
+
+const withMarks = (files: RequestBody['files'], value: unknown, marks: FileMarks): unknown =>
+  files === 'whole' ? marks.marked(value, '/body') : marks.markedIn(value, files)
 
 /** As they are written between values, which are encoded (RFC 6570, 3.2.8). */
 const SEPARATORS: Record<string, string> = { spaceDelimited: '%20', pipeDelimited: '%7C' }

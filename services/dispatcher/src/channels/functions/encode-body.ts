@@ -3,6 +3,7 @@ import type { Binding } from '@parley/shared/bound-value'
 import { isExactNumber } from '@parley/shared/exact-number'
 import { type JsonObject, pointerSegment } from '@parley/shared/json-object'
 import { isFalseName } from './bindings.ts'
+import type { FileMarks } from './files.ts'
 import { ArgsError, isObject } from './spec-document.ts'
 
 /** How the properties of a form are written, by the `encoding` of its media type. */
@@ -40,22 +41,25 @@ interface Typed {
   encodings: Encodings
   /** What of it configuration sets. */
   bound?: readonly Binding[]
+  marks?: FileMarks | undefined
 }
 
 /** A body of type `multipart/form-data` with a part for each value: lists of plain ones have several, what is nested is JSON. */
-export function multipartBody(value: unknown, { type, encodings, bound = [] }: Typed): EncodedBody {
+export function multipartBody(value: unknown, { type, encodings, bound = [], marks }: Typed): EncodedBody {
   const boundary = `parley-${randomUUID()}`
   const parts = propertiesOf(value).flatMap(([name, one]) => {
     if (isFalseName(name, bound)) return []
     const all = Array.isArray(one) && one.every(isPlain) ? one : [one]
-    return all.map((part) => partOf(name, part, encodings.get(name) ?? {}))
+    return all.map((part) => partOf(name, part, { ...encodings.get(name), marks }))
   })
   const text = [...parts.map((part) => `--${boundary}\r\n${part}\r\n`), `--${boundary}--\r\n`].join('')
   return { type: `${type}; boundary=${boundary}`, text }
 }
 
 /** A body that is a text as it is given. Throws {@link ArgsError}. */
-export function textBody(value: unknown, { type }: Pick<Typed, 'type'>): EncodedBody {
+export function textBody(value: unknown, { type, marks }: Pick<Typed, 'type' | 'marks'>): EncodedBody {
+  const marked = marks?.fileAt(value)
+  if (marked !== undefined) return { type, text: `${marked}:bytes:` }
   if (!isPlain(value)) throw new ArgsError('/body', 'is not a text')
   return { type, text: plainText(value) }
 }
@@ -87,7 +91,16 @@ function nestedPairs(name: string, value: unknown): [string, string][] {
   return Object.entries(value as object).flatMap(([key, one]) => nestedPairs(`${name}[${key}]`, one))
 }
 
-function partOf(name: string, value: unknown, { contentType, isFile = false }: Encoding): string {
+function partOf(
+  name: string,
+  value: unknown,
+  { contentType, isFile = false, marks }: Encoding & Pick<Typed, 'marks'>,
+): string {
+  const marked = marks?.fileAt(value, contentType)
+  if (marked !== undefined) {
+    const named = `name="${partName(name)}"; filename="${marked}:name:"`
+    return `Content-Disposition: form-data; ${named}\r\nContent-Type: ${marked}:type:\r\n\r\n${marked}:bytes:`
+  }
   const type = contentType ?? (isPlain(value) ? (isFile ? 'application/octet-stream' : undefined) : JSON_TYPE)
   const file = isFile ? `; filename="${partName(name)}"` : ''
   const lines = [

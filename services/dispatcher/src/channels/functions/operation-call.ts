@@ -2,11 +2,14 @@ import { defined } from '@parley/shared/defined'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
 import { nativeServers } from '@parley/shared/native-request'
+import { Problem } from '@parley/shared/problem'
 import type { Outcome } from '../../message/outcome.ts'
 import type { Channel } from '../channels.ts'
 import type { HttpClient, HttpResponse, MayLeave } from '../http/http-client.ts'
+import type { ReadThreadFile } from '../media/thread-files.ts'
 import type { Signer } from '../signing.ts'
 import { type Credentialed, credentialsFor } from './credentials.ts'
+import { type ReadFile, type RequestFiles, takes, withFiles } from './files.ts'
 import type { Action } from './find-action.ts'
 import { contextHeaders } from './signed-context.ts'
 import type { SpecReader } from './spec-reader.ts'
@@ -38,6 +41,8 @@ export interface ReadyOperation {
   isRepeatable: boolean
   /** Whether that is so only under the same `Idempotency-Key`: a further call of a model has another one. */
   isKeyed: boolean
+  /** Whether it only reads, by its method. */
+  isReadOnly: boolean
   /** Whether it goes to the spec's own server, which asks for credentials. */
   asksForCredentials: boolean
   /** One attempt within `timeoutMs`; `id` is the idempotency key. Throws `CallError`. */
@@ -59,8 +64,10 @@ export function createReadOperationCall(options: {
   specs: Pick<SpecReader, 'ask'>
   http: Pick<HttpClient, 'send'>
   signer: Signer
+  /** The files that a call names; without it none can be. */
+  readFile?: ReadThreadFile
 }): ReadOperationCall {
-  const { specs, http, signer } = options
+  const { specs, http, signer, readFile } = options
   return async (call) => {
     const { action, operationId, args } = call
     if (nativeServers(action.moduleUrl) === undefined && !/^https?:/.test(action.moduleUrl))
@@ -86,6 +93,7 @@ export function createReadOperationCall(options: {
         url: originOf(request.url),
         isRepeatable,
         isKeyed,
+        isReadOnly: request.method === 'GET' || request.method === 'HEAD',
         asksForCredentials: security.length > 0,
         send(id, credentials, limits) {
           const filled = credentialsFor(security, credentials)
@@ -93,10 +101,16 @@ export function createReadOperationCall(options: {
           const own = { ...signed, 'idempotency-key': id }
           const headers = { ...withoutNames(request.headers, Object.keys(signed)), ...own }
           const sent = withCredentials({ ...request, headers }, filled)
-          return {
-            response: http.send({ ...sent, ...bounded(limits) }),
-            secrets: filled.secrets,
+          const response = async () => {
+            const { files, ...plain } = sent
+            const from = performance.now()
+            const named = { readFile, messageId: call.messageId, files }
+            const body =
+              files === undefined ? plain.body : await bodyWithFiles(plain.body ?? '', { ...named, files })
+            const timeoutMs = Math.max(1, limits.timeoutMs - (performance.now() - from))
+            return http.send({ ...plain, ...bounded({ ...limits, timeoutMs }), ...defined({ body }) })
           }
+          return { response: response(), secrets: filled.secrets }
         },
       }
     }
@@ -105,6 +119,7 @@ export function createReadOperationCall(options: {
       url: action.moduleUrl,
       isRepeatable: result.declaresKey === true,
       isKeyed: result.declaresKey === true,
+      isReadOnly: false,
       asksForCredentials: false,
       send(id, _credentials, limits) {
         const body = moduleBody(call, id)
@@ -128,6 +143,47 @@ const bounded = ({ timeoutMs, mayLeave }: Parameters<ReadyOperation['send']>[2])
   maxBytes: MAX_RESPONSE_BYTES,
   ...defined({ mayLeave }),
 })
+
+const FILES_MS = 6_000
+const MAX_FILE_BYTES = 16 * 1024 * 1024
+
+/** A file that a call names can't be sent; nothing was. */
+export class FileError extends Error {
+  /** Whether it may be there later. */
+  readonly isTransient: boolean
+
+  constructor(reason: string, { isTransient = false } = {}) {
+    super(reason)
+    this.isTransient = isTransient
+  }
+}
+
+/** All files within 6 s, 16 MiB together at most. */
+async function bodyWithFiles(
+  body: string,
+  call: { readFile: ReadThreadFile | undefined; messageId: string; files: RequestFiles },
+): Promise<Buffer> {
+  const { readFile, messageId } = call
+  const { mark, named } = call.files
+  if (readFile === undefined) throw new FileError('There are no files.')
+  const signal = AbortSignal.timeout(FILES_MS)
+  const read: ReadFile[] = []
+  for (const { media: position, accept } of named) {
+    const file = await readFile({ messageId, position }, signal).catch((error: unknown) => {
+      const isTransient = !(error instanceof Problem) || error.code !== 'not_found'
+      throw new FileError(
+        `The file ${position}: ${error instanceof Error ? error.message : 'is not there'}`,
+        { isTransient },
+      )
+    })
+    if (!takes(accept, file.contentType))
+      throw new FileError(`The file ${position} is of type ${file.contentType}, where ${accept} is taken.`)
+    read.push(file)
+    if (read.reduce((sum, { bytes }) => sum + bytes.length, 0) > MAX_FILE_BYTES)
+      throw new FileError(`The files have more than ${MAX_FILE_BYTES} bytes together.`)
+  }
+  return withFiles(body, mark, read)
+}
 
 type SentRequest = Extract<SpecResult, { kind: 'request' }>['request']
 

@@ -2,6 +2,7 @@ import type { Binding } from '@parley/shared/bound-value'
 import { argumentSchema, type CheckValue, checkBy } from './argument-schema.ts'
 import { bindingsIn, type PlacedBinding, placedIn } from './bindings.ts'
 import { type EncodedBody, type Encodings, formBody, multipartBody, textBody } from './encode-body.ts'
+import type { FileMarks } from './files.ts'
 import { readOnlyNames, withoutReadOnly } from './read-only.ts'
 import { isObject, memberOf, resolved, type SpecDocument, SpecError } from './spec-document.ts'
 
@@ -11,6 +12,7 @@ const MULTIPART_TYPE = /^multipart\/form-data\s*(?:;|$)/i
 const TEXT_TYPE = /^(?:text\/[\w.+-]+|application\/octet-stream)\s*(?:;|$)/i
 /** The first of them that a body may have is the one that is sent. */
 const TYPES = [JSON_TYPE, /^\*\/\*$/, FORM_TYPE, MULTIPART_TYPE, TEXT_TYPE]
+const OCTETS = /^application\/octet-stream\s*(?:;|$)/i
 const ANY_TYPE = '*/*'
 const HEADER_VALUE = /^[\t\x20-\x7e]{1,200}$/
 
@@ -26,7 +28,9 @@ export interface RequestBody {
   /** Without what only responses have. */
   sent(value: unknown): unknown
   /** Throws {@link ArgsError} for what its type can't hold. */
-  encode(value: unknown, bound?: readonly Binding[]): EncodedBody
+  encode(value: unknown, options?: { bound?: readonly Binding[]; marks?: FileMarks | undefined }): EncodedBody
+  /** Its properties that are files, or whether all of it is one. */
+  files: ReadonlySet<string> | 'whole'
 }
 
 /** Reads what an operation says of its body: JSON, a form, or a text. Throws {@link SpecError}. */
@@ -51,6 +55,7 @@ export function readBody(document: SpecDocument, given: unknown): RequestBody {
     bindings: placedIn(document, schema, bindingsIn(document, schema)),
     sent: (value) => withoutReadOnly(document, schema, value),
     encode: encoderOf(document, type, { media, properties }),
+    files: filesOf(document, type, properties),
   }
 }
 
@@ -59,7 +64,7 @@ function encoderOf(
   type: string,
   { media, properties }: { media: unknown; properties: unknown },
 ): RequestBody['encode'] {
-  if (TEXT_TYPE.test(type)) return (value) => textBody(value, { type })
+  if (TEXT_TYPE.test(type)) return (value, { marks } = {}) => textBody(value, { type, marks })
   const isForm = FORM_TYPE.test(type)
   if (!isForm && !MULTIPART_TYPE.test(type)) {
     const sentType = type === ANY_TYPE ? 'application/json' : type
@@ -69,8 +74,8 @@ function encoderOf(
   // A boundary or the like of the spec's own is not the one that is used.
   const [plain = type] = type.split(';')
   const typed = { type: plain.trim(), encodings }
-  return (value, bound = []) =>
-    isForm ? formBody(value, { ...typed, bound }) : multipartBody(value, { ...typed, bound })
+  return (value, options = {}) =>
+    isForm ? formBody(value, { ...typed, ...options }) : multipartBody(value, { ...typed, ...options })
 }
 
 function encodingsOf(document: SpecDocument, encoding: unknown, properties: unknown): Encodings {
@@ -91,6 +96,13 @@ function encodingsOf(document: SpecDocument, encoding: unknown, properties: unkn
       ]
     }),
   )
+}
+
+function filesOf(document: SpecDocument, type: string, properties: unknown): RequestBody['files'] {
+  if (OCTETS.test(type)) return 'whole'
+  if (!MULTIPART_TYPE.test(type) || !isObject(properties)) return new Set()
+  const files = Object.entries(properties).filter(([, one]) => isFile(document, one))
+  return new Set(files.map(([name]) => name))
 }
 
 /** Bytes, by what 3.0 and 3.1 say of them; a list of files has several. */

@@ -2,6 +2,7 @@ import type { ConfiguredBinding } from '@parley/shared/bound-value'
 import type { JsonObject } from '@parley/shared/json-object'
 import { isWhole, withoutBound } from './bindings.ts'
 import { reasonOfUnused, withConfigured } from './configured-bindings.ts'
+import { fileSchema } from './files.ts'
 import { describedAs, MAX_SCHEMA_CHARACTERS, modelSchema, shortened } from './model-schema.ts'
 import type { FoundOperation, Operation } from './operation.ts'
 import { isObject, memberOf, resolved, type SpecDocument, SpecError } from './spec-document.ts'
@@ -168,7 +169,7 @@ function bodySchema(
   body: NonNullable<Operation['body']>,
   taken: readonly string[],
 ): BodySchema {
-  const whole = withoutBound(modelSchema(document, body.schema), body.bindings)
+  const whole = withFileSchemas(withoutBound(modelSchema(document, body.schema), body.bindings), body.files)
   const named = resolved(document, body.schema)
   const clashes = [...body.names].some((name) => taken.includes(name))
   const isFlat = body.names.size > 0 && isObject(whole.properties) && !clashes && !isComposed(named)
@@ -181,6 +182,18 @@ function bodySchema(
     required,
     open: memberOf(named, 'additionalProperties') !== false,
   }
+}
+
+function withFileSchemas(schema: JsonObject, files: NonNullable<Operation['body']>['files']): JsonObject {
+  if (files === 'whole') return fileSchema(schema)
+  const { properties } = schema
+  if (!isObject(properties)) return schema
+  const named = Object.entries(properties).filter(([name, one]) => files.has(name) && isObject(one))
+  const shown = named.map(([name, one]): [string, JsonObject] => {
+    const own = one as JsonObject
+    return [name, isObject(own.items) ? { ...own, items: fileSchema(own.items) } : fileSchema(own)]
+  })
+  return { ...schema, properties: { ...properties, ...Object.fromEntries(shown) } }
 }
 
 /** What such a schema asks for is not all in its properties. */

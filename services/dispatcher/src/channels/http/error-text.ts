@@ -23,7 +23,7 @@ export function withErrorText<O extends Outcome>(
   call: Pick<Call, 'url' | 'headers' | 'body'> & { said?: string | undefined },
 ): O {
   if (outcome.kind === 'accepted') return outcome
-  const prompt = textsIn(jsonOrUndefined(call.body ?? ''))
+  const prompt = typeof call.body === 'string' ? textsIn(jsonOrUndefined(call.body)) : []
   const error = presentable(call.said ?? textOf(body), { key: secretsOf(call), prompt })
   return error === '' ? outcome : { ...outcome, error }
 }

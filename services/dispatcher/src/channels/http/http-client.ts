@@ -18,7 +18,7 @@ export interface Call {
   method: string
   url: string
   headers: Record<string, string>
-  body?: string
+  body?: string | Buffer
   timeoutMs: number
   maxBytes: number
   /** Breaks the call off, which then has no answer. */

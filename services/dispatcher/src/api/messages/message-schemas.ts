@@ -1,27 +1,20 @@
 import { safeInteger } from '@parley/shared/json-object'
 import { acceptedMessage } from '@parley/shared/message'
-import {
-  type DescribedOperation,
-  type OperationParameter,
-  queryParameters,
-} from '@parley/shared/openapi/operation'
+import type { OperationParameter } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 import { FAULTS } from '../../message/message-record.ts'
-import { messageState } from '../messages/filter.ts'
-import { replayRequest } from '../messages/replay-routes.ts'
-import { messageQuery } from '../messages/routes.ts'
+import { messageState } from './filter.ts'
 
-const tag = 'messages'
 const AT = '2026-11-20T11:36:37.316Z'
-const ID = '48341280-0a59-806f-9695-a1f7fc5fde77'
+export const MESSAGE_ID = '48341280-0a59-806f-9695-a1f7fc5fde77'
 const time = z.iso.datetime()
 
-const idParameter: OperationParameter = {
+export const idParameter: OperationParameter = {
   in: 'path',
   name: 'id',
   required: true,
   schema: z.string(),
-  example: ID,
+  example: MESSAGE_ID,
   description: 'As the post answered with in `X-Message-Id`',
 }
 
@@ -44,7 +37,7 @@ const addresses = z
   .array(z.string())
   .describe('What the person is written to or known by, such as `phone:5511988887777`')
 
-const summary = z
+export const summary = z
   .object({
     _id: z.string(),
     channel: z.string().describe('The external id that the message names'),
@@ -185,13 +178,8 @@ export const detail = z
   })
   .meta({ id: 'Message', description: 'A message with all that happened to it' })
 
-const AUDIO_TYPES = [
-  ...['audio/ogg', 'audio/mpeg', 'audio/wav', 'audio/mp4', 'audio/amr', 'audio/*'],
-  'application/octet-stream',
-]
-
-const summaryExample = {
-  _id: ID,
+export const summaryExample = {
+  _id: MESSAGE_ID,
   channel: 'support-line',
   channelId: 1,
   thread: 'order-4711',
@@ -216,118 +204,11 @@ export const detailExample = {
   ],
   sends: [
     {
-      id: `${ID}:0`,
+      id: `${MESSAGE_ID}:0`,
       content: { kind: 'text', text: 'On its way.' },
       state: 'sent',
       providerId: 'sent.N73h',
     },
   ],
-  attempts: [{ at: AT, step: `${ID}:0`, outcome: 'accepted', ms: 12.3 }],
+  attempts: [{ at: AT, step: `${MESSAGE_ID}:0`, outcome: 'accepted', ms: 12.3 }],
 }
-
-export const messageOperations: readonly DescribedOperation[] = [
-  {
-    method: 'GET',
-    path: '/rest/messages',
-    id: 'listMessages',
-    tag,
-    summary: 'List messages',
-    description: 'The latest first.',
-    parameters: queryParameters(messageQuery, {
-      channel: 'The external id that they name',
-      thread: 'The thread they belong to',
-      phone: "The recipient's number, however it is written",
-      user: 'Name, e-mail address or id at the provider, in upper or lower case; a page looks at the latest 20,000 messages that all else fits, and may be shorter than `limit` with a `next`',
-      providerId: "The provider's id of one of its sends",
-      requestId: 'The request that they came with',
-      fault: 'Whose fault it is that they were given up',
-      state: 'Where they stand: one state, or several, separated by commas',
-      status: 'Another name for `state`; 422 where both are given and differ',
-      from: 'Received then or later',
-      to: 'Received before',
-      limit: 'How many at a time',
-      after: 'The `next` of the page before',
-    }),
-    response: {
-      schema: z.object({ data: z.array(summary), next: z.string().nullable() }).meta({ id: 'MessagePage' }),
-      example: { data: [summaryExample], next: null },
-    },
-    errors: ['validation_failed'],
-  },
-  {
-    method: 'GET',
-    path: '/rest/messages/{id}',
-    id: 'readMessage',
-    tag,
-    summary: 'Read a message',
-    parameters: [idParameter],
-    response: { schema: detail, example: detailExample },
-    errors: ['not_found'],
-  },
-  {
-    method: 'GET',
-    path: '/rest/messages/{id}/audio',
-    id: 'readAudio',
-    tag,
-    summary: "Read a message's audio",
-    description: 'The bytes, wherever they are kept: in the message, with us, or with the provider.',
-    parameters: [idParameter],
-    response: {
-      schema: z.string().meta({ format: 'binary' }),
-      example: 'OggS',
-      types: AUDIO_TYPES,
-    },
-    errors: ['not_found', 'bad_gateway'],
-  },
-  {
-    method: 'GET',
-    path: '/rest/messages/{id}/media',
-    id: 'readMedia',
-    tag,
-    summary: 'Read what came with a message',
-    description:
-      'The bytes of its image, video, document, sticker or audio, 16 MiB at most, from wherever they are. What has no bytes (location, contacts, the answer to buttons, lists and forms, a reaction, an order) is JSON: its `type`, and under the name of the type what the provider says of it.',
-    parameters: [idParameter],
-    response: {
-      schema: z.string().meta({ format: 'binary' }),
-      example: 'OggS',
-      types: [...AUDIO_TYPES, 'image/*', 'video/*', 'text/plain', 'text/csv', 'application/*'],
-    },
-    errors: ['not_found', 'bad_gateway'],
-  },
-  {
-    method: 'POST',
-    path: '/rest/messages/replay',
-    id: 'replayMessages',
-    tag,
-    summary: 'Run messages again',
-    description: 'Those that a filter picks, of what is dead, failed or unrouted, oldest first.',
-    body: {
-      schema: replayRequest.meta({ id: 'ReplayBody' }),
-      example: { state: 'unrouted', channel: 'support-line', limit: 100 },
-      optional: true,
-    },
-    response: {
-      schema: z
-        .object({ replayed: z.number().int(), more: z.boolean().describe('Whether the limit left some out') })
-        .meta({ id: 'Replayed' }),
-      example: { replayed: 1, more: false },
-    },
-    errors: ['not_replayable'],
-  },
-  {
-    method: 'POST',
-    path: '/rest/messages/{id}/replay',
-    id: 'replayMessage',
-    tag,
-    summary: 'Run a message again',
-    description:
-      'It goes on at the first send that did not get there; an agent goes on after its last stored turn.',
-    parameters: [idParameter],
-    response: {
-      schema: z.object({ _id: z.string(), replayed: z.literal(true) }),
-      example: { _id: ID, replayed: true },
-    },
-    errors: ['not_found', 'not_replayable'],
-  },
-]

@@ -1,9 +1,9 @@
-import type { ResourceName } from '@parley/shared/configuration-resources'
+import { pathsOf, type ResourceName } from '@parley/shared/configuration-resources'
 import { safeInteger } from '@parley/shared/json-object'
-import type { ResponseHeader } from '@parley/shared/openapi/operation'
+import type { OperationResponse } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
-import { definitions } from '../resources/all-resources.ts'
-import type { ResourceDefinition } from '../resources/definition.ts'
+import { definitions } from './all-resources.ts'
+import type { ResourceDefinition } from './definition.ts'
 
 const ignored = z.unknown().optional().describe('Ignored, so that a document can be sent back as it was read')
 const time = z.iso.datetime()
@@ -30,24 +30,31 @@ const anyDocument = z
 /** The time in examples. */
 export const EXAMPLE_TIME = '2026-11-20T11:36:37.235Z'
 
-export const etag: ResponseHeader = {
+type Header = NonNullable<OperationResponse['headers']>[number]
+
+export const etag: Header = {
   name: 'ETag',
   description: 'The version of the document, for conditional requests',
 }
-const applied: ResponseHeader = {
+const applied: Header = {
   name: 'Preference-Applied',
   description: 'Repeats the preference that was followed',
 }
 
-/** What the descriptions of a resource's operations have in common. */
+/** What the routes of a resource are described by alike: those of its collection, and those of a document of it. */
 export function resourceDescription(definition: ResourceDefinition) {
   const { name, title, example, own } = definition
   const schemas = resourceSchemas(definition)
   const stored = { _id: 1, ...example, ...own?.example, createdAt: EXAMPLE_TIME, updatedAt: EXAMPLE_TIME }
   const [firstField = ''] = Object.keys(example)
+  const below = <R extends '' | '/{id}' | '/{id}/history'>(rest: R) => {
+    const [path, ...aliases] = pathsOf(name).map((one) => `/rest/${one}${rest}`)
+    return { path: path as `/rest/${ResourceName}${R}`, aliases, resource: name, tag: name }
+  }
   return {
-    collection: `/rest/${name}`,
-    path: `/rest/${name}/{id}`,
+    collection: below(''),
+    document: below('/{id}'),
+    history: below('/{id}/history'),
     /** The document of the example after it was created. */
     stored,
     firstField,

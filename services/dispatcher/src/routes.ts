@@ -1,0 +1,44 @@
+import type { Route } from '@parley/shared/openapi/route'
+import { type Prompting, showPrompt } from './api/assistant/prompt-routes.ts'
+import { type Trying, tryAssistant } from './api/assistant/trial-routes.ts'
+import { type Media, readMessageAudio, readMessageMedia } from './api/media/media-routes.ts'
+import { type Replaying, replayMessage, replayMessages } from './api/messages/replay-routes.ts'
+import { listMessages, type MessageLog, readMessage } from './api/messages/routes.ts'
+import { listNotices, type Noticed } from './api/notices/notice-routes.ts'
+import { type Following, followEvents, followThread } from './api/streams/stream-routes.ts'
+import {
+  listDeliveries,
+  readDelivery,
+  replayDeliveries,
+  replayDelivery,
+  type Subscribed,
+  testSubscription,
+} from './api/subscriptions/delivery-routes.ts'
+import {
+  deleteThread,
+  listThreads,
+  patchThread,
+  readOneThread,
+  readThreadMessages,
+  replyInThread,
+  type Threads,
+} from './api/threads/thread-routes.ts'
+import { type Counted, readTraffic } from './api/traffic/traffic-routes.ts'
+import { type InFlight, readWaiting } from './api/traffic/waiting-routes.ts'
+import { readUsage, type Used } from './api/usage/usage-routes.ts'
+import { type Reconciled, readReconciliation } from './reconciliation/reconciliation-routes.ts'
+
+/** What the routes of this service need. */
+type Needed = MessageLog & Replaying & Media & Counted & InFlight & Reconciled & Prompting & Trying & Used
+type AllNeeded = Needed & Noticed & Subscribed & Following & Threads
+
+/** Every public operation of this service. */
+export const routes: readonly Route<AllNeeded>[] = [
+  ...[listMessages, readMessage, readMessageAudio, readMessageMedia, replayMessages, replayMessage],
+  ...[readTraffic, readWaiting, readReconciliation],
+  ...[showPrompt, tryAssistant],
+  ...[readUsage, listNotices],
+  ...[listDeliveries, readDelivery, replayDelivery, replayDeliveries, testSubscription],
+  ...[followEvents, followThread],
+  ...[listThreads, readOneThread, patchThread, deleteThread, readThreadMessages, replyInThread],
+]
