@@ -305,15 +305,15 @@ describe('a result', () => {
     ],
     [
       'has what is structured beside its text',
-      [{ type: 'text', text: 'two orders' }],
-      { structuredContent: { orders: [1, 2] } },
-      'two orders\n{"orders":[1,2]}',
+      [{ type: 'text', text: 'two items' }],
+      { structuredContent: { items: [1, 2] } },
+      'two items\n{"items":[1,2]}',
     ],
     [
       'has what is structured once where the text repeats it',
-      [{ type: 'text', text: '{ "orders": [1, 1917043659912705296] }' }],
-      { structuredContent: { orders: [1, 1917043659912705296n] } },
-      '{ "orders": [1, 1917043659912705296] }',
+      [{ type: 'text', text: '{ "items": [1, 1917043659912705296] }' }],
+      { structuredContent: { items: [1, 1917043659912705296n] } },
+      '{ "items": [1, 1917043659912705296] }',
     ],
     ['names audio', [{ type: 'audio', mimeType: 'audio/wav', data: 'AAAA' }], {}, '[audio audio/wav, 1 KiB]'],
     [
@@ -371,8 +371,8 @@ describe('a result', () => {
 
 /** Numbers that no double holds, as a server writes them. */
 function exact(more: object): object {
-  const items = (more as { structuredContent?: { orders?: unknown[] } }).structuredContent?.orders ?? []
+  const items = (more as { structuredContent?: { items?: unknown[] } }).structuredContent?.items ?? []
   if (!items.some((one) => typeof one === 'bigint')) return more
   const raw = items.map((one) => JSON.rawJSON(String(one)))
-  return { structuredContent: { orders: raw } }
+  return { structuredContent: { items: raw } }
 }
