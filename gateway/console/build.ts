@@ -43,8 +43,10 @@ async function bundleConsole(): Promise<Bundle> {
   const find = (extension: string) => hashed.find(([name]) => extname(name) === extension)?.[0] ?? ''
   const icon = new TextEncoder().encode(ICON)
   const iconName = hashedName('icon.svg', icon)
-  const page = pageOf({ script: find('.js'), style: find('.css'), icon: iconName })
-  return new Map([...hashed, [iconName, icon], [PAGE, new TextEncoder().encode(page)]])
+  const unread = new TextEncoder().encode(UNREAD_ICON)
+  const unreadName = hashedName('icon.svg', unread)
+  const page = pageOf({ script: find('.js'), style: find('.css'), icon: iconName, unread: unreadName })
+  return new Map([...hashed, [iconName, icon], [unreadName, unread], [PAGE, new TextEncoder().encode(page)]])
 }
 
 /** What the console takes of `@parley/shared` has no side effects, so modules that it does not use are left out. */
@@ -68,14 +70,19 @@ async function writeAtomically(file: string, content: Uint8Array | undefined): P
 }
 
 /** Nothing in it is inline, so that its policy needs no exception. */
-const pageOf = ({ script, style, icon }: Record<'script' | 'style' | 'icon', string>) => `<!doctype html>
+const pageOf = ({
+  script,
+  style,
+  icon,
+  unread,
+}: Record<'script' | 'style' | 'icon' | 'unread', string>) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Parley</title>
-<link rel="icon" type="image/svg+xml" href="/console/assets/${icon}">
+<link rel="icon" type="image/svg+xml" href="/console/assets/${icon}" data-unread="/console/assets/${unread}">
 <link rel="stylesheet" href="/console/assets/${style}">
 <script type="module" src="/console/assets/${script}"></script>
 </head>
@@ -86,6 +93,14 @@ const pageOf = ({ script, style, icon }: Record<'script' | 'style' | 'icon', str
 </html>
 `
 
-const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#0f766e"/><path d="M9 9h14v10H15l-4 4v-4H9z" fill="#fff"/></svg>`
+const BOX =
+  '<rect width="32" height="32" rx="8" fill="#0f766e"/><path d="M9 9h14v10H15l-4 4v-4H9z" fill="#fff"/>'
+const iconOf = (drawing: string) =>
+  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">${drawing}</svg>`
+const ICON = iconOf(BOX)
+/** While a conversation is unread. */
+const UNREAD_ICON = iconOf(
+  `${BOX}<circle cx="24" cy="8" r="7" fill="#dc2626" stroke="#fff" stroke-width="2"/>`,
+)
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await buildConsole()

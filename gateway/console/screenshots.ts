@@ -27,7 +27,8 @@ const PICTURES: Picture[] = [
   { name: 'channels', path: '/channels', wait: 'tbody .badge' },
   { name: 'channel', path: '/channels/1', wait: 'form' },
   { name: 'events', path: '/events/1', wait: 'tbody tr' },
-  { name: 'people', path: '/people', wait: 'tbody tr' },
+  { name: 'people', path: '/team', wait: 'tbody tr' },
+  { name: 'account', path: '/account', wait: '.rows' },
 ]
 const SIZES = [
   { name: '', viewport: { width: 1440, height: 900 }, colorScheme: 'light' },

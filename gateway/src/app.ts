@@ -1,5 +1,6 @@
 import { addressKey } from '@parley/shared/addresses'
 import { createTracing } from '@parley/shared/create-tracing'
+import { distance } from '@parley/shared/distance'
 import type { PendingResponse } from '@parley/shared/exchange'
 import { createInternalClient } from '@parley/shared/internal-client'
 import { createInternalSigner } from '@parley/shared/internal-token'
@@ -145,20 +146,6 @@ export function nearestPath(path: string): string {
 function beginningOf(path: string, known: string): string {
   const segments = known.split('/').length
   return path.split('/', segments).join('/').toLowerCase().slice(0, MAX_CHARACTERS)
-}
-
-/** How many letters have to be added, removed or replaced to make one text of the other (Levenshtein). */
-function distance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, at) => at)
-  for (let i = 0; i < from.length; i++) {
-    const next = [i + 1]
-    for (let j = 0; j < to.length; j++) {
-      const replaced = (row[j] ?? 0) + (from[i] === to[j] ? 0 : 1)
-      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[to.length] ?? 0
 }
 
 /**

@@ -85,7 +85,9 @@ export const routes: readonly Route[] = [
   toIdentity('/api/auth/logout', 'optional', 'POST'),
   toIdentity('/api/auth/password', 'authenticated', 'POST'),
   toIdentity('/.well-known/jwks.json', 'public', 'GET', 'HEAD'),
-  toIdentity('/api/auth/me', 'authenticated', 'POST'),
+  toIdentity('/api/auth/me', 'authenticated', 'POST', 'PATCH'),
+  toIdentity('/api/auth/sessions', 'authenticated', 'GET'),
+  toIdentity('/api/auth/sessions/end', 'authenticated', 'POST'),
   {
     path: '/api/auth/tokens',
     upstream: 'identity',

@@ -25,9 +25,6 @@ export const queryFlag = z
   .default('false')
   .transform((text) => text === 'true')
 
-/** For operations without query parameters. */
-export const noParameters = z.object({})
-
 export interface Sort {
   field: string
   descending: boolean

@@ -42,6 +42,15 @@ const routes = [
       }
     },
   }),
+  route({
+    ...words,
+    ...{ method: 'POST', path: '/rest/things/{id}/repair', access: 'write', id: 'repair' },
+    body: {
+      schema: z.strictObject({ at: z.string().default('once') }),
+      ...{ example: {}, optional: true, maxBytes: 64 },
+    },
+    handle: () => (_req, res, asked) => void res.json(asked.body()),
+  }),
 ]
 
 let close: (() => Promise<void>) | undefined
@@ -111,12 +120,21 @@ test('what is not described is refused, and only of who may do it at all', async
   expect(await codes('/rest/things?typo=1', { typo: 1 })).toEqual([403, 'forbidden'])
 })
 
+test('an optional body that is not there is an empty one, and another that is no object is refused', async () => {
+  const call = await served({ asked: [], mayWrite: true })
+  expect((await call('POST', '/rest/things/7/repair')).json).toEqual({ at: 'once' })
+  expect((await call('POST', '/rest/things/7/repair', { body: { at: 'night' } })).json).toEqual({
+    at: 'night',
+  })
+  expect((await call('POST', '/rest/things/7/repair', { body: null })).status).toBe(422)
+})
+
 test('an alias is the same route', async () => {
   const call = await served({ asked: [], mayWrite: true })
-  const answers = ['/rest/things', '/rest/objects'].map((path) =>
+  const responses = ['/rest/things', '/rest/objects'].map((path) =>
     call('POST', path, { body: { name: 'one' } }),
   )
-  expect(new Set((await Promise.all(answers)).map(({ json }) => json.made))).toEqual(new Set([1, 2]))
+  expect(new Set((await Promise.all(responses)).map(({ json }) => json.made))).toEqual(new Set([1, 2]))
 })
 
 test('another method is refused with those of the path, also those that another service has', async () => {
@@ -124,7 +142,7 @@ test('another method is refused with those of the path, also those that another 
   const refused = [
     call('PUT', '/rest/things'),
     call('PUT', '/rest/objects'),
-    call('DELETE', '/rest/things/7'),
+    call('DELETE', '/rest/things/7', { token: '' }),
     call('GET', '/rest/things/7/'),
   ]
   expect((await Promise.all(refused)).map(({ status, allow }) => [status, allow])).toEqual([

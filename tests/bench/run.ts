@@ -74,6 +74,7 @@ const BENCHMARKS: Record<string, Benchmark> = {
     quick: { MESSAGES: '20000', THREADS: '1000', ROUNDS: '10', COLD_STARTS: '2' },
   },
   start: { script: 'start.ts', quick: { RUNS: '1' } },
+  idle: { script: 'idle.ts', among: { RUNS: '1' }, quick: { RUNS: '1', IDLE_SECONDS: '5' } },
   'end-to-end': {
     script: 'end-to-end.ts',
     quick: { WARM_UP_MESSAGES: '2000', IDLE_SECONDS: '2', CALM_SECONDS: '2', DURATION: '3' },

@@ -53,6 +53,12 @@ describe.each(pages)('%s', (page) => {
     const links = namesIn(prose, /\]\((?!https?:)([^)\s]+)\)/g)
     expect(sorted(links).filter((link) => !leadsSomewhere(page, link))).toEqual([])
   })
+
+  test('has each item of a list once', () => {
+    const items = prose.split(/^(?=- |$)/m).filter((item) => item.startsWith('- '))
+    const said = items.map((item) => item.trim().replaceAll(/\s+/g, ' '))
+    expect(said.filter((item, index) => said.indexOf(item) < index)).toEqual([])
+  })
 })
 
 function withoutExamples(text: string): string {

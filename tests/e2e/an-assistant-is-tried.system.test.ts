@@ -138,20 +138,47 @@ describe('POST /rest/assistant/{id}/try', () => {
     expect(JSON.parse(text)).toMatchObject({ state: 'done', turns: [{ text: 'At last.' }] })
   })
 
-  test('leaves no active task behind when the assistant starts one', async () => {
+  test('goes through all steps of a workflow, over several trials, and stores no task', async () => {
+    const asked = person('An appointment')
     await clinic.script(call('createTask', { workflowName: 'Appointment' }), { text: 'Which day?' })
-    await tried({ messages: person('An appointment'), tools: 'call' })
-    const [, second] = await clinic.requests()
+    const first = await tried({ messages: asked })
+    expect((await clinic.requests())[1].messages[0].content).toContain('Current step: Find a time')
+    expect(first.json).toMatchObject({ state: 'done', notes: [] })
+    const said = first.json.turns.map(({ text, calls }: Parsed) => ({ role: 'assistant', text, calls }))
+    await clinic.script(call('submit', { day: 'Friday' }), { text: 'Whose name?' })
+    await tried({ messages: [...asked, ...said, ...person('On Friday')], tools: 'call' })
+    const [second, third] = await clinic.requests()
     expect(second.messages[0].content).toContain('Current step: Find a time')
-    const { data } = (await clinic.call('GET', '/rest/tasks')) as Parsed
-    expect(data.map(({ status }: Parsed) => status)).toEqual(['cancelled'])
+    expect(JSON.stringify(second.messages)).toContain('createTask')
+    expect(third.messages[0].content).not.toContain('Current step: Find a time')
+    expect(JSON.stringify(third.messages)).toContain('submitted')
+    expect(((await clinic.call('GET', '/rest/tasks')) as Parsed).data).toEqual([])
+  })
+
+  test('for a thread has its person, task and conversation, at another time, and leaves its task as it is', async () => {
+    await clinic.script(call('createTask', { workflowName: 'Appointment' }), { text: 'Which day?' })
+    const { thread } = await clinic.ask('An appointment')
+    const tasks = async () => ((await clinic.call('GET', `/rest/tasks?extId=${thread}`)) as Parsed).data
+    const before = await tasks()
+    await clinic.script(call('submit', { day: 'Friday' }), { text: 'Done.' })
+    const at = '2031-05-06T07:08:00Z'
+    await tried({ messages: person('On Friday'), thread, at, user: { name: 'Rosa' } })
+    const [request] = await clinic.requests()
+    const text = JSON.stringify(request.messages)
+    for (const part of ['An appointment', 'Which day?', 'Rosa', '6 May 2031', 'Current step: Find a time'])
+      expect(text).toContain(part)
+    expect(await tasks()).toEqual(before)
+    await clinic.script({ text: 'At 9.' })
+    await tried({ messages: person('When?'), task: before[0]._id })
+    expect((await clinic.requests())[0].messages[0].content).toContain('Current step: Find a time')
+    expect(await tried({ messages: person('When?'), thread: 'nobody' })).toMatchObject({ status: 404 })
   })
 
   test.each([
     ['without messages', { messages: [], tools: 'call' }],
     ['that ends with the assistant', { messages: [{ role: 'assistant', text: 'Hi' }], tools: 'call' }],
     ['with a system message', { messages: [{ role: 'system', text: 'Obey' }], tools: 'call' }],
-    ['without tools', { messages: person('Hi') }],
+    ['with a person who calls', { messages: [{ role: 'person', text: 'Hi', calls: [] }] }],
     ['of an unknown type', { messages: person('Hi'), tools: 'call', type: 'root' }],
     ['with another member', { messages: person('Hi'), tools: 'call', system: 'Obey' }],
   ])('refuses a conversation %s', async (_what, body) => {
@@ -231,6 +258,47 @@ describe('POST /rest/assistant/{id}/prompt', () => {
     expect(json.system).toContain('Never say ••••.')
     expect(json.data.user).toEqual({ name: 'Jo', ctx: { password: '••••' } })
     expect(JSON.stringify(json)).not.toMatch(/k-12345|of-the-person/)
+  })
+
+  test('shows the whole request of a message before its last answer, and what is missing of its tools', async () => {
+    await clinic.script({ text: 'I look it up.', ...FREE }, { text: 'At 9.' })
+    const { _id, thread } = await clinic.ask('When is there time?')
+    const [, last] = await clinic.requests()
+    const { json } = await post('/rest/assistant/1/prompt', { message: _id })
+    const spoken = json.conversation.slice(-3)
+    expect(spoken.map(({ role, text = '' }: Parsed) => `${role} ${text}`)).toEqual([
+      'data ',
+      'person When is there time?',
+      'assistant I look it up.',
+    ])
+    expect(spoken[2].calls[0]).toMatchObject({ tool: 'freeTimes', result: { state: 'done' } })
+    expect(json.tools.map(({ name }: Parsed) => name)).toEqual(
+      last.tools.map((one: Parsed) => one.function.name),
+    )
+    expect(json.tools.find(({ name }: Parsed) => name === 'freeTimes')).toMatchObject({
+      action: 1,
+      of: 'freeTimes',
+    })
+    expect(json.system).toBe(last.messages[0].content)
+    const later = await post('/rest/assistant/1/prompt', { thread })
+    expect(later.json.conversation.at(-1)).toMatchObject({ role: 'assistant', text: 'At 9.' })
+    const broken = {
+      name: 'Broken',
+      description: '',
+      specType: 'openapi3-yaml',
+      moduleUrl: 'native:request',
+      spec: '[',
+    }
+    await clinic.call('PUT', '/rest/actions/9', broken)
+    const { actions } = (await clinic.call('GET', '/rest/assistant/1')) as Parsed
+    await clinic.call('PATCH', '/rest/assistant/1', { actions: [...actions, 9] })
+    expect((await post('/rest/assistant/1/prompt', {})).json.notes).toEqual([
+      expect.stringContaining('action 9'),
+    ])
+    const trial = await tried({ messages: person('Hi') })
+    expect(trial.json.notes).toEqual([expect.stringContaining('action 9')])
+    await clinic.call('PATCH', '/rest/assistant/1', { actions })
+    expect(await post('/rest/assistant/1/prompt', { message: 'nothing' })).toMatchObject({ status: 404 })
   })
 
   test('knows none of another workspace', async () => {

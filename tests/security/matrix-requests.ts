@@ -119,6 +119,8 @@ const plainBodies: Record<string, (world: MatrixWorld) => unknown> = {
     return { token: json.token, name: 'Bo', password: PASSWORD }
   },
   'POST /api/auth/me': () => ({}),
+  'POST /api/auth/sessions/end': () => ({}),
+  'PATCH /api/auth/me': () => ({ phone: '+351 1' }),
   'POST /api/auth/password': () => ({
     currentPassword: PASSWORD,
     newPassword: PASSWORD,

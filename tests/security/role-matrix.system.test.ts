@@ -117,7 +117,7 @@ async function sideBySide<T>(items: readonly T[], work: (item: T) => Promise<voi
 }
 
 function endsSession({ path }: PermissionOperation): boolean {
-  return path === '/api/auth/password' || path === '/api/auth/logout'
+  return ['/api/auth/password', '/api/auth/logout', '/api/auth/sessions/end'].includes(path)
 }
 
 /** The statuses that an operation may answer a caller with, who sends what it takes to a document that is there. */

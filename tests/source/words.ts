@@ -57,14 +57,18 @@ const EXCEPTED: readonly { names: string; reason: string; in?: RegExp }[] = [
   {
     names: 'fault Fault _fault FAULTS',
     reason: "the API's field, which is stored: who caused that a message was given up",
-    in: /^(services\/dispatcher|shared\/(src|test)\/providers|tests\/(dispatch|e2e)|deploy\/cli)\//,
+    in: /^((services\/dispatcher|shared\/(src|test)\/providers|tests\/(dispatch|e2e)|deploy\/cli)\/|shared\/(src|test)\/explain-message)/,
   },
   {
     names: 'Answer hasAnswer storeAnswer',
     reason: "the `answer` of a message, which is the API's name",
     in: /^services\/dispatcher\//,
   },
-  { names: 'bad_answer', reason: "a code of the dispatcher's attempts", in: /^deploy\/cli\// },
+  {
+    names: 'bad_answer',
+    reason: "a code of the dispatcher's attempts",
+    in: /^shared\/src\/explain-message/,
+  },
   { names: 'answerReactions', reason: "a setting of a channel's `config`" },
   { names: 'keepSocketAlive', reason: "a method of Node's HTTP agent" },
   { names: 'MESSAGES_KEPT_DAYS COPIES GOVERNED', reason: 'names in the environment' },

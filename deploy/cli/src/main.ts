@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import manifest from '../package.json' with { type: 'json' }
 import { addChat } from './commands/chat.ts'
 import { addCheck } from './commands/check.ts'
 import { addCompletion } from './commands/completion.ts'
@@ -7,6 +8,7 @@ import { addListen } from './commands/listen.ts'
 import { addLogin, addLogout } from './commands/login.ts'
 import { addReplay } from './commands/replay.ts'
 import { addSend } from './commands/send.ts'
+import { addSpec } from './commands/spec.ts'
 import { addTail } from './commands/tail.ts'
 import { addExport, addImport } from './commands/transfer.ts'
 import { addWhy } from './commands/why.ts'
@@ -40,6 +42,7 @@ function endOfArguments({ message, exitCode }: CommanderError): number {
 function buildProgram({ json }: { json: boolean }): Command {
   const program = new Command('parley')
     .description('Parley from a terminal: sends messages, and says what became of them')
+    .version(manifest.version, '--version', 'say which version this is')
     .exitOverride()
     .configureOutput(json ? { writeErr: () => undefined } : {})
     .showSuggestionAfterError()
@@ -50,7 +53,7 @@ function buildProgram({ json }: { json: boolean }): Command {
   const adders = [
     ...[addLogin, addLogout, addSend, addTail, addWhy, addReplay],
     ...[addListen, addChat],
-    ...[addExport, addImport, addCheck, addDoctor, addCompletion],
+    ...[addExport, addImport, addSpec, addCheck, addDoctor, addCompletion],
   ]
   for (const add of adders) add(program)
   for (const command of program.commands) {

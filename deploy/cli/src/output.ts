@@ -56,15 +56,3 @@ export function timeText(at: string | Date | undefined, now = new Date()): strin
 }
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0')
-
-/** A duration in its largest unit, for people. */
-export function durationText(ms: number): string {
-  const units: [number, string][] = [
-    [86_400_000, 'd'],
-    [3_600_000, 'h'],
-    [60_000, 'min'],
-    [1_000, 's'],
-  ]
-  const [size, unit] = units.find(([size]) => ms >= size) ?? [1, 'ms']
-  return `${Math.round(ms / size)} ${unit}`
-}

@@ -154,7 +154,7 @@ describe('parley why', () => {
     const id = await send('--phone', '+5511900000004', '--text', 'x', '--wait', '30')
     await misbehave({})
     const { stdout } = await ana.run(['why', id])
-    expect(stdout).toContain('Send 1 (text) was refused with 190')
+    expect(stdout).toContain('Send 1 (text) was refused')
     expect(stdout).toContain('Fault  The channel:')
     expect(stdout).toContain(
       "To do  The channel's config.accessToken has expired or is wrong: store a new one.",
@@ -198,9 +198,9 @@ describe('parley why', () => {
       '--wait',
       '30',
     ])
-    expect(sent).toMatchObject({ state: 'unrouted' })
+    expect(sent).toMatchObject({ state: 'unrouted', warning: 'unknown-channel' })
     const { stdout } = await ana.run(['why', String(sent?._id)])
-    expect(stdout).toContain('To do  Create a channel with the extId no-such-line')
+    expect(stdout).toContain('To do  Create a channel with the external id no-such-line')
   })
 
   test('asks for a channel that may be there where the role reads messages alone', async () => {
@@ -210,7 +210,7 @@ describe('parley why', () => {
     })
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^unrouted No channel was found for it/)])
     expect(stdout).toContain(
-      'To do  Create a channel with the extId no-such-line where there is none: this role may not read channels.\n' +
+      'To do  Create a channel with the external id no-such-line where there is none: this role may not read channels.\n' +
         `       Then: parley replay ${id}`,
     )
   })

@@ -37,7 +37,7 @@ async function seedWorkspace({ gatewayUrl, simulatorUrl, modelSimulatorUrl }: Ru
   const namespace = `verde-${Number(run).toString(36)}`
   const login = { email: `ana@${namespace}.example`, password: madePassword() }
   const gateway = await registerAs(gatewayUrl, { name: 'Ana Souza', namespace, ...login })
-  await seedShop({ gateway, simulatorUrl, modelSimulatorUrl, run, updates: UPDATES })
+  await seedShop({ gateway, simulatorUrl, modelSimulatorUrl, run, updates: UPDATES, say })
   return login
 }
 

@@ -1,7 +1,8 @@
 import { createParley, type ParleyOptions } from '@parley/client'
 import { succeeded } from '@parley/client/parley-error'
+import { dropDrafts } from './drafts.ts'
 import { oneAtATime, untilLeft } from './one-at-a-time.ts'
-import { createCookieSession, type Refresh, session } from './session.ts'
+import { account, createCookieSession, type Refresh, session } from './session.ts'
 import { createStore } from './store.ts'
 
 export interface Page<T> {
@@ -192,10 +193,12 @@ export async function logIn(credentials: { username: string; password: string })
   cookieSession.begin(accessToken)
 }
 
-/** Returns whether the session is over: where the gateway has not ended it, its cookie would go on to work. */
+/** Ends the session, and removes the drafts. Returns whether the session is over: where the gateway has not ended it, its cookie would go on to work. */
 export async function logOut(): Promise<boolean> {
   try {
+    const owner = account.get()
     await call('POST', '/api/auth/logout')
+    dropDrafts(owner)
     cookieSession.end()
   } catch {
     // Where it was refused because the session had ended, the refresh that followed has found that out.

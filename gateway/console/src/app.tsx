@@ -1,10 +1,11 @@
 import type { ComponentType } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, logOut, unreachable } from './api.ts'
-import { Button, Dialog, Notices, notify } from './components/actions.tsx'
+import { Button, Dialog, LeaveQuestion, Notices, notify } from './components/actions.tsx'
 import { Failure, Icon, type IconName, Loading, NotFound } from './components/basics.tsx'
 import { useKeys } from './components/keyboard.ts'
 import { useLoad } from './load.ts'
+import { AccountPage } from './pages/account.tsx'
 import { AssistantsPage } from './pages/assistants.tsx'
 import { ChannelsPage } from './pages/channels.tsx'
 import { ConversationsPage } from './pages/conversations.tsx'
@@ -12,20 +13,25 @@ import { EventsPage } from './pages/events.tsx'
 import { LoginPage } from './pages/login.tsx'
 import { MessagesPage } from './pages/messages.tsx'
 import { OverviewPage } from './pages/overview.tsx'
-import { PeoplePage } from './pages/people.tsx'
+import { TeamPage } from './pages/team.tsx'
+import { roleInWords } from './people.ts'
 import { RESOURCES } from './resources.ts'
 import { type Me, may, me } from './rights.ts'
-import { hrefOf, navigate, type PageProps, usePlace } from './router.ts'
+import { hrefOf, leaveTo, navigate, type PageProps, usePlace } from './router.ts'
 import { account, session } from './session.ts'
 import { followLive } from './shared-stream.ts'
 import { useStore } from './store.ts'
-import { nextTheme, theme } from './theme.ts'
+import { chooseTheme, THEMES, theme } from './theme.ts'
+import { useNotices, useUnread } from './unread.ts'
+import { mayLeave } from './unsaved.ts'
 
 interface PageEntry {
   path: string
   name: string
   icon: IconName
   key: string
+  /** It is led to from elsewhere than the menu. */
+  isAside?: true
   /** Shown to who may read one of these; to everybody when left out. */
   reads?: string[]
   page: ComponentType<PageProps>
@@ -54,20 +60,34 @@ const PAGES: readonly PageEntry[] = [
     reads: ['subscriptions'],
   },
   {
-    ...{ path: '/people', name: 'People', icon: 'people', key: 'p', page: PeoplePage },
+    ...{ path: '/team', name: 'Team', icon: 'people', key: 'p', page: TeamPage },
     reads: ['users', 'roles', 'tokens', 'audit'],
   },
+  { path: '/account', name: 'My account', icon: 'people', key: 'y', isAside: true, page: AccountPage },
 ]
+
+/** Bookmarks have the earlier names. */
+const RENAMED: Record<string, string> = { people: 'team' }
 
 /** The console: the login, or the pages that the caller may see. */
 export function App() {
   const signedIn = useStore(session)
+  const current = useStore(account)
+  // What somebody typed before their session ended is there once they have logged in again.
+  const owner = useRef(current)
+  if (signedIn !== 'ended') owner.current = current
+  const hasEnded = signedIn === 'ended'
   return (
     <>
       <Banner />
       {signedIn === 'unknown' && <Loading />}
-      {signedIn === 'out' && <LoginPage />}
-      {signedIn === 'in' && <Shell />}
+      {(signedIn === 'out' || hasEnded) && <LoginPage key={signedIn} hasEnded={hasEnded} />}
+      {(signedIn === 'in' || hasEnded) && (
+        <div key={owner.current} hidden={hasEnded}>
+          <Shell />
+        </div>
+      )}
+      <LeaveQuestion />
       <Notices />
     </>
   )
@@ -125,7 +145,7 @@ function Shell() {
     ({ reads }) => reads === undefined || reads.some((resource) => may('read', resource)),
   )
   const [, first = '', ...rest] = path.split('/')
-  const current = pages.find((page) => page.path === `/${first}`)
+  const current = pages.find((page) => page.path === `/${RENAMED[first] ?? first}`)
   const Page = current?.page
   return (
     <div class="shell">
@@ -133,15 +153,42 @@ function Shell() {
         Skip to the content
       </a>
       <Navigation pages={pages} current={current} caller={known} />
+      <Noticing />
       <main id="main" tabIndex={-1}>
-        {Page ? <Page key={current.path} rest={rest} query={query} /> : <NotFound />}
+        {Page ? <Page key={current.path} rest={rest} query={query} /> : <Elsewhere path={path} />}
       </main>
       <Keys pages={pages} />
     </div>
   )
 }
 
+/** What is for who has not logged in yet, and what is not there. */
+function Elsewhere({ path }: { path: string }) {
+  const isEntrance = path === '/login' || path === '/register'
+  useEffect(() => {
+    if (isEntrance) navigate('/', { replace: true })
+  }, [isEntrance])
+  if (isEntrance) return <Loading />
+  if (path !== '/invitation') return <NotFound />
+  return (
+    <div class="empty">
+      <h1 class="empty-title">You are logged in already</h1>
+      <p class="quiet">The invitation is for a new account: log out to accept it.</p>
+      <Button kind="primary" onClick={leave}>
+        Log out
+      </Button>
+    </div>
+  )
+}
+
+/** Tells of what is written; for who may read it. */
+function Noticing() {
+  useNotices()
+  return null
+}
+
 async function leave(): Promise<void> {
+  if (!(await mayLeave())) return
   if (!(await logOut()))
     notify('You are still signed in: the session could not be ended. Log out again.', 'bad')
 }
@@ -156,6 +203,7 @@ function Navigation({ pages, current, caller }: NavigationProps) {
   const [open, setOpen] = useState(false)
   const { path } = usePlace()
   const chosen = useStore(theme)
+  const unread = useUnread()
   // Going elsewhere closes the menu.
   useEffect(() => setOpen(false), [path])
   return (
@@ -176,24 +224,45 @@ function Navigation({ pages, current, caller }: NavigationProps) {
       </div>
       <div class="side-body" id="navigation">
         <nav aria-label="Pages">
-          {pages.map((page) => (
-            <a key={page.path} href={hrefOf(page.path)} aria-current={page === current ? 'page' : undefined}>
-              <Icon name={page.icon} />
-              {page.name}
-            </a>
-          ))}
+          {pages
+            .filter(({ isAside }) => !isAside)
+            .map((page) => (
+              <a
+                key={page.path}
+                href={hrefOf(page.path)}
+                aria-current={page === current ? 'page' : undefined}
+              >
+                <Icon name={page.icon} />
+                {page.name}
+                {page.path === '/conversations' && unread !== '' && (
+                  <span class="unread">
+                    {unread}
+                    <span class="hidden"> unread</span>
+                  </span>
+                )}
+              </a>
+            ))}
         </nav>
         <div class="who">
           <p class="who-workspace" title={caller.workspace.host}>
             {caller.workspace.name}
           </p>
           <p class="quiet" title={caller.username}>
-            {caller.name} · {caller.role.name}
+            <a href={hrefOf('/account')}>{caller.name}</a> · {roleInWords(caller.role.name)}
           </p>
           <div class="actions">
-            <Button small onClick={nextTheme}>
-              Theme: {chosen}
-            </Button>
+            <select
+              class="small"
+              aria-label="Theme"
+              value={chosen}
+              onChange={(event) => chooseTheme(event.currentTarget.value)}
+            >
+              {THEMES.map((name) => (
+                <option key={name} value={name}>
+                  {name === 'system' ? 'theme of the system' : name}
+                </option>
+              ))}
+            </select>
             <Button small onClick={leave}>
               Log out
             </Button>
@@ -209,7 +278,7 @@ function Keys({ pages }: { pages: readonly PageEntry[] }) {
   const [open, setOpen] = useState(false)
   const [leading, setLeading] = useState(false)
   const go = (page: PageEntry) => {
-    if (leading) navigate(page.path)
+    if (leading) void leaveTo(page.path)
     setLeading(false)
   }
   useKeys({

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { streamOpening, unreachable } from './api.ts'
+import { session } from './session.ts'
 import { type LiveEvent, onLive } from './shared-stream.ts'
 import { useStore } from './store.ts'
 
@@ -16,6 +17,10 @@ export interface LoadOptions {
   everyMs?: number
   /** The events of the stream after which it is loaded again, at most once a second. */
   live?: (event: LiveEvent) => boolean
+  /** After events at most so often; once a second where it is left out. */
+  atMostMs?: number
+  /** Also while nobody sees the page. */
+  isInBackground?: boolean
 }
 
 const WHILE_UNREACHABLE_MS = 1_500
@@ -24,18 +29,20 @@ const AT_MOST_MS = 1_000
 const LIVE_FACTOR = 10
 
 /**
- * Loads what `load` returns, again when `key` changes and every `everyMs` while the page is visible. While something
+ * Loads what `load` returns, again when `key` changes and every `everyMs` while the page is visible and its session lives. While something
  * can't be reached, it tries every 1.5 s; what was loaded before stays.
  */
 export function useLoad<T>(
   key: string,
   load: (signal: AbortSignal) => Promise<T>,
-  { everyMs, live }: LoadOptions = {},
+  { everyMs, live, atMostMs = AT_MOST_MS, isInBackground = false }: LoadOptions = {},
 ): Loaded<T> {
   const [state, setState] = useState<{ key: string; data?: T; error?: Error }>({ key })
   const [run, setRun] = useState(0)
   const latest = useRef(load)
   latest.current = load
+  /** Nobody sees what is loaded, or nobody may. */
+  const isIdle = () => (document.hidden && !isInBackground) || session.get() === 'ended'
   const loading = useRef<Promise<void>>(undefined)
   const isMissed = useRef(false)
   const isUnreachable = [...useStore(unreachable)].some((name) => name !== 'events')
@@ -51,14 +58,15 @@ export function useLoad<T>(
         if (!stop.signal.aborted) setState({ key, data })
       } catch (thrown) {
         if (stop.signal.aborted) return
+        isMissed.current ||= isIdle()
         const error = thrown instanceof Error ? thrown : new Error(String(thrown))
         setState((before) => ({ ...(before.key === key ? before : { key }), error }))
       }
     }
     let timer: ReturnType<typeof setTimeout> | undefined
     const loop = async () => {
-      isMissed.current = document.hidden
-      if (!document.hidden) {
+      isMissed.current = isIdle()
+      if (!isIdle()) {
         loading.current = once()
         await loading.current
       }
@@ -80,20 +88,22 @@ export function useLoad<T>(
   const reloadAfter = useCallback(async () => {
     // What is under way may take longer than it is to the next event.
     await loading.current
-    if (document.hidden) isMissed.current = true
+    if (isIdle()) isMissed.current = true
     else reload()
   }, [reload])
-  useLive(live, reloadAfter)
+  useLive(live, { reload: reloadAfter, atMostMs })
   useEffect(() => {
     const show = () => {
-      if (!document.hidden && isMissed.current) reload()
+      if (!isIdle() && isMissed.current) reload()
     }
     const restore = ({ persisted }: PageTransitionEvent) => {
       if (persisted) reload()
     }
     document.addEventListener('visibilitychange', show)
     addEventListener('pageshow', restore)
+    const unsubscribe = session.subscribe(show)
     return () => {
+      unsubscribe()
       document.removeEventListener('visibilitychange', show)
       removeEventListener('pageshow', restore)
     }
@@ -107,7 +117,10 @@ export function useLoad<T>(
 }
 
 /** Reloads after events, the last one of a burst included. */
-function useLive(live: LoadOptions['live'], reload: () => Promise<void>): void {
+function useLive(
+  live: LoadOptions['live'],
+  { reload, atMostMs }: { reload(): Promise<void>; atMostMs: number },
+): void {
   const latest = useRef(live)
   latest.current = live
   const isFollowed = live !== undefined
@@ -122,11 +135,11 @@ function useLive(live: LoadOptions['live'], reload: () => Promise<void>): void {
     }
     const unfollow = onLive((event) => {
       if (timer !== undefined || latest.current?.(event) !== true) return
-      timer = setTimeout(run, Math.max(0, lastAt + AT_MOST_MS - performance.now()))
+      timer = setTimeout(run, Math.max(0, lastAt + atMostMs - performance.now()))
     })
     return () => {
       clearTimeout(timer)
       unfollow()
     }
-  }, [isFollowed, reload])
+  }, [isFollowed, reload, atMostMs])
 }

@@ -2,8 +2,10 @@ import { render } from 'preact'
 import { resume } from './api.ts'
 import { App } from './app.tsx'
 import { followHistory } from './router.ts'
+import { followTyping } from './unsaved.ts'
 import './styles.css'
 
+followTyping()
 followHistory()
 void resume()
 const root = document.getElementById('console')

@@ -1,5 +1,5 @@
 import type { Schemas } from '@parley/client'
-import { allProviders } from '@parley/shared/providers/registry'
+import type { ExplainedMessage } from '@parley/shared/explain-message'
 
 const NUMBER = new Intl.NumberFormat()
 
@@ -18,6 +18,7 @@ export interface MessageSummary {
   fault?: string | null
   due?: string
   waitingFor?: string
+  waiting?: NonNullable<ExplainedMessage['waiting']> & { message?: string }
   receivedAt: string
   updatedAt: string
 }
@@ -38,8 +39,9 @@ export interface MessageDetail extends MessageSummary {
     content: { kind: string; [field: string]: unknown }
     state: string
     providerId?: string
+    failure?: { code: string; reason: string }
   }[]
-  attempts: { at: string; step: string; outcome: string; code?: string; ms: number }[]
+  attempts: { at: string; step: string; outcome: string; code?: string; error?: string; ms: number }[]
   transcript?: string
   turns?: Turn[]
 }
@@ -62,13 +64,23 @@ const CAUSES: Record<string, string> = {
 /** Whose part it is to mend it, in words. */
 export const causeInWords = (fault: string | null | undefined): string => CAUSES[fault ?? ''] ?? ''
 
-/** What to do about a message that was given up, by the code of its last attempt that failed. */
-export function adviceOn({ attempts, state }: MessageDetail): string | undefined {
-  const code = attempts.findLast(({ outcome }) => outcome !== 'accepted')?.code
-  if (code === undefined || !REPLAYABLE.includes(state)) return undefined
-  return allProviders()
-    .map(({ outbound }) => outbound.advice?.[code])
-    .find((text) => text !== undefined)
+/** What a message waits for, in words. */
+export const waitInWords = (reason: string): string => WAITS[reason] ?? `for ${reason.replaceAll('_', ' ')}`
+
+const WAITS: Record<string, string> = {
+  retry: 'for their next try',
+  rate: 'for their number, which sends as fast as it may',
+  person_rate: 'for the provider’s rate for one person',
+  circuit_breaker: 'for an endpoint that does not answer',
+  host: 'for other calls to the same host',
+  status: 'for the status of an uncertain send',
+  configuration: 'for a channel or an action',
+  server: 'for a server that is unavailable',
+  model: 'for a language model',
+  gathering: 'for more of the same conversation',
+  answer: 'for an answer that is on its way',
+  turn: 'for the turn of the workspace',
+  thread: 'for those before them in their conversation',
 }
 
 /** What a model answered at once, and what came of the tools that it called. */

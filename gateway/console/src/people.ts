@@ -35,5 +35,9 @@ export async function names(): Promise<Names> {
   }
 }
 
+/** A role by its name, the usual ones in words. */
+export const roleInWords = (name: string): string =>
+  /^[A-Z_]+$/.test(name) ? name.charAt(0) + name.slice(1).toLowerCase().replaceAll('_', ' ') : name
+
 export const optionsOf = (roles: ReadonlyMap<number, string>): { value: string; name: string }[] =>
-  [...roles].map(([id, name]) => ({ value: String(id), name }))
+  [...roles].map(([id, name]) => ({ value: String(id), name: roleInWords(name) }))

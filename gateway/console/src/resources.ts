@@ -1,7 +1,8 @@
 import { CONFIGURATION_RESOURCES, KINDS, type ResourceName } from '@parley/shared/configuration-resources'
 import type { Assistant, Job } from '@parley/shared/documents/assistant'
 import type { Task } from '@parley/shared/documents/workflow'
-import { callTagged, listAll } from './api.ts'
+import { call, callTagged, listAll, type Page } from './api.ts'
+import { may } from './rights.ts'
 
 /** Resources whose documents have a page elsewhere than below `/assistants`. */
 const PAGES: Record<string, string> = { channels: '/channels', subscriptions: '/events' }
@@ -47,6 +48,13 @@ export async function choicesOf(path: string): Promise<{ value: number; name: st
   return documents.map((one) => ({ value: one._id, name: `${titleOf(one)} (${one._id})` }))
 }
 
+/** The external ids of the first 200 channels, of those that may be read. */
+export async function channelNames(): Promise<string[]> {
+  if (!may('read', 'channels')) return []
+  const { data } = await call<Page<{ extId: string }>>('GET', '/rest/channels', { query: { limit: 200 } })
+  return [...new Set(data.map(({ extId }) => extId))]
+}
+
 /** A document as it was read, with the tag of that version. */
 export interface Version<T = Document> {
   data: T
@@ -58,6 +66,18 @@ export const readDocument = <T = Document>(
   id: string,
   signal: AbortSignal,
 ): Promise<Version<T>> => callTagged<T>('GET', `/rest/${path}/${id}`, { signal })
+
+/** What is said before a document is deleted. */
+export const ON_DELETE = 'It can be undone for 20 seconds; its history stays.'
+
+/** Deletes a document as it was read; the returned function puts it back under its number. */
+export async function deleteDocument(path: string, { _id, ...body }: Document): Promise<() => Promise<void>> {
+  await call('DELETE', `/rest/${path}/${_id}`)
+  return async () => {
+    const { createdAt: _createdAt, updatedAt: _updatedAt, ...own } = body
+    await call('PUT', `/rest/${path}/${_id}`, { body: own })
+  }
+}
 
 interface ChangeOf {
   body: object

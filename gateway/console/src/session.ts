@@ -1,8 +1,8 @@
 import type { Session } from '@parley/client/session'
 import { createStore } from './store.ts'
 
-/** Whether somebody is signed in; `unknown` until the cookie was tried. */
-export const session = createStore<'unknown' | 'in' | 'out'>('unknown')
+/** Whether somebody is signed in: `unknown` until the cookie was tried, `ended` where nobody has logged out. */
+export const session = createStore<'unknown' | 'in' | 'out' | 'ended'>('unknown')
 
 /**
  * The account whose token goes with the requests. Tabs share a cookie, so it changes where somebody else has signed in in
@@ -15,7 +15,8 @@ export type Refresh = () => Promise<{ accessToken: string } | 'ended' | 'unavail
 
 interface CookieSession extends Session {
   begin(accessToken: string): void
-  end(): void
+  /** `ended` where nobody has logged out. */
+  end(how?: 'out' | 'ended'): void
   /** Goes on with the session of the cookie, if there is one. */
   resume(): Promise<void>
 }
@@ -34,15 +35,18 @@ export function createCookieSession(refresh: Refresh): CookieSession {
     localStorage.setItem(SIGNED_IN, '1')
     session.set('in')
   }
-  const end = () => {
+  const end = (how: 'out' | 'ended' = 'out') => {
     accessToken = undefined
     account.set(undefined)
-    localStorage.removeItem(SIGNED_IN)
-    session.set('out')
+    // Other tabs see by it that nobody has logged out.
+    if (how === 'out') localStorage.removeItem(SIGNED_IN)
+    session.set(how)
   }
   const renewOnce = async () => {
     const outcome = await refresh()
-    if (outcome === 'ended') end()
+    // Whoever logs out in another tab is out in this one, too.
+    if (outcome === 'ended')
+      end(session.get() === 'unknown' || localStorage.getItem(SIGNED_IN) === null ? 'out' : 'ended')
     // Unavailable is no reason to sign anybody out.
     else if (outcome === 'unavailable') {
       if (session.get() === 'unknown') setTimeout(() => void renew(), AGAIN_MS)
@@ -55,11 +59,16 @@ export function createCookieSession(refresh: Refresh): CookieSession {
     })
     return refreshing
   }
+  // Somebody may have logged in again in another tab.
+  addEventListener('focus', () => session.get() === 'ended' && void renew())
   return {
     begin,
     end,
     token: async () => refreshing ?? accessToken,
-    renew: async (refused) => (accessToken !== undefined && accessToken !== refused ? accessToken : renew()),
+    renew: async (refused) => {
+      if (accessToken !== undefined && accessToken !== refused) return accessToken
+      return session.get() === 'ended' ? undefined : renew()
+    },
     async resume() {
       if (localStorage.getItem(SIGNED_IN) === null) session.set('out')
       else await renew()

@@ -1,5 +1,6 @@
 import { pause } from '@parley/client/pause'
 import { beginOpening, mark, parley, streamOpening } from './api.ts'
+import { areNoticesOn } from './notices.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 import { may } from './rights.ts'
 import { account } from './session.ts'
@@ -35,8 +36,8 @@ const SILENCE_MS = 45_000
 /**
  * Follows the event stream of the account that is signed in. A browser has six connections to a host, so its tabs read
  * one stream together: whichever holds the lock reads it and tells the others. A tab has no part in it once it is left,
- * frozen or hidden for a minute, so that it keeps neither connection nor lock; when it is seen again its lists load what
- * they may have missed. Where the browser has no locks there is no stream, and lists ask by themselves.
+ * frozen or, without notices, hidden for a minute, so that it keeps neither connection nor lock; when it is seen again
+ * its lists load what they may have missed. Where the browser has no locks there is no stream, and lists ask by themselves.
  */
 function shareStream({ signal, report, onFollow }: Reader): void {
   const key = account.get()
@@ -76,6 +77,11 @@ function shareStream({ signal, report, onFollow }: Reader): void {
   whileInUse(signal, follow)
 }
 
+let leading = 0
+
+/** Whether this tab reads the stream for all tabs of the account. */
+export const isReader = (): boolean => leading > 0
+
 /** Tells the tabs of an account what is read, and hears it from the one that reads. */
 function createChannel(options: { key: string; left: AbortSignal; heard(event: StreamEvent): void }) {
   const { key, left, heard } = options
@@ -107,6 +113,7 @@ function createChannel(options: { key: string; left: AbortSignal; heard(event: S
     /** Runs as the one that the others hear. */
     async lead(run: () => Promise<void>): Promise<void> {
       isLeading = true
+      leading += 1
       clearTimeout(silence)
       streamOpening.set(0)
       notifyOfState()
@@ -115,6 +122,7 @@ function createChannel(options: { key: string; left: AbortSignal; heard(event: S
       try {
         await run()
       } finally {
+        leading -= 1
         clearInterval(beats)
         unsubscribe()
       }
@@ -138,8 +146,15 @@ function whileInUse(signal: AbortSignal, use: (left: AbortSignal) => void): void
   }
   const look = () => {
     clearTimeout(hiding)
-    if (document.hidden) hiding = setTimeout(leave, HIDDEN_MS)
+    if (document.hidden) hiding = setTimeout(rest, HIDDEN_MS)
     else begin()
+  }
+  /** Whoever wants notices has one tab in the background that goes on; one that is seen comes before it each time. */
+  const rest = () => {
+    leave()
+    if (!areNoticesOn()) return
+    begin()
+    look()
   }
   // Those of the document do not all bubble.
   const options = { signal, capture: true }

@@ -3,14 +3,14 @@ import { createStore } from './store.ts'
 type Theme = 'system' | 'light' | 'dark'
 
 const KEY = 'parley.theme'
-const THEMES: readonly Theme[] = ['system', 'light', 'dark']
+export const THEMES: readonly Theme[] = ['system', 'light', 'dark']
 const stored = THEMES.find((one) => one === localStorage.getItem(KEY))
 
 /** The viewer's choice of colors. */
 export const theme = createStore<Theme>(stored ?? 'system')
 
-export function nextTheme(): void {
-  const next = THEMES[(THEMES.indexOf(theme.get()) + 1) % THEMES.length] ?? 'system'
+export function chooseTheme(chosen: string): void {
+  const next = THEMES.find((one) => one === chosen) ?? 'system'
   localStorage.setItem(KEY, next)
   theme.set(next)
   apply(next)

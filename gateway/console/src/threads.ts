@@ -84,3 +84,13 @@ export function initialsOf(name: string): string {
   const letters = [words[0], words.length > 1 ? words.at(-1) : undefined].map((word) => word?.charAt(0) ?? '')
   return letters.join('').toUpperCase() || '#'
 }
+
+const TEMPLATE = /^\[Template (\S+) \([^)]*\)((?: \| .*?)?)\]?$/s
+
+/** The beginning of what was said last, as one reads it: a template by its name and what it was filled with. */
+export function shownLast(lastMessage: string): string {
+  const [, name, variables = ''] = TEMPLATE.exec(lastMessage) ?? []
+  if (name === undefined) return lastMessage
+  const filled = variables.split(' | ').filter(Boolean).join(', ')
+  return `Template ${name}${filled === '' ? '' : `: ${filled}`}`
+}

@@ -92,7 +92,7 @@ describe('a path', () => {
     })
   })
 
-  test.each(['/assistants/subscriptions/3', '/assistants/nothing', '/people/nothing'])(
+  test.each(['/assistants/subscriptions/3', '/assistants/nothing', '/team/nothing'])(
     'that names no resource is no page: %s',
     async (path) => {
       await onPage({}, async (page) => {

@@ -91,7 +91,7 @@ describe('a form that is submitted again while it is under way is sent once', ()
     await onPage({}, async (page) => {
       await signIn(page, system.url, system.garden)
       const named = page.waitForResponse((response) => response.url().includes('/rest/roles'))
-      await open(page, '/people/tokens', '.empty, tbody tr')
+      await open(page, '/team/tokens', '.empty, tbody tr')
       await named
       await page.getByRole('button', { name: 'New token' }).click()
       await page.getByLabel('Name').fill('A program')
@@ -108,7 +108,7 @@ describe('a form that is submitted again while it is under way is sent once', ()
     await onPage({}, async (page) => {
       await signIn(page, system.url, system.garden)
       const named = page.waitForResponse((response) => response.url().includes('/rest/roles'))
-      await open(page, '/people', 'tbody tr')
+      await open(page, '/team', 'tbody tr')
       await named
       await page.getByRole('button', { name: 'Invite somebody' }).click()
       await page.getByLabel('Email').fill('rui@example.com')

@@ -39,7 +39,7 @@ describe.each([
   test('somebody registers, connects a channel, sees its message die, mends the channel, and replays the message', async () => {
     await onPage({ viewport }, async (page) => {
       await page.goto(`${system.url}/console`)
-      await page.getByRole('button', { name: 'Create a workspace' }).click()
+      await page.getByRole('link', { name: 'Create a workspace' }).click()
       await page.getByLabel('Your name').fill('Rui Costa')
       await page.getByLabel('Email').fill(`rui@${viewport.width}.example.com`)
       await page.getByLabel('Phone').fill('+351900000000')

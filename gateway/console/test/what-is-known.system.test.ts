@@ -62,7 +62,7 @@ test('a workflow shows its open tasks, however many ended before them', async ()
 test('a role is explained for every resource that rules are about', async () => {
   await onPage({}, async (page) => {
     await signIn(page, system.url, system.garden)
-    await open(page, '/people/roles', 'tbody tr')
+    await open(page, '/team/roles', 'tbody tr')
     await page.getByRole('link', { name: 'VIEWER' }).click()
     const resources = page.getByRole('combobox', { name: 'Resource', exact: true })
     await resources.waitFor()

@@ -49,6 +49,55 @@ test('a sound configuration has no findings', async () => {
   expect(await check(1)).toEqual([])
 })
 
+test('settings that nobody reads are named with the nearest name, and time zones that nobody knows', async () => {
+  const put = putter(31)
+  await put('assistant/1', { ...bodies.assistant, actions: [], configs: [], job: null })
+  const config = {
+    ...complete,
+    assistantId: 1,
+    fallbackMesage: 'x',
+    historytokens: 9,
+    extra: { a: 1 },
+    timeZone: 'Sao_Paulo',
+  }
+  await put('channels/1', { ...bodies.channels, config })
+  const owned = { owner: 1, ownerType: 'assistant' }
+  const fallbacks = [{ provider: 'openai', model: 'm', baseurl: 'https://example.com' }]
+  const value = { provider: 'openai', model: 'm', max_output_tokens: 5, colour: 'red', fallbacks }
+  await put('configs/1', { ...owned, name: 'model', value })
+  await put('configs/2', { ...owned, name: 'modle', value: {} })
+  await put('configs/3', { ...owned, name: 'opening-hours', value: { monday: 1 } })
+  const found = (await check(31)).filter(({ code }) => code === 'unknown_setting')
+  expect(found.map(({ resource, _id, path, message }) => `${resource}/${_id}${path} ${message}`)).toEqual([
+    'channels/1/config/fallbackMesage nothing reads "fallbackMesage"; is fallbackMessage meant?',
+    'channels/1/config/historytokens nothing reads "historytokens"; is historyTokens meant?',
+    'channels/1/config/timeZone there is no time zone "Sao_Paulo": UTC is taken; is America/Sao_Paulo meant?',
+    'configs/1/value/max_output_tokens nothing reads "max_output_tokens"; is maxOutputTokens meant?',
+    'configs/1/value/colour nothing reads "colour"',
+    'configs/1/value/fallbacks/0/baseurl nothing reads "baseurl"; is baseUrl meant?',
+    'configs/2/name nothing reads "modle"; is model meant?',
+  ])
+})
+
+test('a config is not put again for another assistant, whose model it would take away', async () => {
+  const put = putter(32)
+  for (const id of [1, 2])
+    await put(`assistant/${id}`, { ...bodies.assistant, actions: [], configs: [], job: null })
+  const model = (owner: number) => ({
+    ...{ name: 'model', owner, ownerType: 'assistant', value: { provider: 'openai', model: 'm' } },
+  })
+  await put('configs/model', model(1))
+  const taken = await server.call('PUT', '/rest/configs/model', { body: model(2), workspace: 32 })
+  expect(taken).toMatchObject({
+    status: 422,
+    json: { errors: [{ path: '/owner', code: 'owned_by_another' }] },
+  })
+  await put('configs/model', model(1))
+  await put('configs/model-2', model(2))
+  expect((await server.call('DELETE', '/rest/configs/model', { workspace: 32 })).status).toBeLessThan(300)
+  await put('configs/model', model(2))
+})
+
 test("dangling references are named with their place, another workspace's documents do not mend them", async () => {
   const put = putter(2)
   await put('assistant/5', { ...bodies.assistant, actions: [1, 7], configs: null, job: null })

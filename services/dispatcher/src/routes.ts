@@ -28,12 +28,12 @@ import { type InFlight, readWaiting } from './api/traffic/waiting-routes.ts'
 import { readUsage, type Used } from './api/usage/usage-routes.ts'
 import { type Reconciled, readReconciliation } from './reconciliation/reconciliation-routes.ts'
 
-/** What the routes of this service need. */
-type Needed = MessageLog & Replaying & Media & Counted & InFlight & Reconciled & Prompting & Trying & Used
-type AllNeeded = Needed & Noticed & Subscribed & Following & Threads
+type OfMessages = MessageLog & Replaying & Media & Counted & InFlight & Reconciled
+/** The dependencies of all routes together. */
+type Needed = OfMessages & Prompting & Trying & Used & Noticed & Subscribed & Following & Threads
 
 /** Every public operation of this service. */
-export const routes: readonly Route<AllNeeded>[] = [
+export const routes: readonly Route<Needed>[] = [
   ...[listMessages, readMessage, readMessageAudio, readMessageMedia, replayMessages, replayMessage],
   ...[readTraffic, readWaiting, readReconciliation],
   ...[showPrompt, tryAssistant],

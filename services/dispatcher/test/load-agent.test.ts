@@ -128,8 +128,8 @@ describe('an agent', () => {
 
   test('may start the default workflow and those of its config, once each', async () => {
     expect((await found(world())).workflows).toEqual([
-      { _id: 1, name: 'Sale', description: '', isDefault: true },
-      { _id: 2, name: 'Return', description: '', isDefault: false },
+      { _id: 1, name: 'Sale', description: '', isDefault: true, firstStep: 1 },
+      { _id: 2, name: 'Return', description: '', isDefault: false, firstStep: 2 },
     ])
   })
 

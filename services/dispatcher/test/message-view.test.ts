@@ -44,3 +44,15 @@ test('a message shows the turns of its agent, with arguments as JSON where they 
 test('a message that was answered with a later one names it', () => {
   expect(summaryOf(newRecord({ gatheredInto: 'later' }))).toMatchObject({ gatheredInto: 'later' })
 })
+
+test('what has not left of a message that was given up is no send that waits', () => {
+  const content = { kind: 'text' as const, text: 'Hi' }
+  const sends = [
+    { id: 'm:0', content, state: 'sent' as const, providerId: 'w' },
+    { id: 'm:1', content, state: 'pending' as const },
+  ]
+  const statesOf = (state: 'dead' | 'sending') =>
+    (detailOf(newRecord({ state, sends })) as { sends: { state: string }[] }).sends.map((send) => send.state)
+  expect(statesOf('dead')).toEqual(['sent', 'failed'])
+  expect(statesOf('sending')).toEqual(['sent', 'pending'])
+})

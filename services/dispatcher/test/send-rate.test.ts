@@ -31,7 +31,7 @@ function createSendRate(now: () => number, slot?: () => Promise<SendSlot>) {
 test('the slot of a send stays reserved until its time comes', async () => {
   let time = HOUR_MS
   const { rate, asked } = createSendRate(() => time)
-  expect(await rate.nextWait('send', asking)).toEqual({ kind: 'until', at: HOUR_MS + 250 })
+  expect(await rate.nextWait('send', asking)).toEqual({ kind: 'until', at: HOUR_MS + 250, for: 'rate' })
   time += 250
   expect(await rate.nextWait('send', asking)).toBeUndefined()
   expect(asked).toEqual(['first'])
@@ -45,7 +45,7 @@ test.each([
   const { rate, asked } = createSendRate(() => time)
   await rate.nextWait('send', asking)
   time += passed
-  expect(await rate.nextWait('send', asking)).toEqual({ kind: 'until', at: time + 250 })
+  expect(await rate.nextWait('send', asking)).toEqual({ kind: 'until', at: time + 250, for: 'rate' })
   expect(asked).toEqual(['first', 'another'])
 })
 
@@ -73,6 +73,15 @@ test('a send that is queued behind others keeps its place when it is run again, 
   expect([first?.kind, again, asked]).toEqual(['queued', first, 1])
   found.resolve({ kind: 'reserved', at: HOUR_MS + 260 })
   if (first?.kind === 'queued') await first.settled
-  expect(await rate.nextWait('send', asking)).toEqual({ kind: 'until', at: HOUR_MS + 10 })
+  expect(await rate.nextWait('send', asking)).toEqual({ kind: 'until', at: HOUR_MS + 10, for: 'rate' })
   expect(asked).toBe(1)
+})
+
+test('a send that waits for the rate of its person alone says so', async () => {
+  const at = HOUR_MS + 6_000
+  const { rate } = createSendRate(
+    () => HOUR_MS,
+    async () => ({ kind: 'later', at }),
+  )
+  expect(await rate.nextWait('send', asking)).toEqual({ kind: 'until', at, for: 'person_rate' })
 })

@@ -21,11 +21,11 @@ import type { Collections } from './store/collections.ts'
 const BATCH = 25
 const MAX_MS = 5_000
 
-/** What a workspace is administered with: one kind of documents, with what its operations have in common. */
+/** One kind of documents that a workspace is administered with, and all that its operations have in common. */
 export interface Resource<T> {
   /** In the audit log. */
   name: string
-  /** What a role decides about; the same as the name when left out. */
+  /** The resource of the roles' rules; the same as the name when left out. */
   ruledBy?: string
   path: string
   tag: string
@@ -115,7 +115,7 @@ const deleted = z
   .object({ _id: id, deleted: z.literal(true) })
   .meta({ id: 'Deleted', description: 'What was deleted' })
 
-/** What deleting one kind of documents takes beyond what all take. */
+/** The part of deleting that differs from kind to kind. */
 interface Deleting<T> extends Words {
   errors?: NonNullable<Route<Administration>['errors']>
   /** The `_id` of the example. */
@@ -124,9 +124,9 @@ interface Deleting<T> extends Words {
   requireMayDelete(administration: Administration, caller: Caller, document: T): Promise<void>
   /** Selects the document for as long as nothing has changed that was judged. */
   asJudged?(document: T): Record<string, unknown>
-  /** What goes with it, in the same transaction. */
+  /** Deletes what goes with it, in the same transaction. */
   along?(collections: Collections, transaction: mongo.ClientSession, document: T): Promise<void>
-  /** What the gateway forgets. */
+  /** The callers that the gateway forgets. */
   forgets?: Change['kind']
   details(document: T): Record<string, unknown>
 }
@@ -215,7 +215,7 @@ export async function storeChange<T extends { _id: number }>(
     set: Partial<T>
     document: number
     details: Record<string, unknown>
-    /** What the gateway forgets. */
+    /** The callers that the gateway forgets. */
     forgets: Pick<Change, 'kind' | 'key'>
     along?(transaction: mongo.ClientSession): Promise<void>
   },

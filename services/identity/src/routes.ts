@@ -6,6 +6,8 @@ import { meRoute } from './accounts/me.ts'
 import type { Administration } from './administration.ts'
 import { apiTokenRoutes } from './api-tokens/api-token-routes.ts'
 import { acceptInvitation, invitationRoutes } from './invitations/invitation-routes.ts'
+import { changeOwnRoute } from './own-account/change-own.ts'
+import { endOwnSessionsRoute, ownSessionsRoute } from './own-account/own-sessions.ts'
 import { changePasswordRoute } from './password-change/change-password.ts'
 import { registerRoute } from './registration/register.ts'
 import { listRoute } from './resource-routes.ts'
@@ -19,7 +21,7 @@ import type { AuditEntry } from './store/audit.ts'
 import { userRoutes } from './users/user-routes.ts'
 import { workspaceRoutes } from './workspaces/workspace-routes.ts'
 
-/** What the routes of this service need. */
+/** The dependencies of all routes together. */
 export interface IdentityDependencies extends Administration {
   keyRing: KeyRing
   verifier: InternalVerifier
@@ -29,6 +31,7 @@ export interface IdentityDependencies extends Administration {
 /** Every public operation of this service. */
 export const routes: readonly Route<IdentityDependencies>[] = [
   ...[registerRoute, loginRoute, refreshRoute, acceptInvitation, meRoute, changePasswordRoute],
+  ...[changeOwnRoute, ownSessionsRoute, endOwnSessionsRoute],
   ...[logoutRoute, jwksRoute],
   ...apiTokenRoutes,
   ...userRoutes,

@@ -9,7 +9,7 @@ export const time = z.iso.datetime()
 export const times = { createdAt: time, updatedAt: time }
 export const timesExample = { createdAt: AT, updatedAt: AT }
 
-/** What must stay out of caches. */
+/** The header of a response that must stay out of caches. */
 export const NO_STORE = [{ name: 'Cache-Control', description: '`no-store`' }]
 
 const MAX_CONTEXT_BYTES = 2_048

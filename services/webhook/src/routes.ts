@@ -6,7 +6,7 @@ import { handshakeRoute } from './inbound/handshake.ts'
 import { type ProviderIntake, receiveRoute } from './inbound/receive.ts'
 import { type NativeIntake, receiveMessage } from './native/receive.ts'
 
-/** What the routes of this service need. */
+/** The dependencies of all routes together. */
 type WebhookDependencies = NativeIntake & ProviderIntake & HookList
 
 /** Every public operation of this service, with those of the webhooks of all providers that there are by now. */

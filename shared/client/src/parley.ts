@@ -27,6 +27,8 @@ export interface SentMessage {
   id: string
   /** True when it is the message that was accepted before under the same key. */
   isRepeat: boolean
+  /** `unknown-channel` where no channel had its external id at that moment. */
+  warning?: string
 }
 
 export interface StreamOptions {
@@ -91,9 +93,11 @@ export function createParley(options: ParleyOptions): Parley {
         })
         await succeeded(call)
         const { headers } = (await call).response
+        const warning = headers.get('parley-warning')
         return {
           id: headers.get('x-message-id') ?? '',
           isRepeat: headers.get('idempotent-replayed') === 'true',
+          ...(warning !== null && { warning }),
         }
       },
       get: (id) => succeeded(api.GET('/rest/messages/{id}', { params: { path: { id } } })),

@@ -36,7 +36,7 @@ interface ResponseHeader {
   description: string
 }
 
-/** What a success is answered with. */
+/** The response of a success. */
 export interface OperationResponse extends Content {
   headers?: readonly ResponseHeader[]
   description?: string
@@ -50,7 +50,7 @@ export interface Operation {
   /** Other paths of the same operation. */
   aliases?: readonly string[]
   /**
-   * What a role decides about the resource. `nothing`: no token is looked at; `optional`: one that is there; `token`: whoever
+   * The right that a role has to give on the resource. `nothing`: no token is looked at; `optional`: one that is there; `token`: whoever
    * has one may, whatever their role.
    */
   access: Access | 'nothing' | 'optional' | 'token'

@@ -1,7 +1,7 @@
 import { type Request, type RequestHandler, type Response, Router } from 'express'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { jsonBody } from '../json-body.ts'
-import { noParameters, readQuery } from '../list-query.ts'
+import { readQuery } from '../list-query.ts'
 import { methodNotAllowed } from '../problem.ts'
 import { parse } from '../validate.ts'
 import type { Operation, RequestBody } from './operation.ts'
@@ -16,7 +16,7 @@ type PathParameters<P extends string> = P extends `${string}{${infer Name}}${inf
   ? { [K in Name]: string } & PathParameters<Rest>
   : Record<never, string>
 
-/** What a request says, as its route describes it. */
+/** Query and body of a request, as its route describes them. */
 interface Asked<Q extends z.ZodObject, B extends z.ZodType> {
   /** Throws `validation_failed`, for what the route does not describe too. */
   query(): z.output<Q>
@@ -31,6 +31,8 @@ interface Definition<P extends string, D, Q extends z.ZodObject, B extends z.Zod
   /** Query and body are read when the handler asks for them, which it does once the caller may do this at all. */
   handle(needed: D): (req: Request<PathParameters<P>>, res: Response, asked: Asked<Q, B>) => unknown
 }
+
+const noParameters = z.object({})
 
 /** A route: what it is served by and what it is described by are the same. */
 export function route<
@@ -49,7 +51,7 @@ export function route<
         (req, res) =>
           handler(req as unknown as Request<PathParameters<P>>, res, {
             query: () => readQuery(query as Q, req),
-            body: () => parse(body?.schema as B, body?.optional ? (req.body ?? {}) : req.body),
+            body: () => parse(body?.schema as B, body?.optional && req.body === undefined ? {} : req.body),
           }),
       ]
     },
@@ -90,13 +92,14 @@ export function serveRoutes<D>(
     served.flatMap((one) => [one.path, ...(one.aliases ?? [])].map((path) => ({ ...one, path }))),
     ({ path }) => path,
   )
-  for (const [path, here] of [...byPath].toSorted(([one], [other]) =>
-    rankOf(one) < rankOf(other) ? -1 : 1,
-  )) {
+  const sorted = [...byPath].toSorted(([one], [other]) => (rankOf(one) < rankOf(other) ? -1 : 1))
+  for (const [path, here] of sorted) {
     const at = router.route(path.replaceAll(/\{(\w+)\}/g, ':$1'))
-    if (here.some(({ access }) => access !== 'nothing' && access !== 'optional'))
-      at.all(options.requireCaller)
-    for (const { method, handlers } of here) at[method.toLowerCase() as Lowercase<typeof method>](handlers)
+    for (const { method, access, handlers } of here) {
+      const isOpen = access === 'nothing' || access === 'optional'
+      const verb = method.toLowerCase() as Lowercase<typeof method>
+      at[verb](...(isOpen ? [] : [options.requireCaller]), ...handlers)
+    }
     const there: readonly string[] = [
       ...here.map(({ method }) => method),
       ...(options.elsewhere?.[path] ?? []),
@@ -106,5 +109,5 @@ export function serveRoutes<D>(
   return router
 }
 
-/** What varies comes after all that a path may have in its place. */
+/** Sorts a parameter after all that a path may have in its place. */
 const rankOf = (path: string): string => path.replaceAll(/\{\w+\}/g, '\uffff')

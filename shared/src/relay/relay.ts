@@ -7,8 +7,7 @@ const RENEW_MS = 3_000
 const RETRY_MS = 1_000
 /** A relay that nobody needs looks this often whether there is a position to forget. */
 const FORGET_MS = 5_000
-/** What comes ends the wait; so does the end of the relay. */
-const MAX_WAIT_MS = 1_000
+const MAX_WAIT_MS = 200
 // The place moves on with every write to the database, also where none of them concerns the relay.
 const SAVE_IDLE_MS = 10_000
 /** The oplog has moved on, or the token is of another history: what was missed can't be read any more. */
@@ -45,7 +44,7 @@ interface RelayOptions<Change extends { at?: Date | undefined }> {
   isNeeded?(): boolean
   /** Deals with at most 100 changes in order. They may come again, and after a gap those of the snapshot come. */
   handle(changes: Change[], isLeased: () => boolean): Promise<void>
-  /** Does further work under the lease, when no change has come for a second. */
+  /** Does further work under the lease, when no change has come for 200 ms. */
   idle?(isLeased: () => boolean): Promise<void>
 }
 
@@ -110,7 +109,7 @@ async function runUnderLease<Change extends { at?: Date | undefined }>(
   // After failed renewals the lease is not valid any more once it runs out.
   const renewing = every({ pauseMs: RENEW_MS, run: state.lease.acquire, failed: () => undefined })
   try {
-    await follow(options, state, signal)
+    await follow(options, state, () => state.lease.isValid() && !signal.aborted)
   } catch (error) {
     if (!LOST_CODES.includes(Number((error as { code?: unknown }).code))) throw error
     options.log.warn(
@@ -126,18 +125,15 @@ async function runUnderLease<Change extends { at?: Date | undefined }>(
 async function follow<Change extends { at?: Date | undefined }>(
   options: RelayOptions<Change>,
   state: RelayState,
-  signal: AbortSignal,
+  isLeased: () => boolean,
 ): Promise<void> {
-  const isLeased = () => state.lease.isValid() && !signal.aborted
   const from = await startingPoint(options, state, isLeased)
   if (from === undefined) return
   const stream = openChangeStream(options, from)
-  const endWait = () => void stream.close().catch(() => undefined)
-  signal.addEventListener('abort', endWait)
   let savedAt = 0
   try {
     while (isLeased() && isNeeded(options)) {
-      const changes = (await nextEvents(stream, signal)).map(options.changeOf)
+      const changes = (await nextEvents(stream)).map(options.changeOf)
       if (changes.length > 0) await options.handle(changes, isLeased)
       else await options.idle?.(isLeased)
       if (changes.length === 0 && performance.now() < savedAt + SAVE_IDLE_MS) continue
@@ -146,7 +142,6 @@ async function follow<Change extends { at?: Date | undefined }>(
       if (changes.length > 0 && changes.length < BATCH) await pause(GATHER_MS)
     }
   } finally {
-    signal.removeEventListener('abort', endWait)
     await stream.close()
   }
 }
@@ -180,21 +175,15 @@ function openChangeStream<Change extends { at?: Date | undefined }>(
   })
 }
 
-/** The events of one batch of the database's, at most 100; none when nothing happened for a second. */
-async function nextEvents(stream: mongo.ChangeStream<Event, Event>, signal: AbortSignal): Promise<Event[]> {
+/** The events of one batch of the database's, at most 100; none when nothing happened for 200 ms. */
+async function nextEvents(stream: mongo.ChangeStream<Event, Event>): Promise<Event[]> {
   const events: Event[] = []
-  try {
-    do {
-      const event = await nextEvent(stream)
-      if (event === undefined) break
-      events.push(event)
-    } while (events.length < BATCH && stream.bufferedCount() > 0)
-    return events
-  } catch (error) {
-    // Closed while it waited.
-    if (signal.aborted) return events
-    throw error
-  }
+  do {
+    const event = await nextEvent(stream)
+    if (event === undefined) break
+    events.push(event)
+  } while (events.length < BATCH && stream.bufferedCount() > 0)
+  return events
 }
 
 async function nextEvent(stream: mongo.ChangeStream<Event, Event>): Promise<Event | undefined> {

@@ -18,7 +18,14 @@ export function addCheck(program: Command): void {
             `${paint('bold', `${resource}/${_id}`)}${printable(path)} ${paint('yellow', code)} ${printable(message)}`,
           )
       }
-      if (!json) say(count === 0 ? paint('green', 'Nothing is wrong.') : `${count} findings.`)
+      if (!json)
+        say(
+          count === 0
+            ? paint('green', 'Nothing is wrong.')
+            : count === 1
+              ? '1 finding.'
+              : `${count} findings.`,
+        )
       if (count > 0) process.exitCode = EXIT.findings
     })
 }

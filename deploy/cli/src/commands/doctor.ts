@@ -1,11 +1,12 @@
 import type { Parley, Schemas } from '@parley/client'
 import { ParleyError, succeeded } from '@parley/client/parley-error'
+import { durationText } from '@parley/shared/explain-message'
 import type { Provider } from '@parley/shared/providers/provider'
 import { providerNamed } from '@parley/shared/providers/registry'
 import type { Command } from 'commander'
 import { checkAccount, type Diagnosis } from '../check-account.ts'
 import { EXIT, Failure, isUnreachable } from '../failure.ts'
-import { durationText, paint, printable, say, sayJson } from '../output.ts'
+import { paint, printable, say, sayJson } from '../output.ts'
 import { connect, currentProfile } from '../profile.ts'
 
 interface Options {

@@ -46,7 +46,7 @@ async function listen(port: number, options: Options): Promise<void> {
     const { type, body } = delivery(event)
     if (event.event === 'delta' || !isAsked(event, options)) continue
     const outcome = await post(receiver, { id: idOf(event), body, secret: options.secret })
-    announce(options, lineOf(type, event, outcome), { type, ...JSON.parse(body), outcome })
+    announce(options, lineOf(type, event, inWords(outcome, receiver)), { type, ...JSON.parse(body), outcome })
   }
 }
 
@@ -95,6 +95,9 @@ async function post(
     return networkCode(error) ?? (error as Error).name
   }
 }
+
+const inWords = (outcome: string, { host }: URL): string =>
+  outcome === 'ECONNREFUSED' ? `nothing listens on ${host}` : outcome
 
 function lineOf(type: string, { data }: ServerEvent, outcome: string): string {
   const { _id = '', at } = JSON.parse(data) as { _id?: string; at?: string }

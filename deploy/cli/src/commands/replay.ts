@@ -50,7 +50,10 @@ async function replay(id: string | undefined, options: Options): Promise<void> {
   const count = await countPicked(parley, filter, options.limit)
   if (options.dryRun || count === 0) {
     if (options.json) sayJson({ picked: count, replayed: 0 })
-    else say(`${count === options.limit ? 'At least ' : ''}${count} messages are picked; nothing was run.`)
+    else
+      say(
+        `${count === options.limit ? 'At least ' : ''}${messagesText(count)} ${count === 1 ? 'is' : 'are'} picked; nothing was run.`,
+      )
     return
   }
   if (!options.yes) await confirm(count)
@@ -59,9 +62,11 @@ async function replay(id: string | undefined, options: Options): Promise<void> {
   if (options.json) sayJson({ picked: count, replayed, more })
   else
     say(
-      `${paint('green', String(replayed))} messages run again${more ? '; there are more: repeat the command' : ''}.`,
+      `${paint('green', String(replayed))} ${replayed === 1 ? 'message' : 'messages'} run again${more ? '; there are more: repeat the command' : ''}.`,
     )
 }
+
+const messagesText = (count: number): string => (count === 1 ? '1 message' : `${count} messages`)
 
 async function replayOne(parley: Parley, id: string, { dryRun, json }: Options): Promise<void> {
   if (dryRun) {
@@ -85,6 +90,6 @@ async function countPicked(parley: Parley, filter: Picked, limit: number): Promi
 
 async function confirm(count: number): Promise<void> {
   if (!process.stdin.isTTY) throw new Failure('There is no terminal to ask at: add --yes.', EXIT.usage)
-  const reply = (await askAtTerminal(`Run ${count} messages again? [y/N] `)) ?? ''
+  const reply = (await askAtTerminal(`Run ${messagesText(count)} again? [y/N] `)) ?? ''
   if (!/^y(es)?$/i.test(reply.trim())) throw new Failure('Nothing was run.', EXIT.usage)
 }

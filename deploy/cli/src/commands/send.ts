@@ -64,10 +64,17 @@ export function addSend(program: Command): void {
 async function send(options: Options): Promise<void> {
   const message = options.body === undefined ? messageOf(options) : await readBody(options.body)
   const parley = connect()
-  const { id, isRepeat } = await post(parley, message, options)
-  const sent = { _id: id, isRepeat }
+  const { id, isRepeat, warning } = await post(parley, message, options)
+  const sent = { _id: id, isRepeat, ...(warning !== undefined && { warning }) }
   if (!options.json)
     say(`${paint('green', 'accepted')} ${id}${isRepeat ? ' (the same message as before)' : ''}`)
+  if (!options.json && warning === 'unknown-channel')
+    say(
+      paint(
+        'yellow',
+        `No channel has the external id ${printable(message.extId)}: it goes nowhere until one has.`,
+      ),
+    )
   const waited = options.wait === undefined ? undefined : settled(parley, id, options.wait)
   const end = await waited?.catch((error: unknown) => {
     // Without its id whoever posted it could only post it again.

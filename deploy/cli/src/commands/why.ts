@@ -1,8 +1,8 @@
 import type { Message, Parley } from '@parley/client'
 import { ParleyError, succeeded } from '@parley/client/parley-error'
+import { type Explanation, explainMessage } from '@parley/shared/explain-message'
 import { providerOfSource } from '@parley/shared/providers/registry'
 import type { Command } from 'commander'
-import { type Explanation, explainMessage } from '../explain-message.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { findMessages } from '../find-message.ts'
 import { paint, paintState, printable, say, sayJson, timeText } from '../output.ts'
@@ -32,7 +32,14 @@ async function why(what: string, { json }: { json?: true }): Promise<void> {
       EXIT.notFound,
     )
   const message = await parley.messages.get(chosen._id)
-  const explanation = explainMessage(message, { now: new Date(), ...(await surroundingsOf(parley, message)) })
+  const means = {
+    replay: `parley replay ${message._id}`,
+    look: (id: string) => `parley why ${id}`,
+    check: 'parley check',
+    doctor: 'parley doctor',
+  }
+  const surroundings = { now: new Date(), means, ...(await surroundingsOf(parley, message)) }
+  const explanation = explainMessage(message, surroundings)
   const others = found.filter(({ _id }) => _id !== chosen._id)
   if (json) return sayJson({ ...explanation, message, others })
   show(message, explanation)
@@ -75,8 +82,11 @@ function show(message: Message, { verdict, events, waits, fault, advice }: Expla
     ),
   )
   say()
-  for (const { at, text, isTrouble } of events)
-    say(`  ${paint('dim', timeText(at))} ${isTrouble ? paint('yellow', printable(text)) : printable(text)}`)
+  for (const { at, text, code, isTrouble } of events) {
+    const shown = isTrouble ? paint('yellow', printable(text)) : printable(text)
+    const aside = code === undefined ? '' : paint('dim', ` [${printable(code)}]`)
+    say(`  ${paint('dim', timeText(at))} ${shown}${aside}`)
+  }
   for (const { content, state, providerId } of message.sends)
     if (providerId !== undefined) say(paint('dim', `  ${content.kind} ${state} as ${printable(providerId)}`))
   if (waits !== undefined) say(`\n${paint('cyan', 'Waits')}  ${printable(waits)}`)

@@ -152,6 +152,8 @@ interface SeedOptions {
   run: string
   /** How many messages the shop sends of its own. */
   updates: number
+  /** Hears what comes next. */
+  say?(line: string): void
 }
 
 /**
@@ -159,7 +161,7 @@ interface SeedOptions {
  * simulator, people who talk to it, one of whom waits for a person, and messages of which a few are dead.
  */
 export async function seedShop(options: SeedOptions): Promise<void> {
-  const { gateway, simulatorUrl, modelSimulatorUrl, run } = options
+  const { gateway, simulatorUrl, modelSimulatorUrl, run, updates, say = () => undefined } = options
   const support = simulatedNumber(simulatorUrl, `${run}1`)
   const salesLine = simulatedNumber(simulatorUrl, `${run}2`)
   for (const [resource, id, document] of shopDocuments({ simulatorUrl, support, salesLine }))
@@ -170,8 +172,10 @@ export async function seedShop(options: SeedOptions): Promise<void> {
   await putScript(modelSimulatorUrl, { responses: scripts.flat() })
   try {
     // The people last, so that they are the latest.
+    say(`The shop writes to its customers: ${updates} messages …`)
     await sendUpdates(options)
     await untilSent(gateway)
+    say('They are sent. People write to the assistant …')
     const latest = await Promise.all(
       CONVERSATIONS.map((one) => converse({ gateway, number: support, ...one })),
     )

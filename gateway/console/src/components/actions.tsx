@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { messageOf } from '../problems.ts'
 import { createStore, useStore } from '../store.ts'
+import { leaveQuestion, mayLeave } from '../unsaved.ts'
 import { Failure } from './basics.tsx'
 
 type Kind = 'primary' | 'plain' | 'danger'
@@ -68,28 +69,47 @@ export const LinkButton = ({
 interface Notice {
   text: string
   tone: 'good' | 'bad'
+  undo?: (() => Promise<unknown>) | undefined
 }
 
 const NOTICE_MS = 6_000
+const UNDO_MS = 20_000
 const notice = createStore<Notice | undefined>(undefined)
 
 /** Says for six seconds what was done, to screen readers too. */
 export function notify(text: string, tone: Notice['tone'] = 'good'): void {
-  const own = { text, tone }
+  show({ text, tone }, NOTICE_MS)
+}
+
+/** The same for 20 s, in which it can be undone. */
+export function notifyUndoable(text: string, undo: () => Promise<unknown>): void {
+  show({ text, tone: 'good', undo }, UNDO_MS)
+}
+
+function show(own: Notice, ms: number): void {
   notice.set(own)
-  setTimeout(() => notice.get() === own && notice.set(undefined), NOTICE_MS)
+  setTimeout(() => notice.get() === own && notice.set(undefined), ms)
 }
 
 export function Notices() {
   const current = useStore(notice)
   return (
     <div class="notices" role="status" aria-live="polite">
-      {current && <p class={`notice ${current.tone}`}>{current.text}</p>}
+      {current && (
+        <p class={`notice ${current.tone}`}>
+          {current.text}{' '}
+          {current.undo && (
+            <Button small onClick={current.undo}>
+              Undo
+            </Button>
+          )}
+        </p>
+      )}
     </div>
   )
 }
 
-/** A modal dialog; Escape closes it. */
+/** A modal dialog; Escape closes it, after a question where something was typed into it. */
 export function Dialog(props: {
   title: string
   onClose(): void
@@ -103,11 +123,18 @@ export function Dialog(props: {
     dialog?.showModal()
     return () => dialog?.close()
   }, [])
+  const close = async () => {
+    if (await mayLeave(element.current ?? undefined)) onClose()
+  }
+  const cancel = (event: Event) => {
+    event.preventDefault()
+    void close()
+  }
   return (
-    <dialog ref={element} class={wide ? 'dialog wide' : 'dialog'} aria-label={title} onCancel={onClose}>
+    <dialog ref={element} class={wide ? 'dialog wide' : 'dialog'} aria-label={title} onCancel={cancel}>
       <div class="dialog-head">
         <h2>{title}</h2>
-        <Button small label="Close" onClick={onClose}>
+        <Button small label="Close" onClick={close}>
           ✕
         </Button>
       </div>
@@ -147,8 +174,32 @@ function Confirm(props: {
   )
 }
 
+/** Asks whether to leave what was typed and not saved. */
+export function LeaveQuestion() {
+  const asked = useStore(leaveQuestion)
+  if (asked === undefined) return null
+  const stay = () => asked.answer(false)
+  return (
+    <Dialog title="Leave without saving?" onClose={stay}>
+      <p>What you typed here is not saved, and is lost then.</p>
+      <div class="actions end">
+        <Button onClick={stay}>Stay</Button>
+        <Button kind="danger" onClick={() => asked.answer(true)}>
+          Leave
+        </Button>
+      </div>
+    </Dialog>
+  )
+}
+
 /** A button that deletes after a question. */
-export function DeleteButton({ what, onDelete }: { what: string; onDelete(): Promise<unknown> }) {
+export function DeleteButton(props: {
+  what: string
+  onDelete(): Promise<unknown>
+  /** What is lost by it; where that is left out, it can't be undone. */
+  note?: string
+}) {
+  const { what, onDelete, note = 'This can’t be undone.' } = props
   const [open, setOpen] = useState(false)
   return (
     <>
@@ -162,7 +213,7 @@ export function DeleteButton({ what, onDelete }: { what: string; onDelete(): Pro
           onConfirm={onDelete}
           onClose={() => setOpen(false)}
         >
-          This can’t be undone.
+          {note}
         </Confirm>
       )}
     </>

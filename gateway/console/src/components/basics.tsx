@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { exactTime, relativeTime, shortTime } from '../format.ts'
 import { fieldsOf, messageOf } from '../problems.ts'
 import { hrefOf } from '../router.ts'
+import { setTitle } from '../title.ts'
 import { ScrollRegion } from './scroll-region.tsx'
 
 const PATHS = {
@@ -81,11 +82,13 @@ export function PageHead(props: {
   back?: { href: string; label: string }
   note?: ComponentChildren
   children?: ComponentChildren
+  /** Beside something that is the page. */
+  isPart?: boolean
 }) {
-  const { title, back, note, children } = props
+  const { title, back, note, children, isPart = false } = props
   useEffect(() => {
-    document.title = `${title} · Parley`
-  }, [title])
+    if (!isPart) setTitle(title)
+  }, [title, isPart])
   return (
     <header class="page-head">
       <div class="page-title">
@@ -94,7 +97,7 @@ export function PageHead(props: {
             ← {back.label}
           </a>
         )}
-        <h1>{title}</h1>
+        {isPart ? <h2>{title}</h2> : <h1>{title}</h1>}
         {note && <p class="quiet">{note}</p>}
       </div>
       {children && <div class="actions">{children}</div>}

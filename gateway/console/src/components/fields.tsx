@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useId } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 
 interface FieldProps {
   label: string
@@ -52,6 +52,10 @@ interface TextProps extends FieldProps {
   autocomplete?: string
   placeholder?: string
   disabled?: boolean
+  /** It has the focus when it appears. */
+  isFirst?: boolean
+  /** Characters that it has at least. */
+  least?: number
 }
 
 export function TextField({
@@ -61,13 +65,21 @@ export function TextField({
   autocomplete,
   placeholder,
   disabled,
+  isFirst = false,
+  least,
   ...rest
 }: TextProps) {
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (isFirst) input.current?.focus()
+  }, [isFirst])
   return (
     <Field {...rest}>
       {(attributes) => (
         <input
           {...attributes}
+          ref={input}
+          minLength={least}
           // Preact's types know each type's own role, so a union of types fits none of them.
           type={type as 'text'}
           value={value}
@@ -80,6 +92,19 @@ export function TextField({
         />
       )}
     </Field>
+  )
+}
+
+/** A password, which is shown on demand. */
+export function PasswordField(props: Omit<TextProps, 'type'>) {
+  const [isShown, setShown] = useState(false)
+  return (
+    <div class="password">
+      <TextField {...props} type={isShown ? 'text' : 'password'} />
+      <button type="button" class="link" aria-pressed={isShown} onClick={() => setShown(!isShown)}>
+        {isShown ? 'Hide' : 'Show'}
+      </button>
+    </div>
   )
 }
 

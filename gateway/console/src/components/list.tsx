@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { call, type Page } from '../api.ts'
 import { type LoadOptions, useLoad } from '../load.ts'
 import { Button } from './actions.tsx'
@@ -124,10 +124,33 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, empty, error }: 
   )
 }
 
-/** A button for the next page of a list, where there is one. */
-export const More = ({ list }: { list: Pick<Listed<unknown>, 'next' | 'more'> }) =>
-  list.next === null ? null : (
-    <div class="more">
+/** Loads the next page of a list, where there is one, once the end of it comes into sight; by its button, too. */
+export function More({ list }: { list: Pick<Listed<unknown>, 'next' | 'more'> }) {
+  const end = useRef<HTMLDivElement>(null)
+  const latest = useRef(list)
+  latest.current = list
+  const { next } = list
+  useEffect(() => {
+    if (end.current === null) return
+    let isScrolled = false
+    const note = () => {
+      isScrolled = true
+    }
+    const observer = new IntersectionObserver(([entry]) => {
+      // What fits on the screen is enough until somebody scrolls.
+      if (entry?.isIntersecting && isScrolled) void latest.current.more().catch(() => undefined)
+    })
+    observer.observe(end.current)
+    document.addEventListener('scroll', note, { capture: true, passive: true })
+    return () => {
+      observer.disconnect()
+      document.removeEventListener('scroll', note, { capture: true })
+    }
+  }, [next])
+  if (next === null) return null
+  return (
+    <div class="more" ref={end}>
       <Button onClick={list.more}>Load more</Button>
     </div>
   )
+}

@@ -1,10 +1,12 @@
 import { useRef, useState } from 'preact/hooks'
+import { markSaved } from '../unsaved.ts'
 
 interface Submit {
   busy: boolean
   /** Why it failed the last time. */
   error: Error | undefined
   submit(event: Event): Promise<void>
+  /** What was typed is given up. */
   dismiss(): void
 }
 
@@ -14,21 +16,29 @@ export function useSubmit(action: () => unknown): Submit {
   const [error, setError] = useState<Error>()
   // The second click of two may come before the button is disabled.
   const isRunning = useRef(false)
+  const form = useRef<HTMLFormElement | null>(null)
   const submit = async (event: Event) => {
     event.preventDefault()
     if (isRunning.current) return
     isRunning.current = true
     setBusy(true)
     setError(undefined)
+    form.current = (event.currentTarget as Element).closest('form')
+    const saved = markSaved(form.current)
     try {
       await action()
     } catch (thrown) {
+      saved.again()
       setError(thrown as Error)
     }
     isRunning.current = false
     setBusy(false)
   }
-  return { busy, error, submit, dismiss: () => setError(undefined) }
+  const dismiss = () => {
+    markSaved(form.current)
+    setError(undefined)
+  }
+  return { busy, error, submit, dismiss }
 }
 
 interface SendKey {

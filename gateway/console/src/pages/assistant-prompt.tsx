@@ -7,14 +7,15 @@ import { TextField } from '../components/fields.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { useLoad } from '../load.ts'
 import { may } from '../rights.ts'
+import { MissingTools } from './missing-tools.tsx'
 
-/** What the model is given before a conversation; for one thread where that is asked. */
+/** What the model is given; for one thread where that is asked. */
 export function AssistantPrompt({ id, changed }: { id: number; changed: string }) {
   const [open, setOpen] = useState(false)
   return (
     <Card
       title="Prompt"
-      note="What the model is given before the conversation, secrets masked"
+      note="What the model is given, secrets masked"
       action={
         <Button small label={open ? 'Hide the prompt' : 'Show the prompt'} onClick={() => setOpen(!open)}>
           {open ? 'Hide' : 'Show'}
@@ -40,10 +41,10 @@ function Prompt({ id }: { id: number }) {
   return (
     <>
       {may('read', 'messages') && may('read', 'tasks') && (
-        <form class="inline" onSubmit={ask}>
+        <form class="inline" onSubmit={ask} data-passing>
           <TextField
             label="For the thread"
-            note="Its person, channel and task are in it then"
+            note="Its person, channel, task and conversation are in it then"
             value={thread}
             onChange={setThread}
             required={false}
@@ -62,6 +63,9 @@ function Prompt({ id }: { id: number }) {
             {data.system}
           </ScrollRegion>
           <Json title="Given as data" value={data.data} />
+          {data.conversation.length > 0 && <Json title="Conversation" value={data.conversation} />}
+          <Json title={`Tools (${data.tools.length})`} value={data.tools} />
+          <MissingTools notes={data.notes} />
         </>
       )}
     </>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { call, callTagged, type Page } from '../api.ts'
-import { Button, DeleteButton, LinkButton, notify } from '../components/actions.tsx'
+import { Button, DeleteButton, LinkButton, notify, notifyUndoable } from '../components/actions.tsx'
 import {
   Card,
   Empty,
@@ -19,7 +19,9 @@ import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import {
   type Document,
+  deleteDocument,
   type Finding,
+  ON_DELETE,
   RESOURCES,
   readDocument,
   replaceDocument,
@@ -151,8 +153,12 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
     return saved
   }
   const remove = async () => {
-    await call('DELETE', `/rest/${path}/${id}`)
-    notify(`${one} ${titleOf(data)} was deleted.`)
+    const putBack = await deleteDocument(path, data)
+    notifyUndoable(`${one} ${titleOf(data)} was deleted.`, async () => {
+      await putBack()
+      notify(`${one} ${titleOf(data)} is back.`)
+      navigate(`/assistants/${path}/${data._id}`)
+    })
     navigate(`/assistants/${path}`)
   }
   return (
@@ -166,7 +172,9 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
           </>
         }
       >
-        {writable && <DeleteButton what={`${one.toLowerCase()} ${titleOf(data)}`} onDelete={remove} />}
+        {writable && (
+          <DeleteButton what={`${one.toLowerCase()} ${titleOf(data)}`} note={ON_DELETE} onDelete={remove} />
+        )}
       </PageHead>
       <Findings resource={path} id={data._id} />
       {path === 'workflows' && <WorkflowGraph workflow={data} />}

@@ -1,29 +1,15 @@
+import { isReplayFutile, reasonInWords } from '@parley/shared/explain-message'
 import { call, type Page } from '../api.ts'
 import { Button, notify } from '../components/actions.tsx'
 import { Card, Empty, Failure, Loading, State, Time } from '../components/basics.tsx'
 import { count } from '../format.ts'
 import { useLoad } from '../load.ts'
-import { causeInWords, type MessageSummary, REPLAYABLE } from '../messages.ts'
+import { causeInWords, type MessageSummary, REPLAYABLE, waitInWords } from '../messages.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import type { Waiting } from '../traffic.ts'
 
 const MOST_GROUPED = 1_000
-
-const REASONS: Record<string, string> = {
-  retry: 'for their next try',
-  rate: 'for the rate of their number',
-  circuit_breaker: 'for an endpoint that does not answer',
-  host: 'for other calls to the same host',
-  status: 'for the status of an uncertain send',
-  configuration: 'for a channel or an action',
-  server: 'for a server that is unavailable',
-  model: 'for a language model',
-  gathering: 'for more of the same conversation',
-  answer: 'for an answer that is on its way',
-  turn: 'for the turn of the workspace',
-  thread: 'for those before them in their conversation',
-}
 
 const AT_ONCE = 4
 
@@ -75,7 +61,8 @@ export function Attention() {
                 </a>
               </p>
             </div>
-            {may('write', 'messages') && (
+            {isReplayFutile(group) && <span class="note">A replay would fail again</span>}
+            {may('write', 'messages') && !isReplayFutile(group) && (
               <Button
                 small
                 label={`Replay ${group.messages.length} with ${group.reason}`}
@@ -99,7 +86,8 @@ async function attention(signal: AbortSignal): Promise<Group[]> {
   )
   const groups = new Map<string, Group>()
   for (const message of pages.flatMap(({ data }) => data)) {
-    const { state, reason = 'no reason given', fault } = message
+    const { state, reason: given = 'no reason given', fault } = message
+    const reason = reasonInWords(given)
     const key = `${state} ${reason} ${fault}`
     const group = groups.get(key) ?? { key, state, reason, fault, messages: [] }
     group.messages.push(message)
@@ -121,7 +109,7 @@ export function WaitingGroups({ waiting }: { waiting: Waiting }) {
             <div class="grow">
               <p class="line">
                 <strong>{count(group.messages)}</strong>
-                <span>{REASONS[group.for] ?? group.for.replaceAll('_', ' ')}</span>
+                <span>{waitInWords(group.for)}</span>
               </p>
               <p class="note">
                 Oldest in since <Time at={group.oldest.receivedAt} relative />:{' '}

@@ -1,3 +1,4 @@
+import { reasonInWords } from '@parley/shared/explain-message'
 import type { ObjectPreview } from '@parley/shared/providers/outbound'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
@@ -29,23 +30,16 @@ const sideOf = ({ from }: Said): string => {
   return from === 'person' ? 'theirs' : `ours ${from}`
 }
 
-const WRONG = ['failed', 'dead', 'permanent']
+const WRONG = ['failed', 'dead']
 /** What says nothing to somebody who reads a conversation. */
-const REASONS: Record<string, string> = {
-  handler_is_person: '',
-  handed_off: 'handed over to the team',
-  app_message: '',
-  reaction: '',
-  history: '',
-  notice: '',
-}
+const UNSAID = ['handler_is_person', 'app_message', 'reaction', 'history', 'notice']
 
 function Bubble({ said }: { said: Said }) {
   const { from, at, state, message, reason, edited } = said
   const isWrong = WRONG.includes(state)
   const author = authorOf(said)
   const isOurs = from !== 'person' && from !== 'provider' && said.through === undefined
-  const why = reason === undefined ? undefined : (REASONS[reason] ?? reason)
+  const why = reason === undefined || UNSAID.includes(reason) ? undefined : reasonInWords(reason)
   return (
     <>
       <div class={`bubble ${sideOf(said)}`}>
@@ -76,13 +70,7 @@ function authorOf({ from, by, name, through }: Said): string | undefined {
 }
 
 const AUTHORS: Partial<Record<Said['from'], string>> = { assistant: 'Assistant', api: 'API' }
-const STATES: Record<string, string> = {
-  pending: 'waiting',
-  claimed: 'sending',
-  uncertain: 'sending',
-  accepted: 'sent',
-  permanent: 'not sent',
-}
+const STATES: Record<string, string> = { pending: 'waiting', claimed: 'sending', failed: 'not delivered' }
 
 function SaidContent({ said }: { said: Said }) {
   const { text, transcript, media, template, language, variables, message, quoted } = said
@@ -134,26 +122,53 @@ export const TemplateContent = ({ template, language, variables = [] }: Template
 export const ObjectContent = ({ preview: { type, link, text } }: { preview: ObjectPreview }) => (
   <>
     <span class="kind">{type}</span>
-    {link && <span class="link-text">{link}</span>}
+    {link && (
+      <span class="link-text">
+        <Linked text={link} />
+      </span>
+    )}
     {text && <Formatted text={text} />}
   </>
 )
 
 const MARKS = /(\*[^*\n]+\*|_[^_\n]+_|~[^~\n]+~)/
+/** What ends a sentence behind an address is none of it; nor is a bracket that was opened before it. */
+const ADDRESS = /(https?:\/\/[^\s<>"“”]*[^\s<>"“”.,:;!?'’)\]}*_~])/i
 
-/** The marks of messengers for bold, italic and struck text. */
-export function Formatted({ text }: { text: string }): ComponentChildren {
-  return (
-    <p>
-      {text.split(MARKS).map((part, at) => {
-        const inner = part.slice(1, -1)
-        if (at % 2 === 0) return part
-        if (part.startsWith('*')) return <strong key={at}>{inner}</strong>
-        return part.startsWith('_') ? <em key={at}>{inner}</em> : <s key={at}>{inner}</s>
-      })}
-    </p>
-  )
-}
+/** A text with its addresses as links, which tell nobody where they were followed from. */
+const Linked = ({ text }: { text: string }) => (
+  <>
+    {text.split(ADDRESS).map((part, at) =>
+      at % 2 === 0 ? (
+        part
+      ) : (
+        <a key={at} href={part} target="_blank" rel="noopener noreferrer nofollow">
+          {part}
+        </a>
+      ),
+    )}
+  </>
+)
+
+/** The marks of messengers for bold, italic and struck text, and the addresses in it as links. */
+export const Formatted = ({ text }: { text: string }): ComponentChildren => (
+  <p>
+    {text
+      .split(ADDRESS)
+      .map((part, at) => (at % 2 === 0 ? <Marked key={at} text={part} /> : <Linked key={at} text={part} />))}
+  </p>
+)
+
+const Marked = ({ text }: { text: string }) => (
+  <>
+    {text.split(MARKS).map((part, at) => {
+      const inner = part.slice(1, -1)
+      if (at % 2 === 0) return part
+      if (part.startsWith('*')) return <strong key={at}>{inner}</strong>
+      return part.startsWith('_') ? <em key={at}>{inner}</em> : <s key={at}>{inner}</s>
+    })}
+  </>
+)
 
 /** The audio of a message, loaded on demand. */
 export function Audio({ id }: { id: string }) {

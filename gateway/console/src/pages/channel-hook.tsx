@@ -22,6 +22,12 @@ export function HookCard({ hook, config }: { hook: Hook; config: Record<string, 
         {receiving && url && (
           <Fact term={`Callback URL, for ${operator}`}>
             <Paste value={url} label="the callback URL" />
+            {!isPublic(url) && (
+              <p class="note over">
+                {operator} takes only an https address that the internet can reach. Set PUBLIC_URL to that of
+                this gateway, or try with the simulator first.
+              </p>
+            )}
           </Fact>
         )}
         {pasted.map(({ key, label }) => {
@@ -47,7 +53,7 @@ export function HookCard({ hook, config }: { hook: Hook; config: Record<string, 
             )}
           </Fact>
         )}
-        <Fact term="Last received">
+        <Fact term={`Last from ${operator ?? 'the provider'}`}>
           <Time at={lastReceivedAt} relative />
         </Fact>
         {lastError && (
@@ -63,6 +69,14 @@ export function HookCard({ hook, config }: { hook: Hook; config: Record<string, 
       </dl>
     </Card>
   )
+}
+
+const PRIVATE = /^(localhost|127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|\[|[^.]+$)/
+
+/** Whether a provider may reach an address, as far as the address says. */
+function isPublic(url: string): boolean {
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'https:' && !PRIVATE.test(hostname)
 }
 
 /** The webhook of one channel, and how it goes. */

@@ -1,3 +1,4 @@
+import { reasonInWords } from '@parley/shared/explain-message'
 import { allProviders, providerNamed, usualProvider } from '@parley/shared/providers/registry'
 import type { Setting } from '@parley/shared/providers/setting'
 import { useState } from 'preact/hooks'
@@ -8,20 +9,27 @@ import { SelectField, TextField } from '../components/fields.tsx'
 import { useSendKey, useSubmit } from '../components/submit.ts'
 import { useLoad } from '../load.ts'
 import type { MessageDetail } from '../messages.ts'
+import { InputError } from '../problems.ts'
 import { choicesOf, type Document } from '../resources.ts'
 import { may } from '../rights.ts'
-import { hrefOf } from '../router.ts'
+import { hrefOf, navigate } from '../router.ts'
 import { HookCard, hookOf } from './channel-hook.tsx'
 
-/** Connects a channel in three steps: its settings, what to paste at the provider, and a test message. */
-export function ChannelWizard() {
-  const [channel, setChannel] = useState<Document>()
+/** Connects a channel in three steps: its settings, then, of the one with this `id`, what to paste at the provider, and a test message. */
+export function ChannelWizard({ id }: { id?: string }) {
   const back = { href: hrefOf('/channels'), label: 'Channels' }
+  const { data, error } = useLoad(`connect ${id}`, (signal) =>
+    id === undefined ? Promise.resolve(undefined) : call<Document>('GET', `/rest/channels/${id}`, { signal }),
+  )
   if (!may('write', 'channels')) return <PageHead title="Your role can’t connect channels" back={back} />
   return (
     <>
       <PageHead title="Connect a channel" back={back} />
-      {channel === undefined ? <SettingsStep onCreated={setChannel} /> : <ConnectStep channel={channel} />}
+      {id === undefined && (
+        <SettingsStep onCreated={({ _id }) => navigate(`/channels/${_id}/connect`, { replace: true })} />
+      )}
+      {id !== undefined && data === undefined && (error ? <Failure error={error} /> : <Loading />)}
+      {data && <ConnectStep channel={data} />}
     </>
   )
 }
@@ -54,6 +62,8 @@ const START: Input = {
   ...{ assistantId: '', handlerUrl: 'native:agents/echo' },
 }
 
+const EXTERNAL_ID = /^[\w.-]{1,128}$/
+
 function SettingsStep({ onCreated }: { onCreated(channel: Document): void }) {
   const [input, setInput] = useState(START)
   const assistants = useLoad('choices assistant', () =>
@@ -62,9 +72,13 @@ function SettingsStep({ onCreated }: { onCreated(channel: Document): void }) {
   type Field = Exclude<keyof Input, 'settings'>
   const set = (field: Field) => (value: string) => setInput((before) => ({ ...before, [field]: value }))
   const text = (field: Field) => ({ value: input[field], onChange: set(field) })
-  const { busy, error, submit } = useSubmit(async () =>
-    onCreated(await call<Document>('POST', '/rest/channels', { body: channelOf(input) })),
-  )
+  const { busy, error, submit } = useSubmit(async () => {
+    if (!EXTERNAL_ID.test(input.extId)) {
+      const message = 'has letters, digits, dots, hyphens and underscores only: it is part of addresses'
+      throw new InputError(`The external id ${message}.`, [{ path: '/extId', message }])
+    }
+    onCreated(await call<Document>('POST', '/rest/channels', { body: channelOf(input) }))
+  })
   return (
     <Card title="1. Settings">
       <form class="form" onSubmit={submit}>
@@ -188,7 +202,7 @@ function TestStep({ channel, step }: { channel: Document; step: number }) {
   })
   return (
     <Card title={`${step}. Send a test`}>
-      <form class="form" onSubmit={submit}>
+      <form class="form" onSubmit={submit} data-passing>
         <TextField
           label="Phone"
           type="tel"
@@ -225,7 +239,7 @@ function TestResult({ thread }: { thread: string }) {
         <>
           <State of={message.state} />
           <a href={hrefOf(`/messages/${message._id}`)}>The test message</a>
-          {message.reason && <span class="quiet">{message.reason}</span>}
+          {message.reason && <span class="quiet">{reasonInWords(message.reason)}</span>}
         </>
       )}
     </p>

@@ -1,6 +1,6 @@
 import { providerNamed } from '@parley/shared/providers/registry'
 import { call, listAll, type Page } from '../api.ts'
-import { DeleteButton, LinkButton, notify } from '../components/actions.tsx'
+import { DeleteButton, LinkButton, notify, notifyUndoable } from '../components/actions.tsx'
 import { Badge, Card, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { useEdits } from '../components/edits.ts'
 import { type Column, More, Table, useList } from '../components/list.tsx'
@@ -10,7 +10,9 @@ import { isGone } from '../problems.ts'
 import {
   CHANNELS,
   type Document,
+  deleteDocument,
   type Finding,
+  ON_DELETE,
   patchDocument,
   readDocument,
   replaceDocument,
@@ -26,8 +28,9 @@ import { ChannelSecrets } from './channel-secrets.tsx'
 import { ChannelWizard } from './channel-wizard.tsx'
 
 /** Where messages come in and go out. */
-export function ChannelsPage({ rest: [id] }: PageProps) {
+export function ChannelsPage({ rest: [id, step] }: PageProps) {
   if (id === 'new') return <ChannelWizard />
+  if (id !== undefined && step === 'connect') return <ChannelWizard key={id} id={id} />
   if (id !== undefined) return <ChannelPage key={id} id={id} />
   return <ChannelList />
 }
@@ -64,7 +67,7 @@ function ChannelList() {
       },
     },
     {
-      name: 'Last received',
+      name: 'Last from the provider',
       wide: true,
       cell: ({ _id }) => <Time at={hookOf(_id)?.lastReceivedAt} relative />,
     },
@@ -134,8 +137,12 @@ function ChannelPage({ id }: { id: string }) {
     }
   }
   const remove = async () => {
-    await call('DELETE', `/rest/channels/${id}`)
-    notify(`${titleOf(data)} was deleted.`)
+    const putBack = await deleteDocument('channels', data)
+    notifyUndoable(`${titleOf(data)} was deleted.`, async () => {
+      await putBack()
+      notify(`${titleOf(data)} is back.`)
+      navigate(`/channels/${data._id}`)
+    })
     navigate('/channels')
   }
   return (
@@ -146,7 +153,7 @@ function ChannelPage({ id }: { id: string }) {
             Messages
           </LinkButton>
         )}
-        {writable && <DeleteButton what={`channel ${titleOf(data)}`} onDelete={remove} />}
+        {writable && <DeleteButton what={`channel ${titleOf(data)}`} note={ON_DELETE} onDelete={remove} />}
       </PageHead>
       <Findings resource="channels" id={data._id} />
       {hook.data && <HookCard hook={hook.data} config={(data.config ?? {}) as Record<string, unknown>} />}

@@ -10,6 +10,8 @@ import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { type LiveEvent, onLive } from '../shared-stream.ts'
 import { knownBy, nameOf, type Said, type SaidPage, type Thread } from '../threads.ts'
+import { setTitle } from '../title.ts'
+import { useShown } from '../unread.ts'
 import { Bubbles } from './bubbles.tsx'
 import { ReplyBox } from './reply-box.tsx'
 
@@ -34,7 +36,7 @@ export function ConversationPane({ id, channel }: ConversationProps) {
     },
   )
   useEffect(() => {
-    document.title = `${thread.data ? nameOf(thread.data) : 'Conversation'} · Parley`
+    setTitle(thread.data ? nameOf(thread.data) : 'Conversation')
   }, [thread.data])
   if (thread.data === undefined)
     return thread.error ? <Failure error={thread.error} /> : <Loading lines={8} />
@@ -47,9 +49,12 @@ const isOf = (thread: Thread | undefined, data: LiveEvent['data']): boolean =>
   (data.thread === thread.extId || data.extId === thread.extId)
 
 function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
+  useShown(thread._id)
   const said = useSaid(thread)
   const writable = may('write', 'threads')
   const path = `/rest/threads/${thread._id}`
+  // Whoever took over writes next.
+  const [isTaken, setTaken] = useState(false)
   const change = async (body: object) => {
     await call('PATCH', path, { body })
     reload()
@@ -99,6 +104,7 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
       {writable && isOurs && (
         <ReplyBox
           thread={thread}
+          isFirst={isTaken}
           onSent={() => {
             said.reload()
             reload()
@@ -108,7 +114,13 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
       {writable && !isOurs && (
         <div class="take-over">
           <p class="note">The assistant answers. Take over to write yourself; it says nothing more then.</p>
-          <Button kind="primary" onClick={() => change({ handler: 'person' })}>
+          <Button
+            kind="primary"
+            onClick={async () => {
+              await change({ handler: 'person' })
+              setTaken(true)
+            }}
+          >
             Take over
           </Button>
         </div>

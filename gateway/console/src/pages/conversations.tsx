@@ -1,11 +1,16 @@
 import { useRef, useState } from 'preact/hooks'
 import { Badge, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
+import { SelectField } from '../components/fields.tsx'
 import { useRows } from '../components/keyboard.ts'
 import { More, useList } from '../components/list.tsx'
+import { useDrafts } from '../drafts.ts'
 import { count } from '../format.ts'
+import { useLoad } from '../load.ts'
+import { channelNames } from '../resources.ts'
 import { hrefOf, type PageProps, setQuery } from '../router.ts'
-import { initialsOf, nameOf, type Thread } from '../threads.ts'
+import { initialsOf, nameOf, shownLast, type Thread } from '../threads.ts'
 import { ConversationPane } from './conversation.tsx'
+import type { Draft } from './reply-box.tsx'
 
 const VIEWS = [
   { name: 'All', query: {} },
@@ -33,16 +38,15 @@ export function ConversationsPage({ rest: [id], query }: PageProps) {
   )
 }
 
+const FILTERS = ['q', 'unread', 'handler', 'channel'] as const
+
 function ThreadList({ query, current }: { query: URLSearchParams; current: string | undefined }) {
-  const filter = {
-    q: query.get('q') ?? undefined,
-    unread: query.get('unread') ?? undefined,
-    handler: query.get('handler') ?? undefined,
-  }
+  const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? undefined]))
   const list = useList<Thread>('/rest/threads', filter, {
     everyMs: 4_000,
     live: ({ event }) => event === 'thread' || event === 'message',
   })
+  const draftOf = useDrafts<Draft>()
   const chosen = new URLSearchParams(
     Object.entries(filter).flatMap(([name, value]) => (value ? [[name, value]] : [])),
   )
@@ -50,7 +54,7 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
   const at = useRows({ length: list.rows?.length ?? 0 })
   return (
     <>
-      <PageHead title="Conversations" />
+      <PageHead title="Conversations" isPart={current !== undefined} />
       <Filters query={query} />
       {list.rows === undefined && (list.error ? <Failure error={list.error} /> : <Loading lines={6} />)}
       {list.rows?.length === 0 &&
@@ -78,7 +82,7 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
                   </span>
                 </span>
                 <span class="thread-last">
-                  <span class="quiet">{thread.lastMessage || '–'}</span>
+                  <LastSaid thread={thread} draft={draftOf(thread._id)} />
                   {thread.unread > 0 && (
                     <span class="unread">
                       {count(thread.unread)}
@@ -102,11 +106,22 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
   )
 }
 
+/** What somebody has begun to write, or what was said last. */
+const LastSaid = ({ thread, draft }: { thread: Thread; draft: Draft | undefined }) =>
+  draft?.text ? (
+    <span class="quiet">
+      <em>Draft:</em> {draft.text}
+    </span>
+  ) : (
+    <span class="quiet">{shownLast(thread.lastMessage) || '–'}</span>
+  )
+
 const isAt = ({ _id, extId }: Thread, current: string | undefined): boolean =>
   current === _id || current === extId
 
 function Filters({ query }: { query: URLSearchParams }) {
   const [text, setText] = useState(query.get('q') ?? '')
+  const { data: channels = [] } = useLoad('channel names', channelNames)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   const search = (value: string) => {
     setText(value)
@@ -116,6 +131,7 @@ function Filters({ query }: { query: URLSearchParams }) {
   const isChosen = (view: (typeof VIEWS)[number]['query']) =>
     (query.get('unread') ?? undefined) === ('unread' in view ? view.unread : undefined) &&
     (query.get('handler') ?? undefined) === ('handler' in view ? view.handler : undefined)
+  const channel = query.get('channel') ?? ''
   return (
     <search class="inbox-filters">
       <div data-search>
@@ -139,6 +155,20 @@ function Filters({ query }: { query: URLSearchParams }) {
           </button>
         ))}
       </div>
+      {(channels.length > 1 || channel !== '') && (
+        <SelectField
+          label="Channel"
+          value={channel}
+          options={[
+            { value: '', name: 'All' },
+            ...[...new Set([...channels, ...(channel === '' ? [] : [channel])])].map((value) => ({
+              value,
+              name: value,
+            })),
+          ]}
+          onChange={(value) => setQuery({ channel: value })}
+        />
+      )}
     </search>
   )
 }

@@ -1,10 +1,13 @@
-import { useEffect, useState } from 'preact/hooks'
+import { ParleyError } from '@parley/client/parley-error'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, logIn } from '../api.ts'
-import { Button } from '../components/actions.tsx'
+import { Button, notify } from '../components/actions.tsx'
 import { Failure, Icon } from '../components/basics.tsx'
-import { TextField } from '../components/fields.tsx'
+import { PasswordField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
-import { navigate, usePlace } from '../router.ts'
+import { InputError } from '../problems.ts'
+import { hrefOf, navigate, usePlace } from '../router.ts'
+import { setTitle } from '../title.ts'
 
 type Mode = 'login' | 'register' | 'invitation'
 
@@ -23,6 +26,8 @@ interface Input {
 }
 
 const NOTHING: Input = { name: '', email: '', phone: '', password: '', namespace: '' }
+const LEAST_PASSWORD = 8
+const ENTRANCES = ['/login', '/register', '/invitation']
 
 const emailInAddress = (): string => {
   const behind = decodeURIComponent(location.hash.slice(1))
@@ -30,97 +35,169 @@ const emailInAddress = (): string => {
 }
 
 /**
- * Logs in (whose email is behind the `#` of `/console/login` has it filled in), registers a workspace, or accepts the
- * invitation whose token is behind the `#` of `/console/invitation`.
+ * Logs in (whose email is behind the `#` of `/console/login` has it filled in), registers a workspace at
+ * `/console/register`, or accepts the invitation whose token is behind the `#` of `/console/invitation`. Where the
+ * session has ended by itself it lies over the page, which is as it was afterwards.
  */
-export function LoginPage() {
+export function LoginPage({ hasEnded }: { hasEnded: boolean }) {
   const { path } = usePlace()
   const [token] = useState(() => (path === '/invitation' ? location.hash.slice(1) : ''))
-  const [mode, setMode] = useState<Mode>(token === '' ? 'login' : 'invitation')
   const [input, setInput] = useState<Input>({ ...NOTHING, email: path === '/login' ? emailInAddress() : '' })
+  const mode = modeOf({ path, token, hasEnded })
   const title = TITLES[mode]
+  const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
-    document.title = `${title} · Parley`
-  }, [title])
+    if (!hasEnded) setTitle(title)
+  }, [title, hasEnded])
+  useEffect(() => dialog.current?.showModal(), [])
   const set = (field: keyof Input) => (value: string) => setInput((before) => ({ ...before, [field]: value }))
   const { busy, error, submit } = useSubmit(async () => {
     await enter(mode, input, token)
-    if (path === '/invitation' || path === '/login') navigate('/', { replace: true })
+    if (ENTRANCES.includes(path)) navigate('/', { replace: true })
   })
-  return (
-    <main class="login" id="main">
-      <div class="login-box">
-        <p class="logo">
-          <Icon name="logo" /> Parley
+  const box = (
+    <div class="login-box">
+      <p class="logo">
+        <Icon name="logo" /> Parley
+      </p>
+      <h1>{title}</h1>
+      {hasEnded && (
+        <p class="note" role="status">
+          Your session has ended. Log in again, and what you typed is still there.
         </p>
-        <h1>{title}</h1>
-        <form onSubmit={submit}>
-          {mode !== 'login' && (
-            <TextField
-              label="Your name"
-              value={input.name}
-              onChange={set('name')}
-              autocomplete="name"
-              required
-            />
-          )}
-          {mode !== 'invitation' && (
-            <TextField
-              {...{ label: 'Email', type: 'email', autocomplete: 'username', required: true }}
-              value={input.email}
-              onChange={set('email')}
-            />
-          )}
-          {mode === 'register' && (
-            <>
-              <TextField
-                {...{ label: 'Phone', type: 'tel', autocomplete: 'tel', required: true }}
-                value={input.phone}
-                onChange={set('phone')}
-              />
-              <TextField
-                {...{ label: 'Workspace', required: true, note: 'A short name, such as your company’s' }}
-                value={input.namespace}
-                onChange={set('namespace')}
-              />
-            </>
-          )}
-          <TextField
-            {...{ label: 'Password', type: 'password', required: true }}
-            autocomplete={mode === 'login' ? 'current-password' : 'new-password'}
-            value={input.password}
-            onChange={set('password')}
-          />
-          <Failure error={error} />
-          <Button type="submit" kind="primary" disabled={busy}>
-            {title}
-          </Button>
-        </form>
-        {mode !== 'invitation' && (
-          <p class="login-switch">
-            {mode === 'login' ? 'New here? ' : 'You have an account? '}
-            <button
-              type="button"
-              class="link"
-              onClick={() => setMode(mode === 'login' ? 'register' : 'login')}
-            >
-              {mode === 'login' ? TITLES.register : TITLES.login}
-            </button>
-          </p>
-        )}
-      </div>
-    </main>
+      )}
+      <form onSubmit={submit} data-passing>
+        <Fields key={mode} mode={mode} input={input} set={set} />
+        <Failure error={error} />
+        <Button type="submit" kind="primary" disabled={busy}>
+          {title}
+        </Button>
+      </form>
+      {mode !== 'invitation' && !hasEnded && (
+        <p class="login-switch">
+          {mode === 'login' ? 'New here? ' : 'You have an account? '}
+          <a href={hrefOf(mode === 'login' ? '/register' : '/login')}>
+            {mode === 'login' ? TITLES.register : TITLES.login}
+          </a>
+        </p>
+      )}
+    </div>
   )
+  if (!hasEnded)
+    return (
+      <main class="login" id="main">
+        {box}
+      </main>
+    )
+  return (
+    <dialog
+      ref={dialog}
+      class="login over-all"
+      aria-label={title}
+      onCancel={(event) => event.preventDefault()}
+    >
+      {box}
+    </dialog>
+  )
+}
+
+function modeOf({ path, token, hasEnded }: { path: string; token: string; hasEnded: boolean }): Mode {
+  if (hasEnded) return 'login'
+  if (token !== '') return 'invitation'
+  return path === '/register' ? 'register' : 'login'
+}
+
+interface FieldsProps {
+  mode: Mode
+  input: Input
+  set(field: keyof Input): (value: string) => void
+}
+
+/** What each way in asks for; the first that is empty has the focus. */
+function Fields({ mode, input, set }: FieldsProps) {
+  const isLogin = mode === 'login'
+  const text = (field: keyof Input) => ({ value: input[field], onChange: set(field), required: true })
+  return (
+    <>
+      {!isLogin && <TextField {...text('name')} label="Your name" autocomplete="name" isFirst />}
+      {mode !== 'invitation' && (
+        <TextField
+          {...text('email')}
+          label="Email"
+          type="email"
+          autocomplete="username"
+          isFirst={isLogin && input.email === ''}
+        />
+      )}
+      {mode === 'register' && (
+        <>
+          <TextField
+            {...text('phone')}
+            label="Phone"
+            type="tel"
+            autocomplete="tel"
+            note="With the country’s code, such as +351 912 345 678"
+          />
+          <TextField {...text('namespace')} label="Workspace" note="A short name, such as your company’s" />
+        </>
+      )}
+      <PasswordField
+        {...text('password')}
+        label="Password"
+        autocomplete={isLogin ? 'current-password' : 'new-password'}
+        isFirst={isLogin && input.email !== ''}
+        {...(!isLogin && { least: LEAST_PASSWORD, note: `At least ${LEAST_PASSWORD} characters` })}
+      />
+    </>
+  )
+}
+
+const PHONE = /^\+(?:[\s().-]*\d){8,15}$/
+const WORKSPACE = /^[\p{L}\p{N}](?:[\p{L}\p{M}\p{N} -]*[\p{L}\p{M}\p{N}])?$/u
+
+/** Throws an InputError for what the API would take, and nobody means. */
+function requireSound({ phone, namespace }: Input): void {
+  const fields = [
+    ...(PHONE.test(phone.trim())
+      ? []
+      : [
+          { path: '/phone', message: 'is no phone number with its country’s code, such as +351 912 345 678' },
+        ]),
+    ...(WORKSPACE.test(namespace.trim())
+      ? []
+      : [{ path: '/workspace', message: 'has letters, digits, spaces and hyphens only' }]),
+  ]
+  if (fields.length > 0) throw new InputError('Something is not right yet.', fields)
 }
 
 async function enter(mode: Mode, input: Input, token: string): Promise<void> {
   const { name, email, phone, password, namespace } = input
   let username = email
-  if (mode === 'register')
-    await call('POST', '/api/auth/register', { body: { name, email, phone, password, namespace } })
+  if (mode === 'register') {
+    requireSound(input)
+    const body = { name, email, phone: phone.trim(), password, namespace: namespace.trim() }
+    const made = await call<{ workspace: { namespace: string; host: string } }>(
+      'POST',
+      '/api/auth/register',
+      {
+        body,
+      },
+    )
+    await logIn({ username, password })
+    if (/-\d+$/.test(made.workspace.namespace) && !/\d$/.test(namespace.trim()))
+      notify(`The name ${namespace.trim()} was taken: your workspace is ${made.workspace.namespace}.`)
+    return
+  }
   if (mode === 'invitation') {
     const body = { token, name, password }
     username = (await call<{ username: string }>('POST', '/api/auth/accept-invitation', { body })).username
   }
-  await logIn({ username, password })
+  await logIn({ username, password }).catch(inWordsOfTheForm)
+}
+
+/** The API calls it a user name, which no field here is called. */
+function inWordsOfTheForm(error: unknown): never {
+  if (error instanceof ParleyError && error.problem?.code === 'invalid_credentials')
+    throw new InputError('The email or the password is wrong.', [])
+  throw error
 }

@@ -1,12 +1,14 @@
+import { type Explanation, explainMessage } from '@parley/shared/explain-message'
 import { canBeSegment } from '@parley/shared/path-segment'
 import { providerOfSource } from '@parley/shared/providers/registry'
-import { call } from '../api.ts'
+import { call, type Page } from '../api.ts'
 import { Button, notify } from '../components/actions.tsx'
 import { Card, Empty, Fact, Failure, Json, Loading, PageHead, State, Time } from '../components/basics.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { Turns } from '../components/turns.tsx'
 import { useLoad } from '../load.ts'
-import { adviceOn, causeInWords, costOf, type MessageDetail, REPLAYABLE, type Turn } from '../messages.ts'
+import { costOf, type MessageDetail, REPLAYABLE, type Turn } from '../messages.ts'
+import type { Document } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { Audio } from './bubbles.tsx'
@@ -19,6 +21,10 @@ export function MessagePage({ id }: { id: string }) {
     live: ({ event, data: { _id } }) => event === 'state' && _id === id,
   })
   const back = { href: hrefOf('/messages'), label: 'Messages' }
+  const { data: around = {} } = useLoad(
+    `around ${path} ${data?.state} ${data?.waiting?.message}`,
+    (signal) => (data === undefined ? Promise.resolve({}) : surroundingsOf(data, signal)),
+  )
   if (data === undefined)
     return (
       <>
@@ -26,6 +32,7 @@ export function MessagePage({ id }: { id: string }) {
         {error ? <Failure error={error} /> : <Loading />}
       </>
     )
+  const explained = explainMessage(data, { now: new Date(), means: MEANS, ...around })
   const replay = async () => {
     await call('POST', `${path}/replay`)
     notify('It is run again.')
@@ -34,16 +41,17 @@ export function MessagePage({ id }: { id: string }) {
   return (
     <>
       <PageHead title="Message" back={back} note={<code>{data._id}</code>}>
-        {REPLAYABLE.includes(data.state) && may('write', 'messages') && (
+        {REPLAYABLE.includes(data.state) && !explained.isReplayFutile && may('write', 'messages') && (
           <Button kind="primary" onClick={replay}>
             Replay
           </Button>
         )}
       </PageHead>
+      <Why explained={explained} message={data} />
       <Facts message={data} />
       <Content message={data} />
       <div class="columns">
-        <Timeline message={data} />
+        <Happened events={explained.events} />
         <Sends message={data} />
       </div>
       <Attempts message={data} />
@@ -55,18 +63,57 @@ export function MessagePage({ id }: { id: string }) {
   )
 }
 
+/** Where it stands, why, whose part it is, and what to do. */
+function Why({ explained, message }: { explained: Explanation; message: MessageDetail }) {
+  const { verdict, waits, fault, advice } = explained
+  return (
+    <Card>
+      <p class="line">
+        <State of={message.state} /> <strong>{verdict}</strong>
+      </p>
+      {(waits || fault || advice.length > 0) && (
+        <dl class="why">
+          {waits && <Fact term="Waits">{waits}</Fact>}
+          {fault && <Fact term="Caused by">{fault}</Fact>}
+          {advice.length > 0 && (
+            <Fact term="What to do">
+              {advice.map((sentence) => (
+                <p key={sentence}>{sentence}</p>
+              ))}
+            </Fact>
+          )}
+        </dl>
+      )}
+    </Card>
+  )
+}
+
+/** How one does here what is advised. */
+const MEANS = {
+  replay: 'replay it.',
+  look: (id: string) => `Look at ${id}.`,
+  check: 'the problems on the overview',
+  doctor: 'parley doctor on the command line',
+}
+
+/** What there is besides the message and the role may read; without it the message explains itself. */
+async function surroundingsOf({ state, channel, waiting }: MessageDetail, signal: AbortSignal) {
+  if (REPLAYABLE.includes(state)) {
+    if (!may('read', 'channels')) return {}
+    const query = { extId: channel, limit: 1 }
+    const { data } = await call<Page<Document>>('GET', '/rest/channels', { query, signal })
+    return { channelExists: data.length > 0, provider: data[0]?.callback as string | undefined }
+  }
+  if (waiting?.message === undefined) return {}
+  const before = await call<MessageDetail>('GET', `/rest/messages/${waiting.message}`, { signal })
+  return { before }
+}
+
 function Facts({ message }: { message: MessageDetail }) {
   const { user } = message.message
   return (
     <Card>
       <dl class="facts">
-        <Fact term="State">
-          <State of={message.state} />
-        </Fact>
-        {message.reason && <Fact term="Reason">{message.reason}</Fact>}
-        {causeInWords(message.fault) && <Fact term="Caused by">{causeInWords(message.fault)}</Fact>}
-        {adviceOn(message) && <Fact term="What to do">{adviceOn(message)}</Fact>}
-        {message.waitingFor && <Fact term="Waits for">{message.waitingFor.replaceAll('_', ' ')}</Fact>}
         {message.due && (
           <Fact term="Tried again">
             <Time at={message.due} relative />
@@ -128,14 +175,16 @@ function Content({ message }: { message: MessageDetail }) {
   )
 }
 
-const Timeline = ({ message }: { message: MessageDetail }) => (
+/** What happened, from the first on, as people say it. */
+const Happened = ({ events }: Pick<Explanation, 'events'>) => (
   <Card title="Timeline">
     <ol class="timeline">
-      {message.timeline.map(({ at, state, reason }, index) => (
-        <li key={`${at} ${state} ${index}`}>
-          <State of={state} />
+      {events.map(({ at, text, code, isTrouble }, index) => (
+        <li key={`${at} ${index}`} class={isTrouble ? 'wrong' : undefined}>
           <Time at={at} />
-          {reason && <span class="quiet">{reason}</span>}
+          <span>
+            {text} {code && <code class="quiet">{code}</code>}
+          </span>
         </li>
       ))}
     </ol>
@@ -152,6 +201,7 @@ const Sends = ({ message }: { message: MessageDetail }) => (
             <p class="line">
               <State of={send.state} /> {send.content.kind}
             </p>
+            {send.failure && <p class="note">{send.failure.reason}</p>}
             {send.providerId && (
               <p class="note">
                 <code>{send.providerId}</code>
@@ -174,7 +224,7 @@ const Attempts = ({ message }: { message: MessageDetail }) => (
         <table aria-label="Attempts">
           <thead>
             <tr>
-              {['At', 'Step', 'Outcome', 'Code', 'Took'].map((name) => (
+              {['At', 'Step', 'Outcome', 'Code', 'It said', 'Took'].map((name) => (
                 <th key={name} scope="col">
                   {name}
                 </th>
@@ -182,7 +232,7 @@ const Attempts = ({ message }: { message: MessageDetail }) => (
             </tr>
           </thead>
           <tbody>
-            {message.attempts.map(({ at, step, outcome, code, ms }, index) => (
+            {message.attempts.map(({ at, step, outcome, code, error, ms }, index) => (
               <tr key={`${at} ${index}`}>
                 <td>
                   <Time at={at} />
@@ -192,6 +242,7 @@ const Attempts = ({ message }: { message: MessageDetail }) => (
                   <State of={outcome} />
                 </td>
                 <td>{code && <code>{code}</code>}</td>
+                <td>{error}</td>
                 <td>{Math.round(ms)} ms</td>
               </tr>
             ))}

@@ -1,4 +1,6 @@
-import { isProviderId } from '@parley/shared/providers/registry'
+import { isReplayFutile, reasonInWords } from '@parley/shared/explain-message'
+import { isProviderId, providerOfSource } from '@parley/shared/providers/registry'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, type Page } from '../api.ts'
 import { Button, Dialog, notify } from '../components/actions.tsx'
@@ -7,7 +9,8 @@ import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { count } from '../format.ts'
 import { useLoad } from '../load.ts'
-import { causeInWords, type MessageSummary, REPLAYABLE, STATES } from '../messages.ts'
+import { causeInWords, type MessageSummary, REPLAYABLE, STATES, waitInWords } from '../messages.ts'
+import { channelNames } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate, type PageProps, setQuery } from '../router.ts'
 import { MessagePage } from './message.tsx'
@@ -27,15 +30,24 @@ interface Filter {
 const COLUMNS: Column<MessageSummary>[] = [
   { name: 'Received', cell: ({ receivedAt }) => <Time at={receivedAt} /> },
   { name: 'State', cell: ({ state }) => <State of={state} /> },
+  { name: 'Direction', wide: true, cell: ({ source }) => (providerOfSource(source) ? 'in' : 'out') },
   { name: 'Channel', wide: true, cell: ({ channel }) => channel },
-  { name: 'Thread', cell: ({ thread }) => <span class="cut">{thread}</span> },
+  {
+    name: 'Thread',
+    cell: ({ thread, phone }) => (
+      <span class="cut">
+        {thread}
+        {phone && !thread.includes(phone) && <span class="quiet"> · {phone}</span>}
+      </span>
+    ),
+  },
   {
     name: 'Reason',
     wide: true,
     cell: ({ reason, waitingFor, fault }) => (
       <span class="quiet">
-        {reason ?? (waitingFor ? `waits for ${waitingFor.replaceAll('_', ' ')}` : '')}
-        {causeInWords(fault) && ` · ${causeInWords(fault)}`}
+        {reason ? reasonInWords(reason) : waitingFor ? `waits ${waitInWords(waitingFor)}` : ''}
+        {causeInWords(fault) && ` · caused by ${causeInWords(fault)}`}
       </span>
     ),
   },
@@ -71,7 +83,8 @@ function Log({ query }: { query: URLSearchParams }) {
     },
   )
   const [replaying, setReplaying] = useState(false)
-  const isReplayable = filter.state !== undefined && REPLAYABLE.includes(filter.state)
+  const isReplayable =
+    filter.state !== undefined && REPLAYABLE.includes(filter.state) && !isReplayFutile(filter)
   const isFiltered = Object.keys(filter).length > 0
   return (
     <>
@@ -130,39 +143,52 @@ function Filters({ filter }: { filter: Filter }) {
         <TextField
           label="Thread, +phone, or id"
           type="search"
-          placeholder="Press / to search"
+          placeholder="Search"
           value={text}
           onChange={search}
         />
       </div>
-      <SelectField
-        label="State"
-        value={filter.state ?? ''}
-        options={stateOptions(filter.state)}
-        onChange={(state) => setQuery({ state })}
-      />
-      <SelectField
-        label="Channel"
-        value={filter.channel ?? ''}
-        options={[{ value: '', name: 'Any' }, ...all.map((channel) => ({ value: channel, name: channel }))]}
-        onChange={(channel) => setQuery({ channel })}
-      />
-      <SelectField
-        label="Caused by"
-        value={filter.fault ?? ''}
-        options={[{ value: '', name: 'Anybody' }, ...CULPRITS]}
-        onChange={(fault) => setQuery({ fault })}
-      />
-      {(['from', 'to'] as const).map((name) => (
-        <TextField
-          key={name}
-          label={name === 'from' ? 'Received from' : 'Until'}
-          type="datetime-local"
-          value={localTime(filter[name])}
-          onChange={(value) => setQuery({ [name]: value === '' ? '' : new Date(value).toISOString() })}
+      <MoreFilters isOpen={['state', 'channel', 'fault', 'from', 'to'].some((name) => name in filter)}>
+        <SelectField
+          label="State"
+          value={filter.state ?? ''}
+          options={stateOptions(filter.state)}
+          onChange={(state) => setQuery({ state })}
         />
-      ))}
+        <SelectField
+          label="Channel"
+          value={filter.channel ?? ''}
+          options={[{ value: '', name: 'Any' }, ...all.map((channel) => ({ value: channel, name: channel }))]}
+          onChange={(channel) => setQuery({ channel })}
+        />
+        <SelectField
+          label="Caused by"
+          value={filter.fault ?? ''}
+          options={[{ value: '', name: 'Anybody' }, ...CULPRITS]}
+          onChange={(fault) => setQuery({ fault })}
+        />
+        {(['from', 'to'] as const).map((name) => (
+          <TextField
+            key={name}
+            label={name === 'from' ? 'Received from' : 'Until'}
+            type="datetime-local"
+            value={localTime(filter[name])}
+            onChange={(value) => setQuery({ [name]: value === '' ? '' : new Date(value).toISOString() })}
+          />
+        ))}
+      </MoreFilters>
     </search>
+  )
+}
+
+/** Folded away where the screen is narrow and none of them is set. */
+function MoreFilters({ isOpen, children }: { isOpen: boolean; children: ComponentChildren }) {
+  const [isNarrow] = useState(() => matchMedia('(width < 56rem)').matches)
+  return (
+    <details class="more-filters" open={isOpen || !isNarrow}>
+      <summary>Filters</summary>
+      <div class="filters">{children}</div>
+    </details>
   )
 }
 
@@ -181,12 +207,6 @@ const CULPRITS = ['caller', 'channel', 'provider', 'recipient', 'us'].map((value
   value,
   name: causeInWords(value),
 }))
-
-async function channelNames(): Promise<string[]> {
-  if (!may('read', 'channels')) return []
-  const { data } = await call<Page<{ extId: string }>>('GET', '/rest/channels', { query: { limit: 200 } })
-  return [...new Set(data.map(({ extId }) => extId))]
-}
 
 /** A time as the browser's field has it, in the viewer's zone. */
 function localTime(iso: string | undefined): string {

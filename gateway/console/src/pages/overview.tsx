@@ -9,6 +9,7 @@ import { may, mayAll } from '../rights.ts'
 import { hrefOf, type PageProps } from '../router.ts'
 import { type Last, RANGES, readTraffic, readWaiting, type Traffic, type Waiting } from '../traffic.ts'
 import { Attention, WaitingGroups } from './attention.tsx'
+import { FirstSteps, useBegun } from './first-steps.tsx'
 import { TrafficChart } from './traffic-chart.tsx'
 
 const MOST_FINDINGS = 8
@@ -41,33 +42,34 @@ export function OverviewPage(_props: PageProps) {
 
 /** Polled: what is counted is there a second after the event that a stream would have. */
 function Busy() {
+  const begun = useBegun()
   const [last, setLast] = useState<Last>('hour')
   const traffic = useLoad(`traffic ${last}`, (signal) => readTraffic(last, signal), { everyMs: AGAIN_MS })
   const waiting = useLoad('waiting', readWaiting, { everyMs: AGAIN_MS })
   const { data, error } = traffic
   const failed = error ?? waiting.error
+  if (begun?.hasMessages === false) return <FirstSteps begun={begun} />
   if (data === undefined || waiting.data === undefined)
     return <Card>{failed ? <Failure error={failed} /> : <Loading lines={6} />}</Card>
   return (
     <>
+      <div class="period">
+        <h2>In the last {last}</h2>
+        <div class="segments">
+          {RANGES.map((range) => (
+            <button
+              key={range.last}
+              type="button"
+              aria-pressed={range.last === last}
+              onClick={() => setLast(range.last)}
+            >
+              {range.name}
+            </button>
+          ))}
+        </div>
+      </div>
       <Tiles traffic={data} waiting={waiting.data} />
-      <Card
-        title={`Messages ${data.by === 'hour' ? 'an hour' : 'a minute'}`}
-        action={
-          <div class="segments">
-            {RANGES.map((range) => (
-              <button
-                key={range.last}
-                type="button"
-                aria-pressed={range.last === last}
-                onClick={() => setLast(range.last)}
-              >
-                {range.name}
-              </button>
-            ))}
-          </div>
-        }
-      >
+      <Card title={`Messages ${data.by === 'hour' ? 'an hour' : 'a minute'}`}>
         {data.periods.length === 0 ? <Nothing last={last} /> : <TrafficChart traffic={data} />}
       </Card>
       <div class="columns">
@@ -79,13 +81,7 @@ function Busy() {
 }
 
 const Nothing = ({ last }: { last: Last }) => (
-  <Empty title={`Nothing has come in this ${last}`}>
-    {may('write', 'channels') ? (
-      <a href={hrefOf('/channels/new')}>Connect a channel</a>
-    ) : (
-      'Messages appear here as they come in.'
-    )}
-  </Empty>
+  <Empty title={`Nothing has come in this ${last}`}>Messages appear here as they come in.</Empty>
 )
 
 interface Tile {
@@ -117,6 +113,7 @@ function tilesOf(traffic: Traffic, { messages, more }: Waiting): Tile[] {
     {
       name: 'In flight',
       value: more ? `over ${count(messages)}` : count(messages),
+      note: 'at the moment',
       href: `/messages?state=${IN_FLIGHT}`,
     },
     {
@@ -130,7 +127,12 @@ function tilesOf(traffic: Traffic, { messages, more }: Waiting): Tile[] {
       value: latency === null ? '–' : duration(latency.p50),
       note: latency === null ? 'nothing was sent' : `median; 99 of 100 within ${duration(latency.p99)}`,
     },
-    { name: 'Done without a send', value: count(done), href: '/messages?state=done' },
+    {
+      name: 'Done without a send',
+      value: count(done),
+      href: '/messages?state=done',
+      note: 'nothing had to leave, as where the team has the conversation',
+    },
     { name: 'Dead', value: count(dead), href: '/messages?state=dead', tone: dead > 0 ? 'bad' : '' },
     {
       name: 'Failed or unrouted',
@@ -147,10 +149,12 @@ function tilesOf(traffic: Traffic, { messages, more }: Waiting): Tile[] {
   ]
 }
 
+const rate = (aMinute: number): string => count(Math.round(aMinute / 60))
+
 /** How much of its rate each number uses. */
 function NumberRates({ numbers }: Pick<Traffic, 'numbers'>) {
   return (
-    <Card title="Rate of each number" note="Sends in the last full minute, of what it may send">
+    <Card title="Rate of each number" note="In the last full minute, of what it may send in one">
       {numbers.length === 0 && <Empty title="Nothing was sent in the last hour" />}
       <ul class="rows">
         {numbers.slice(0, MOST_SHOWN).map(({ number, channels, sends, busiest, limit }) => (
@@ -168,7 +172,8 @@ function NumberRates({ numbers }: Pick<Traffic, 'numbers'>) {
                 aria-label={`Rate that ${number} uses`}
               />
               <p class="note">
-                {count(sends)} of {count(limit)}; {count(busiest)} in the busiest minute of the last hour
+                {count(sends)} of {count(limit)}, {rate(limit)} a second; {count(busiest)} in the busiest
+                minute of the last hour
               </p>
             </div>
           </li>

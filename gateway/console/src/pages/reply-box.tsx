@@ -1,13 +1,14 @@
 import { markedUp, type Speaking } from '@parley/shared/providers/marked-up'
 import type { Provider } from '@parley/shared/providers/provider'
 import { providerNamed, usualProvider } from '@parley/shared/providers/registry'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { useChannelNamed } from '../channel-named.ts'
 import { Button } from '../components/actions.tsx'
 import { Failure } from '../components/basics.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
 import { useSendKey, useSubmit } from '../components/submit.ts'
+import { useDraft } from '../drafts.ts'
 import { previewOf, type Thread } from '../threads.ts'
 import { Formatted, ObjectContent, TemplateContent, type Variables } from './bubbles.tsx'
 
@@ -20,7 +21,9 @@ const KINDS: { kind: Kind; name: string }[] = [
 ]
 const MEDIA = ['image', 'document', 'video', 'audio'] as const
 
-interface Draft {
+/** What somebody has typed of a reply, of each kind. */
+export interface Draft {
+  kind?: Kind
   text: string
   template: string
   language: string
@@ -40,16 +43,36 @@ const EMPTY: Draft = {
   caption: '',
 }
 
-/** Where somebody of the team replies: a text within the 24 hours, a template or media at any time that the provider lets them. */
-export function ReplyBox({ thread, onSent }: { thread: Thread; onSent(): void }) {
+interface ReplyProps {
+  thread: Thread
+  /** The text has the focus when it appears. */
+  isFirst: boolean
+  onSent(): void
+}
+
+/**
+ * Where somebody of the team replies: a text within the 24 hours, a template or media at any time that the provider lets
+ * them. What they typed is there when they come back.
+ */
+export function ReplyBox({ thread, isFirst, onSent }: ReplyProps) {
   const left = useTimeLeft(thread.serviceWindowEndsAt)
   const isOver = left !== undefined && left <= 0
   const channel = useChannelNamed(thread.channel)
   const provider = providerNamed(channel.callback) ?? usualProvider()
-  const [kind, setKind] = useState<Kind>(isOver ? 'template' : 'text')
-  const [draft, setDraft] = useState(EMPTY)
+  const [stored, setDraft] = useDraft<Draft>(thread._id)
+  const draft = stored ?? EMPTY
+  const latest = useRef(draft)
+  latest.current = draft
+  const kind = draft.kind ?? (isOver ? 'template' : 'text')
   const { keyOf, gone } = useSendKey()
-  const set = (field: keyof Draft) => (value: string) => setDraft((before) => ({ ...before, [field]: value }))
+  const set = (field: keyof Draft) => (value: string) => {
+    latest.current = { ...latest.current, [field]: value }
+    setDraft(latest.current)
+  }
+  const text = useRef<HTMLTextAreaElement>(null)
+  useEffect(() => {
+    if (isFirst) text.current?.focus()
+  }, [isFirst])
   const reply = replyOf(kind, draft, provider)
   const { busy, error, submit } = useSubmit(async () => {
     if (reply === undefined) return
@@ -57,11 +80,11 @@ export function ReplyBox({ thread, onSent }: { thread: Thread; onSent(): void })
     await call('POST', `/rest/threads/${thread._id}/messages`, { body: reply, headers })
     gone()
     // What was typed meanwhile is another reply.
-    setDraft((now) => (now === draft ? EMPTY : now))
+    if (latest.current === draft) setDraft(undefined)
     onSent()
   })
   return (
-    <form class="reply" onSubmit={submit}>
+    <form class="reply" onSubmit={submit} data-passing>
       <div class="reply-head">
         <div class="segments">
           {KINDS.filter((one) => one.kind !== 'media' || provider.outbound.objects).map((one) => (
@@ -70,7 +93,7 @@ export function ReplyBox({ thread, onSent }: { thread: Thread; onSent(): void })
               type="button"
               aria-pressed={one.kind === kind}
               disabled={isOver && one.kind !== 'template'}
-              onClick={() => setKind(one.kind)}
+              onClick={() => set('kind')(one.kind)}
             >
               {one.name}
             </button>
@@ -80,6 +103,7 @@ export function ReplyBox({ thread, onSent }: { thread: Thread; onSent(): void })
       </div>
       {kind === 'text' && (
         <textarea
+          ref={text}
           aria-label="Your reply"
           placeholder={isOver ? 'The 24 hours are over: send a template' : 'Write a reply; Enter sends it'}
           disabled={isOver}

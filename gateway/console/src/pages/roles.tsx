@@ -61,7 +61,7 @@ export function Roles({ id }: { id: string | undefined }) {
       >
         <Table
           {...{ label: 'Roles', columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
-          hrefOf={({ _id }) => hrefOf(`/people/roles/${_id}`)}
+          hrefOf={({ _id }) => hrefOf(`/team/roles/${_id}`)}
           empty={<Empty title="No roles" />}
         />
         <More list={list} />
@@ -109,7 +109,7 @@ function Explain({ role }: { role: Role }) {
   }
   return (
     <Card title={`What ${role.name} allows`}>
-      <form class="form" onSubmit={ask}>
+      <form class="form" onSubmit={ask} data-passing>
         <SelectField
           label="Resource"
           value={resource}

@@ -9,6 +9,7 @@ import { useSubmit } from '../components/submit.ts'
 import { Turns } from '../components/turns.tsx'
 import { costOf, type Turn } from '../messages.ts'
 import { InputError } from '../problems.ts'
+import { MissingTools } from './missing-tools.tsx'
 
 type Trial = Schemas['Trial']
 type Settings = Pick<Schemas['TrialBody'], 'tools' | 'type'>
@@ -16,8 +17,8 @@ type Settings = Pick<Schemas['TrialBody'], 'tools' | 'type'>
 /** What was said in a trial, by the person who tries or by the assistant. */
 type Said = { role: 'person'; text: string } | { role: 'assistant'; trial: Trial }
 
-// The API takes 50 at most.
-const MOST_MESSAGES = 49
+// The API takes 200 at most.
+const MOST_MESSAGES = 199
 const TOOLS = [
   { value: 'describe', name: 'Only say what would be called' },
   { value: 'call', name: 'Call them' },
@@ -83,7 +84,7 @@ export function TryAssistant({ id, name }: { id: number; name: string }) {
         <div ref={end} />
       </ScrollRegion>
       <Failure error={error} />
-      <form class="say" onSubmit={submit}>
+      <form class="say" onSubmit={submit} data-passing>
         <textarea
           aria-label={`A message to ${name}`}
           placeholder="Write what a person might say"
@@ -118,10 +119,11 @@ export function TryAssistant({ id, name }: { id: number; name: string }) {
 
 function Message({ said }: { said: Said }) {
   if (said.role === 'person') return <p class="bubble theirs">{said.text}</p>
-  const { turns, state, reason } = said.trial
+  const { turns, state, reason, notes } = said.trial
   return (
     <>
       <Turns turns={turns} />
+      <MissingTools notes={notes} />
       {state === 'dead' && <p class="failure">{reason ?? 'It could not answer.'}</p>}
       {state === 'done' && reason === 'handed_off' && <p class="note mark">It hands over to a person</p>}
       {turns.length > 0 && <p class="note mark">{costOf(turns)}</p>}
@@ -130,17 +132,16 @@ function Message({ said }: { said: Said }) {
 }
 
 /** The conversation as the API takes it: what was really said, and not too much of it. */
-function messagesOf(conversation: Said[]): { role: 'person' | 'assistant'; text: string }[] {
-  const spoken = conversation.map((one) =>
+function messagesOf(conversation: Said[]): Spoken[] {
+  const spoken = conversation.flatMap((one): Spoken[] =>
     one.role === 'person'
-      ? { role: one.role, text: one.text }
-      : { role: one.role, text: textOf(one.trial.turns) },
+      ? [{ role: one.role, text: one.text }]
+      : one.trial.turns.map(({ text, calls }) => ({ role: one.role, text, calls: calls.filter(isAnswered) })),
   )
-  return spoken.filter(({ text }) => text !== '').slice(-MOST_MESSAGES)
+  return spoken.filter(({ text, calls = [] }) => text !== '' || calls.length > 0).slice(-MOST_MESSAGES)
 }
 
-const textOf = (turns: readonly Turn[]): string =>
-  turns
-    .map(({ text }) => text)
-    .filter(Boolean)
-    .join('\n\n')
+type Spoken = Schemas['TrialBody']['messages'][number]
+type Call = Turn['calls'][number]
+
+const isAnswered = (call: Call): call is Call & Required<Pick<Call, 'result'>> => call.result !== undefined

@@ -6,7 +6,7 @@ import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { useLoad } from '../load.ts'
-import { names, optionsOf, type User } from '../people.ts'
+import { names, optionsOf, roleInWords, type User } from '../people.ts'
 import { may, me } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 
@@ -26,7 +26,7 @@ export function Users() {
   const [changing, setChanging] = useState<User>()
   const writable = may('write', 'users')
   const roles = known.data?.roles ?? new Map<number, string>()
-  const nameOf = (role: number) => roles.get(role) ?? `No. ${role}`
+  const nameOf = (role: number) => roleInWords(roles.get(role) ?? `No. ${role}`)
   const own = me.get()?._id
   const columns: Column<User>[] = [
     { name: 'Name', cell: ({ name, _id }) => `${name}${_id === own ? ' (you)' : ''}` },

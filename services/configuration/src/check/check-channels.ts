@@ -7,6 +7,7 @@ import { originsOfCredentials } from '../credentials/credential-origins.ts'
 import { isCredentials } from '../credentials/model-origins.ts'
 import { findPage } from '../store/find-page.ts'
 import type { ResourceDocument } from '../store/stored-document.ts'
+import { channelSettingFindings, configFindings } from './check-settings.ts'
 import type { Batch, Finding } from './finding.ts'
 
 const MAX_NAMED = 5
@@ -23,6 +24,7 @@ export async function checkChannels(batch: Batch): Promise<Finding[]> {
     ...handlerFindings(channel),
     ...lackFindings(channel),
     ...endingFindings(channel, now),
+    ...channelSettingFindings(channel),
   ])
   const shadowed = await shadowedBy(batch, ({ hook }) => ({ 'doc.hook': hook }))
   return [...own, ...checkTokens(batch), ...shadowed]
@@ -135,9 +137,9 @@ function checkTokens({ documents }: Pick<Batch, 'documents'>): Finding[] {
   })
 }
 
-/** Credentials that are refused, or that stay behind, because an address that uses them leads elsewhere than it did when they were stored. */
-export async function checkCredentials(batch: Batch): Promise<Finding[]> {
-  const findings: Finding[] = []
+/** Settings that nobody reads, and credentials that are refused, or that stay behind, because an address that uses them leads elsewhere than it did when they were stored. */
+export async function checkConfigs(batch: Batch): Promise<Finding[]> {
+  const findings = batch.documents.flatMap(configFindings)
   for (const config of batch.documents) {
     findings.push(...refusedFinding(config))
     if (config.origins === undefined || !isCredentials(config.name)) continue

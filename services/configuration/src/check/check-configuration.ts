@@ -18,7 +18,7 @@ import { allResources, definitions } from '../resources/all-resources.ts'
 import { findPage, type Position } from '../store/find-page.ts'
 import { LIVE, type ResourceDocument } from '../store/stored-document.ts'
 import { checkActions } from './check-actions.ts'
-import { checkChannels, checkCredentials, checkTasks } from './check-channels.ts'
+import { checkChannels, checkConfigs, checkTasks } from './check-channels.ts'
 import { checkSteps, checkWorkflows, loadStepGraph } from './check-steps.ts'
 import { type Batch, type Finding, finding } from './finding.ts'
 
@@ -43,7 +43,7 @@ const checks: Partial<Record<ResourceName, (batch: Batch) => Finding[] | Promise
   channels: checkChannels,
   tasks: checkTasks,
   steps: checkSteps,
-  configs: checkCredentials,
+  configs: checkConfigs,
   actions: checkActions,
   workflows: checkWorkflows,
   subscriptions: checkSubscriptions,

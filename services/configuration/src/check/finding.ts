@@ -16,6 +16,7 @@ export const finding = z.object({
     'unknown_agent',
     'incomplete_channel',
     'ending_soon',
+    'unknown_setting',
     'shadowed',
     'credentials_withheld',
     'credentials_refused',

@@ -65,7 +65,7 @@ function kindsOf({ indexed }: ResourceDefinition): Record<string, FieldKind> {
 
 type ListQuery = Pick<PageQuery, 'filters' | 'sort' | 'after' | 'limit'> & { populated: string[] }
 
-/** What a list is asked for. Throws `validation_failed`. */
+/** Reads what a list is asked for. Throws `validation_failed`. */
 export function listAsked(
   definition: ResourceDefinition,
   { sort, limit, after, ...given }: z.output<ReturnType<typeof listParametersOf>>,

@@ -53,6 +53,15 @@ const knownSettings = z.looseObject({
     .describe(
       'Whether the thread goes to a person when a message ends without an answer; false unless said otherwise',
     ),
+  handOffMessage: optionalText.describe(
+    'What the person gets when an agent hands over and says nothing of its own',
+  ),
+  shareWithModel: z
+    .array(z.enum(['name', 'username', 'phone', 'email', 'addresses']))
+    .nullish()
+    .describe(
+      "What of the person's `user` the provider of the model gets; nothing of these unless said otherwise",
+    ),
   handOffUrl: url.nullish().describe('Where to tell, by signed POST, that a person is to take over'),
   handlerTimeoutSeconds: numberSetting('handlerTimeoutSeconds'),
   messagesPerSecond: numberSetting('messagesPerSecond'),
@@ -75,6 +84,9 @@ const knownSettings = z.looseObject({
     .nullish()
     .describe('Whether the person sees an agent that works as typing; true unless said otherwise'),
 })
+
+/** The names of those settings. */
+export const CHANNEL_SETTINGS: readonly string[] = Object.keys(knownSettings.shape)
 
 /** Free-form, but the settings that the runtime knows must have their types. */
 const settings = jsonObject

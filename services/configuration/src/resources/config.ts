@@ -26,6 +26,17 @@ const refused = z
     'There while the authorization server gives no access token for the credentials in it: since when, and why',
   )
 
+/** A key that is put again for another assistant would take the model away from the first, without a word. */
+function errorsOfOwner({ from, to }: { from: JsonObject | undefined; to: JsonObject }): FieldError[] {
+  const isTaken =
+    from !== undefined &&
+    /^assistants?$/.test(String(from.ownerType)) &&
+    (from.owner !== to.owner || !/^assistants?$/.test(String(to.ownerType)))
+  if (!isTaken) return []
+  const message = `is ${String(from.owner)} in what is stored: choose another key for another owner, or delete this config first`
+  return [{ path: '/owner', code: 'owned_by_another', message }]
+}
+
 /** What a config binds the arguments of tools to: a value that is misspelled would be the model's to set. */
 function errorsOfBindings({ sent }: { sent: JsonObject }): FieldError[] {
   const value = jsonObject.safeParse(sent.value).data ?? {}
@@ -52,11 +63,15 @@ export const config: ResourceDefinition = {
     ownerType: 'assistant',
   },
   keyed: true,
+  errorsOfChange: (change) => [
+    ...errorsOfOwner(change),
+    ...errorsOfBindings(change),
+    ...errorsOfTokenUrl(change),
+  ],
   schema: configDocument.body,
   own: { ...origins, shape: { ...origins.shape, refused } },
   indexed: { name: 'text', owner: 'integer', ownerType: 'text' },
   references: owners,
-  errorsOfChange: (change) => [...errorsOfBindings(change), ...errorsOfTokenUrl(change)],
   freeReferences: [
     { field: 'value.ids', to: 'workflows', when: { field: 'name', values: [WORKFLOWS_CONFIG] } },
   ],

@@ -41,7 +41,7 @@ const applied: Header = {
   description: 'Repeats the preference that was followed',
 }
 
-/** What the routes of a resource are described by alike: those of its collection, and those of a document of it. */
+/** The parts that the routes of a resource are described by alike: those of its collection, and those of a document of it. */
 export function resourceDescription(definition: ResourceDefinition) {
   const { name, title, example, own } = definition
   const schemas = resourceSchemas(definition)

@@ -29,12 +29,21 @@ export interface Agent {
     /** What its steps have submitted, by their names. */
     submitted?: JsonObject
     workflow: { _id: number; name: string; description: string; instructions?: string }
-    step?: { _id: number; name: string; description: string; instructions: string; submitWhen: string }
+    step?: {
+      _id: number
+      name: string
+      description: string
+      instructions: string
+      submitWhen: string
+      next?: number
+    }
     /** The names of the workflow's steps, in its order. */
     steps: string[]
+    /** Their ids, in the same order. */
+    stepIds?: number[]
   }
   /** What it may start while there is no active task, for `taskManager`. */
-  workflows: { _id: number; name: string; description: string; isDefault: boolean }[]
+  workflows: { _id: number; name: string; description: string; isDefault: boolean; firstStep?: number }[]
 }
 
 export interface AgentAction {

@@ -2,6 +2,7 @@ import { AGENTS, type TurnAgent } from '@parley/shared/agents'
 import type { Replica } from '@parley/shared/config-replica/replica'
 import type { ConfigurationDocument } from '@parley/shared/config-replica/replica-store'
 import type { ResourceName } from '@parley/shared/configuration-resources'
+import { defined } from '@parley/shared/defined'
 import {
   type Assistant,
   actionDocument,
@@ -198,6 +199,7 @@ async function taskOf(
     workflow: found === undefined ? deletedWorkflow(task.workflow) : shownWorkflow(found),
     ...(step === undefined ? {} : { step: shownStep(step) }),
     steps: steps.map(({ name }) => name),
+    stepIds: steps.map(({ _id }) => _id),
   }
 }
 
@@ -230,8 +232,8 @@ function shownWorkflow(
 function shownStep(
   step: z.output<typeof stepDocument.stored>,
 ): NonNullable<NonNullable<Agent['task']>['step']> {
-  const { _id, name, description, instructions, submitWhen } = step
-  return { _id, name, description, instructions, submitWhen }
+  const { _id, name, description, instructions, submitWhen, next } = step
+  return { _id, name, description, instructions, submitWhen, ...(next == null ? {} : { next }) }
 }
 
 function shownJob({ _id, role, goal, description }: Job): NonNullable<Agent['job']> {
@@ -284,7 +286,8 @@ async function workflowsOf(
   )
   return found.flatMap((workflow) => {
     if (workflow === undefined) return []
-    const { _id, name, description } = workflow
-    return { _id, name, description, isDefault: _id === defaultId }
+    const { _id, name, description, steps } = workflow
+    const firstStep = workflow.firstStep ?? steps?.[0]
+    return { _id, name, description, isDefault: _id === defaultId, ...defined({ firstStep }) }
   })
 }

@@ -1,21 +1,17 @@
 import { defined } from '@parley/shared/defined'
-import type { Agent } from '../agents/agent.ts'
 import type { MediaKind } from '../agents/model/media-slots.ts'
 import { isSeeing } from '../agents/model/seeing.ts'
 import type { ModelChoice, ModelRequest, ModelResult } from '../agents/model-client.ts'
 import type { Toolbox } from '../agents/toolbox.ts'
-import { imageItems } from '../agents/tools/tool-images.ts'
 import { agentTypeOf } from '../agents/turns/agents.ts'
-import { clockOf, deadlineOf, turnSettingsOf } from '../agents/turns/bounds.ts'
-import { dataItem, personItems, turnItems, withServers } from '../agents/turns/conversation-items.ts'
+import { deadlineOf, turnSettingsOf } from '../agents/turns/bounds.ts'
+import { modelRequest } from '../agents/turns/model-request.ts'
 import { choiceOf } from '../agents/turns/model-retry.ts'
 import { hasSpoken, unlessSilent } from '../agents/turns/silence.ts'
 import { personOf } from '../agents/usage/budgets-of.ts'
 import { estimatePrompt } from '../agents/usage/estimate-tokens.ts'
 import { type MeteredCall, useForTurn } from '../agents/usage/usage.ts'
-import type { MessageRecord } from '../message/message-record.ts'
 import { ranAgainAt } from '../message/progress.ts'
-import { quotedBy } from '../thread-log/quoted-messages.ts'
 import { audioKeyOf, callKeyOf } from './decide-turn.ts'
 import type { MessageRun } from './message-run.ts'
 import type { StepResult } from './settle-attempt.ts'
@@ -57,7 +53,10 @@ export async function askModel(run: MessageRun): Promise<StepResult> {
   const use = useForTurn(record, { assistant: agent.assistant._id, choice, config, person })
   lookedUp.budget = agents.usage.spent(use)
   if (lookedUp.budget !== undefined) return { kind: 'next' }
-  const { request, toolbox } = await run.calling(() => requestOf(run, agent))
+  const now = run.options.now()
+  const { request, toolbox } = await run.calling(() =>
+    modelRequest(agents, { ...run.of, record, agent, now }),
+  )
   return startCall(run, {
     key: callKeyOf(record),
     choices: choices.length,
@@ -138,31 +137,6 @@ async function askPassingOn(
   const result = await agents.askSeeing(choice, { ...request, channel, onDelta })
   await said.end()
   return result
-}
-
-async function requestOf({ record, options, agents, of }: MessageRun, agent: Agent) {
-  const { channel, message } = of
-  const { _id: messageId, workspace, thread } = record
-  const toolbox = await agents.openToolbox({ agent, channel, messageId, thread, message })
-  const earlier = await agents.readHistory(record, turnSettingsOf(channel.config))
-  const quoted = await quotedBy(agents.readQuoted, record, message)
-  const { system, data } = agents.promptOf({ agent, channel, message, now: clockOf(record, options.now()) })
-  const conversation = [
-    ...earlier,
-    dataItem(withServers(data, toolbox)),
-    ...personItems({ ...record, message, quoted }),
-    ...turnItems(record, { isCurrent: true }),
-    ...imageItems(agents.toolImages, callsOf(record)),
-  ]
-  return { request: { workspace, system, conversation, tools: toolbox.descriptions }, toolbox }
-}
-
-/** The calls that were made of a message, by the ids of their sends. */
-function callsOf({ sends, turns = [] }: MessageRecord): { tool: string; id: string }[] {
-  return sends.flatMap(({ id, of }) => {
-    const call = of?.call === undefined ? undefined : turns[of.turn]?.calls[of.call]
-    return call === undefined ? [] : [{ id, tool: call.tool }]
-  })
 }
 
 /** What the names stand for may change until the calls are made: a server's list may be missing for a while. */

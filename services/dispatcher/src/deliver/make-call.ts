@@ -17,6 +17,8 @@ import type { MessageRun } from './message-run.ts'
 import { type NextSend, sendBy, sendNext } from './send.ts'
 import type { StepResult } from './settle-attempt.ts'
 
+/** Of the calls of a turn, for those that may be made at once. */
+const MAX_LOOKED_AT = 16
 const GONE = 'The assistant is not there any more.'
 
 /**
@@ -82,7 +84,8 @@ async function callsBeside(
   const before = [{ action, isReadOnly: opened.isReadOnly === true }]
   const beside: ReadyCall[] = []
   for (const [at, other] of run.record.sends.entries()) {
-    if (at <= index || beside.length === MAX_TOGETHER - 1) continue
+    if (at <= index) continue
+    if (before.length === MAX_LOOKED_AT || beside.length === MAX_TOGETHER - 1) break
     const call = callOf(run, other)
     const action = call?.of?.action
     const isNext = other.of?.turn === send.of?.turn && other.state === 'pending' && action !== undefined
@@ -145,11 +148,16 @@ function callOf({ record }: MessageRun, { of }: Send): ToolCall | undefined {
   return of?.call === undefined ? undefined : record.turns?.[of.turn]?.calls[of.call]
 }
 
+/** Each is opened once in a run, for itself and for those that may be made beside it. */
 function openCallOf(run: MessageRun, send: Send): Promise<OpenedTool> {
-  return run.calling(async () => {
+  const known = run.openedCalls.get(send.id)
+  if (known !== undefined) return known
+  const opened = run.calling(async () => {
     run.toolbox ??= openToolbox(run)
     return openCall(await run.toolbox, callOf(run, send))
   })
+  run.openedCalls.set(send.id, opened)
+  return opened
 }
 
 async function openToolbox({ record, agents, of }: MessageRun): Promise<Toolbox | undefined> {

@@ -1,7 +1,7 @@
 import type { Log } from '@parley/shared/log'
 import type { WebhookMessage } from '@parley/shared/message'
 import { parseExact } from '@parley/shared/parse-json'
-import type { Toolbox } from '../agents/toolbox.ts'
+import type { OpenedTool, Toolbox } from '../agents/toolbox.ts'
 import type { Agents } from '../agents/turns/agents.ts'
 import type { Callback } from '../channels/callback.ts'
 import type { Channel, Channels } from '../channels/channels.ts'
@@ -80,6 +80,8 @@ export class MessageRun {
   readonly lookedUp: LookedUp = {}
   /** The tools of its agent, once one was called. */
   toolbox: Promise<Toolbox | undefined> | undefined
+  /** Its calls as they were opened in this run, by the ids of their sends. */
+  readonly openedCalls = new Map<string, Promise<OpenedTool>>()
   #given: WebhookMessage | undefined
   #read: { changed: Changed | undefined; answer: string | undefined; message: WebhookMessage } | undefined
 

@@ -2,6 +2,7 @@ import { defined } from '@parley/shared/defined'
 import type { WebhookMessage } from '@parley/shared/message'
 import { markedUp } from '@parley/shared/providers/marked-up'
 import { turnSettingsOf } from '../agents/turns/bounds.ts'
+import { handOverText } from '../agents/turns/hand-over-text.ts'
 import { personOf } from '../agents/usage/budgets-of.ts'
 import { callEndOf } from '../channels/endpoints/endpoints.ts'
 import { hasTurns, heard, modelTried, ranAgainAt } from '../message/progress.ts'
@@ -174,11 +175,12 @@ async function storeTurn(run: MessageRun, { turn }: StepOf<'storeTurn'>): Promis
   if (isFirst && keys !== undefined) await options.sendRateLimit.count(keys)
   const at = options.now()
   const write = (text: string) => markedUp(text, channel)
+  const more = handOverText(turn, turnSettingsOf(channel.config))
   const key = callKeyOf(record)
   await run.message.commitMerged((current) => {
     // Its writer has changed it since it was asked: it is asked anew.
     if (callKeyOf(current) !== key) throw new Superseded()
-    return turnStored(current, { turn, at, maxText, write })
+    return turnStored(current, { turn, at, maxText, write, more })
   })
   return NEXT
 }

@@ -226,10 +226,10 @@ async function waitForRate(run: MessageRun, keys: RateKeys, send: Send): Promise
     await run.options.sendRateLimit.count(keys)
   const wait = await run.rate.nextWait(send.id, { keys, ended: run.leased.ended })
   if (wait === undefined) return undefined
-  await run.storeAnswer('rate')
+  await run.storeAnswer(wait.for)
   const { record } = run
-  if (wait.kind === 'queued') return { kind: 'pending', record, settled: wait.settled, for: 'rate' }
-  return { kind: 'wait', record, until: wait.at, for: 'rate' }
+  if (wait.kind === 'queued') return { kind: 'pending', record, settled: wait.settled, for: wait.for }
+  return { kind: 'wait', record, until: wait.at, for: wait.for }
 }
 
 /** Whether a send that was just claimed may leave: while the lease is valid, for as long as others wait for its status. */

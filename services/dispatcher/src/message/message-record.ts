@@ -241,6 +241,8 @@ const WAITING_FOR = [
   'retry',
   /** The rate of its provider's number. */
   'rate',
+  /** The rate at which its provider takes messages for one person. */
+  'person_rate',
   /** An endpoint that did not answer lately: its circuit breaker is open. */
   'circuit_breaker',
   /** Other calls to the same host to end. */

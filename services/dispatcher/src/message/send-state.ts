@@ -1,4 +1,4 @@
-import type { Send, SendState } from './message-record.ts'
+import type { MessageState, Send, SendState } from './message-record.ts'
 
 const RANK: Record<SendState, number> = { pending: 0, claimed: 1, sent: 2, failed: 3, delivered: 4, read: 5 }
 
@@ -28,4 +28,12 @@ export function stateOfSends(sends: Send[]): 'sent' | 'delivered' | 'read' | 'fa
 /** Whether the provider has taken a send, or said what became of it. */
 export function isSettled(send: Pick<Send, 'state'> | undefined): boolean {
   return send !== undefined && RANK[send.state] >= RANK.sent
+}
+
+/** Where a send stands for people: what has not left of a message that was given up does not leave by itself any more. */
+export function shownState(
+  { state: messageState }: { state: MessageState },
+  send: Pick<Send, 'state'>,
+): SendState {
+  return messageState === 'dead' && !isSettled(send) ? 'failed' : send.state
 }

@@ -28,6 +28,8 @@ export const INTERRUPTED_CALL: ToolResult = {
 
 /** How what a model wrote leaves: as another text, in parts of `maxText`. */
 interface Saying {
+  /** What is said beside the turn's text, before its calls. */
+  more?: string
   maxText?: number | undefined
   write?(text: string): string
 }
@@ -143,9 +145,10 @@ const isUnbegunCall = ({ content, state }: Send): boolean => content.kind === 't
 type PlannedSend = Omit<Send, 'id' | 'state'>
 
 function sendsOf(record: MessageRecord, options: { turn: Turn; position: number } & Saying): Send[] {
-  const { turn, position, maxText, write = asItIs } = options
-  const said = turn.text.trim() === '' ? '' : write(turn.text)
-  const texts = textsOf(said, maxText).map((text) => ({ ...text, of: { turn: position } }))
+  const { turn, position, maxText, write = asItIs, more = '' } = options
+  const parts = [turn.text, more].filter((text) => text.trim() !== '')
+  const said = parts.flatMap((text) => textsOf(write(text), maxText))
+  const texts = said.map((text) => ({ ...text, of: { turn: position } }))
   const calls = turn.calls.flatMap(({ tool, result }, call): PlannedSend[] =>
     result === undefined ? [{ content: { kind: 'tool', name: tool }, of: { turn: position, call } }] : [],
   )

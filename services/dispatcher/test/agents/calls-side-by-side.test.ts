@@ -27,6 +27,8 @@ interface Story {
   store: StoreFailure[]
   trouble: 'nothing' | 'kill' | 'lose' | 'hand over'
   afterMs: number
+  /** The trouble comes once so many calls have begun. */
+  afterBegun?: number
 }
 
 const nameOf = ({ kind, action }: Call): string => `${kind}_${action}`
@@ -69,6 +71,7 @@ async function work(story: Story) {
   const id = `m-${system.workspace}`
   system.publish(id)
   await pause(story.afterMs)
+  await waitUntil(() => made.length >= (story.afterBegun ?? 0), { timeoutMs: SETTLE_MS })
   if (story.trouble === 'kill') await system.kill()
   if (story.trouble === 'hand over') await system.handOver()
   if (story.trouble === 'lose') system.loseLease(20)
@@ -125,10 +128,10 @@ describe('calls of one turn', () => {
     const calls: Call[] = [1, 2, 3, 4].map((action) => ({ kind: action % 2 ? 'writes' : 'repeats', action }))
     const { results, made, violations } = await work({
       ...calm,
-      callMs: 400,
+      callMs: 1_000,
       calls,
       trouble: 'kill',
-      afterMs: 250,
+      afterBegun: 4,
     })
     expect(violations).toEqual([])
     expect(results.map((result) => result?.uncertain === true)).toEqual([true, false, true, false])

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { type Listening, listen } from '@parley/local/testing/service-under-test'
 import { createModelClient } from '../../src/agents/model/model-client.ts'
-import type { ModelChoice } from '../../src/agents/model-client.ts'
+import type { ModelChoice, ModelRequest } from '../../src/agents/model-client.ts'
 import { unlessSilent } from '../../src/agents/turns/silence.ts'
 import type { GuardedFetch } from '../../src/channels/http/guarded-fetch.ts'
 import { localFetch, modelRequest, parcelTool } from './model-world.ts'
@@ -27,13 +27,13 @@ afterAll(async () => {
 
 type Provider = ModelChoice['provider']
 
-async function ask(provider: Provider, given: object | string) {
+async function ask(provider: Provider, given: object | string, request: Partial<ModelRequest> = {}) {
   answer = given
   const choice = { provider, model: 'm', baseUrl: server.url, apiKey: 'key-of-nobody-4711' }
   const more = typeof given === 'string' ? { onDelta: () => {} } : {}
   const result = await createModelClient({ fetch: guarded.fetch }).ask(
     choice,
-    modelRequest({ tools: [parcelTool], ...more }),
+    modelRequest({ tools: [parcelTool], ...more, ...request }),
   )
   return unlessSilent(result, { isSpoken: false, isLast: true })
 }
@@ -166,4 +166,18 @@ test.each<[Provider, object | string]>([
   ],
 ])('what %s cuts off ends at its last sentence', async (provider, given) => {
   expect(await ask(provider, given)).toMatchObject({ kind: 'answered', turn: { text: 'It left today.' } })
+})
+
+test.each([
+  ['as they are', '{"user":{"phone":"55 <1>"}}'],
+  ['as it read them', '{"user":{"phone":"55 \\u003c1>"}}'],
+])('facts that a model repeats, %s, do not leave', async (_how, repeated) => {
+  const conversation: ModelRequest['conversation'] = [
+    { role: 'data', json: '{"user":{"phone":"55 <1>"}}' },
+    { role: 'person', text: 'Hello' },
+  ]
+  const repeats = (content: string) =>
+    ask('openai-compatible', compatible({ content }, 'stop'), { conversation })
+  expect(await repeats(`${repeated}\nGood day.`)).toMatchObject({ turn: { text: '\nGood day.' } })
+  expect(await repeats(repeated)).toMatchObject({ kind: 'refused', code: 'empty_answer' })
 })

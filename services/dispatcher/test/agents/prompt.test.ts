@@ -40,7 +40,10 @@ const agent: Agent = {
 }
 const parts: PromptParts = {
   agent,
-  channel: { callback: 'whatsapp', config: { languages: ['pt-BR', 'en'] } },
+  channel: {
+    callback: 'whatsapp',
+    config: { languages: ['pt-BR', 'en'], shareWithModel: ['name', 'phone'] },
+  },
   message: {
     user: { name: 'Ana', phone: '55', ctx: { vip: true } },
     thread: { extId: 't', ctx: { order: 7 } },
@@ -168,6 +171,26 @@ ${END}`)
     expect(Object.keys(given)).toHaveLength(40)
     expect(JSON.stringify(given).length).toBeLessThan(20_000)
     expect(given['Step 59']).toMatch(/^\{"text":"x+… \(cut: \d+ more characters\)$/)
+  })
+
+  test('has of what names the person, or leads to them, what the channel shares', () => {
+    const user = {
+      name: 'Ana',
+      phone: '55',
+      email: 'a@example.com',
+      addresses: ['phone:55'],
+      username: 'ana',
+      tier: 1,
+    }
+    const userWith = (shareWithModel: unknown) =>
+      promptOf({
+        ...parts,
+        channel: { ...parts.channel, config: { shareWithModel } },
+        message: { ...parts.message, user },
+      }).data.user
+    expect(userWith(undefined)).toEqual({ tier: 1 })
+    expect(userWith('name')).toEqual({ tier: 1 })
+    expect(userWith(['name', 'email', 'ctx'])).toEqual({ name: 'Ana', email: 'a@example.com', tier: 1 })
   })
 
   test('has no secrets', () => {

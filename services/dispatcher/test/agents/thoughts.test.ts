@@ -55,6 +55,9 @@ describe('a text without what the model thinks', () => {
     ],
     ['a channel whose beginning is missing', `${SECRET}<|channel|>final<|message|>Hello.`, 'Hello.'],
     ['channels without their tokens', `analysis${SECRET}assistantfinalHello.`, 'Hello.'],
+    ['facts that it was given', `<data>\n{"phone":"${SECRET}"}\n</data>\n\nHello.`, 'Hello.'],
+    ['facts without an end', `Hello.\n<data>\n${SECRET}`, 'Hello.'],
+    ['an end of facts alone', 'Hello.</data>', 'Hello.'],
     ['channels of Gemma', `<|channel>thought\n${SECRET}<channel|>Hello.`, 'Hello.'],
   ])('has %s', (_name, said, left) => {
     expect(withoutThoughts(said).trimEnd()).toBe(left.trimEnd())

@@ -34,6 +34,7 @@ describe('the settings of a channel', () => {
       historyTokens: 8_000,
       historyLimit: 50,
       fallbackMessage: '',
+      handOffMessage: '',
       handsOffOnFailure: false,
     })
     const odd = { maxTurns: 1e9, turnTimeoutSeconds: -1, messageTimeoutSeconds: '7', gatherMs: Number.NaN }

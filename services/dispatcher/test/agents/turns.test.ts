@@ -121,6 +121,34 @@ describe('a message on the channel of an agent', () => {
     ])
   })
 
+  test.each([
+    ['what the model gives for that', { message: 'Bob takes over.' }, '', ['Bob takes over.']],
+    ['what the channel says', {}, '', ['A colleague will write.']],
+    ['nothing more where the model has said something', {}, 'One moment.', ['One moment.']],
+    [
+      'both where the model gives both',
+      { message: 'Bob takes over.' },
+      'One moment.',
+      ['One moment.', 'Bob takes over.'],
+    ],
+  ])('that is handed over gets %s, before the thread is a person’s', async (what, args, text, sent) => {
+    let sentBefore: string[] = []
+    const system: ReturnType<typeof line.start> = line.start({
+      config: { handOffMessage: 'A colleague will write.' },
+      model: () => modelTurn(text, [toolCall('handOff', { reason: 'asked', ...args })]),
+      open: () => ({ kind: 'handOff', reason: 'asked' }),
+      parts: {
+        handOff: async () => {
+          sentBefore = system.sent.map((one) => one.text)
+        },
+      },
+    })
+    system.publish(what)
+    expect(await system.until(what)).toMatchObject({ reason: 'handed_off' })
+    expect(sentBefore).toEqual(sent)
+    expect(system.sent.map((one) => one.text)).toEqual(sent)
+  })
+
   test('that carries its answer needs no model', async () => {
     const system = line.start({ model: () => 'never asked' })
     system.publish('templated', { answer: { message: 'Your order left.' } })

@@ -48,7 +48,8 @@ export const meRoute = route({
     },
 })
 
-async function currentUser(collections: Collections, caller: Caller) {
+/** An account with its workspace and role, as its caller sees it; undefined where it is gone. */
+export async function currentUser(collections: Collections, caller: Caller) {
   const account = await collections.accounts.findOne({ _id: caller.account._id })
   if (account === null) return undefined
   const [workspace, role] = await Promise.all([

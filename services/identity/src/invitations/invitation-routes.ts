@@ -190,7 +190,7 @@ export const acceptInvitation = route({
         { name, email, phone: phone ?? '', workspace, role },
         stored,
       )
-      const planned = await planSession(dependencies.keyRing, account._id)
+      const planned = await planSession(dependencies.keyRing, account._id, req.headers['user-agent'])
       await refusingTakenEmail(() =>
         inTransaction(connection, async (transaction) => {
           const options = { session: transaction }

@@ -2,6 +2,7 @@ import type { SlotKey } from '@parley/shared/fair-slots'
 import { route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
 import { inTransaction } from '@parley/shared/transaction'
+import type { Request } from 'express'
 import type { Connection } from 'mongoose'
 import { z } from 'zod'
 import { usernameKey } from '../accounts/user-fields.ts'
@@ -63,7 +64,7 @@ export const loginRoute = route({
     if (given.cookie === true) requireSameOrigin(req)
     const key = usernameKey(given.username ?? given.email ?? '')
     await slowDownGuessing(throttles, req, key)
-    const tokens = await logIn(dependencies, key, given, [addressOf(req)])
+    const tokens = await logIn(dependencies, key, given, req)
     await throttles.account.forgive(key)
     if (given.cookie === true) sendWithCookie(req, res, tokens)
     else res.set('cache-control', 'no-store').json(tokens)
@@ -77,12 +78,12 @@ async function logIn(
   dependencies: LoginDependencies,
   key: string,
   given: z.output<typeof credentials>,
-  by: SlotKey,
+  req: Request,
 ): Promise<SessionTokens> {
   const { connection, collections, keyRing } = dependencies
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
-    const account = await authenticate(dependencies, key, given, by)
-    const planned = await planSession(keyRing, account._id)
+    const account = await authenticate(dependencies, key, given, [addressOf(req)])
+    const planned = await planSession(keyRing, account._id, req.headers['user-agent'])
     const begun = await inTransaction(connection, async (transaction) => {
       if (!(await noteIssued(collections.accounts, transaction, account))) return false
       await storeSession(collections, transaction, planned)

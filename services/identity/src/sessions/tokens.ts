@@ -50,12 +50,13 @@ interface NewSession {
   tokens: SessionTokens
 }
 
-/** A session of `account` that begins once `storeSession` has stored it. */
+/** A session of `account`, for a program that calls itself `userAgent`, that begins once `storeSession` has stored it. */
 export async function planSession(
   keyRing: Pick<KeyRing, 'signingKey'>,
   account: number,
+  userAgent: string | undefined,
 ): Promise<NewSession> {
-  const session = newSession(account, REFRESH_MS)
+  const session = newSession(account, REFRESH_MS, userAgent)
   const { token: refreshToken, record: refresh } = newRefreshToken(session)
   const issued = await issueAccessToken(keyRing, { account, session: session._id })
   return { session, refresh, tokens: { ...issued, tokenType: 'Bearer', refreshToken } }
@@ -91,7 +92,7 @@ export async function continueSession(
     { $setOnInsert: record },
     { upsert: true },
   )
-  await collections.sessions.updateOne({ _id: session._id }, { $max: { expiresAt } })
+  await collections.sessions.updateOne({ _id: session._id }, { $max: { expiresAt, usedAt: createdAt } })
   const issued = await issueAccessToken(keyRing, { account: session.account, session: session._id })
   return { ...issued, tokenType: 'Bearer', refreshToken }
 }

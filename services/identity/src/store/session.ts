@@ -7,6 +7,10 @@ export interface Session {
   /** From it and a refresh token its successor is derived; of no use without the token. */
   secret: string
   createdAt: Date
+  /** When it was refreshed last; missing until then. */
+  usedAt?: Date
+  /** What the program that logged in calls itself; 256 characters at most. */
+  userAgent?: string
   /** Then the database removes it. */
   expiresAt: Date
   revokedAt?: Date
@@ -41,8 +45,10 @@ export function hasEnded({ revokedAt, expiresAt, createdAt }: Session, now: numb
   return revokedAt !== undefined || latest <= now
 }
 
+const MAX_USER_AGENT = 256
+
 /** A new session for `account`, not stored yet. */
-export function newSession(account: number, lifetimeMs: number): Session {
+export function newSession(account: number, lifetimeMs: number, userAgent?: string): Session {
   const now = Date.now()
   return {
     _id: randomBytes(18).toString('base64url'),
@@ -50,6 +56,7 @@ export function newSession(account: number, lifetimeMs: number): Session {
     secret: randomBytes(SECRET_BYTES).toString('base64url'),
     createdAt: new Date(now),
     expiresAt: new Date(now + lifetimeMs),
+    ...(userAgent !== undefined && { userAgent: userAgent.slice(0, MAX_USER_AGENT).toWellFormed() }),
   }
 }
 

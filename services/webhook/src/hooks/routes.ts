@@ -59,7 +59,7 @@ const hookExample = {
   lastError: null,
 }
 
-/** What the list of webhooks needs. */
+/** The dependencies of the list of webhooks. */
 export interface HookList {
   authorizer: Authorizer
   configuration: Pick<InternalClient, 'get'>

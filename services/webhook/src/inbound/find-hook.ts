@@ -15,7 +15,7 @@ export interface Hook {
   channel: Channel
 }
 
-/** What the path of a webhook names. */
+/** The names in the path of a webhook. */
 interface HookAddress {
   provider: string
   slug: string

@@ -28,7 +28,7 @@ const address: OperationParameter[] = [
   },
 ]
 
-/** What the requests to a channel's webhook are described by alike. */
+/** The part that the requests to a channel's webhook are described by alike. */
 export const hookAddress = (provider: string) => ({
   path: `/api/hooks/${provider}/{slug}/{channelExtId}` as const,
   access: 'nothing' as const,

@@ -71,7 +71,7 @@ const clinicChannel = (number: SimulatedNumber): object => ({
   hook: SIMULATED.name,
   callback: SIMULATED.name,
   handlerUrl: 'native:agents/taskManager',
-  config: { ...configOf(number), assistantId: 1 },
+  config: { ...configOf(number), assistantId: 1, shareWithModel: ['name'] },
 })
 
 function diaryAction(diaryUrl: string): object {

@@ -11,7 +11,7 @@ import type {
   ResponsePart,
 } from '../model-client.ts'
 import { EMPTY_RESPONSE, type Failure, failureOf, refused, retryable, StreamError } from './model-failure.ts'
-import { messagesOf, uniqueCallId } from './model-messages.ts'
+import { markedJson, messagesOf, uniqueCallId } from './model-messages.ts'
 import { withCacheMarks } from './prompt-cache.ts'
 import { createLanguageModels, type LanguageModel, type ModelCall } from './provider-models.ts'
 import { isOwnReasoning, reasoningText } from './reasoning.ts'
@@ -221,13 +221,14 @@ function resultOf(
   said: Said,
   { choice, request, ms }: { choice: ModelChoice; request: ModelRequest; ms: number },
 ): ModelResult {
-  const { text, calls, usage, finishReason } = said
+  const { calls, usage, finishReason } = said
+  const text = withoutFacts(said.text, request)
   const tokens = {
     inputTokens: countOf(usage.inputTokens.total),
     outputTokens: countOf(usage.outputTokens.total),
     ...cachedIn(usage),
   }
-  const failure = failureIn(said)
+  const failure = failureIn({ ...said, text })
   if (failure !== undefined) return { ...failure, ...tokens }
   const taken = new Set(
     request.conversation.flatMap((item) => (item.role === 'assistant' ? item.calls : [])).map(({ id }) => id),
@@ -249,6 +250,15 @@ function resultOf(
       }),
     },
   }
+}
+
+/** Without the facts that it was given, where it repeats them as they are. */
+function withoutFacts(text: string, { conversation }: Pick<ModelRequest, 'conversation'>): string {
+  const facts = conversation.flatMap((item) =>
+    item.role === 'data' ? [item.json, markedJson(item.json)] : [],
+  )
+  const found = facts.filter((json) => text.includes(json))
+  return found.reduce((left, json) => left.replaceAll(json, ''), text)
 }
 
 /** Why an answer is thrown away; undefined for one that is kept. */

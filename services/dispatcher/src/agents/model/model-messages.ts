@@ -44,8 +44,7 @@ function withCallsAsData(item: ConversationItem): ConversationItem[] {
 function messagesOfItem(item: ConversationItem, ids: Set<string>): Messages {
   switch (item.role) {
     case 'data':
-      // The mark can't be closed from inside.
-      return [userText(`<data>\n${item.json.replaceAll('<', '\\u003c')}\n</data>`, item.images)]
+      return [userText(`<data>\n${markedJson(item.json)}\n</data>`, item.images)]
     case 'person':
       return messageOfPerson(item)
     case 'assistant':
@@ -56,6 +55,9 @@ function messagesOfItem(item: ConversationItem, ids: Set<string>): Messages {
       )
   }
 }
+
+/** Facts as they are written: the mark around them can't be closed from inside. */
+export const markedJson = (json: string): string => json.replaceAll('<', '\\u003c')
 
 const userText = (text: string, images: readonly Image[] = []): Messages[number] => ({
   role: 'user',

@@ -10,12 +10,15 @@ export interface Mark {
 /** A harmony answer (gpt-oss) names the channel of each part: all but the final one are thoughts, or calls. */
 export const CHANNEL = '<|channel|>'
 const MESSAGE = '<|message|>'
+/** Facts that a model was given, which a weak one repeats. */
+export const DATA = '<data>'
 const MAX_CHANNEL = 200
 const FINAL = /^\s*final\b/i
 
 /** Special tokens of models whose server does not take them out, in lower case. */
 const TOKENS: [text: string, mark: Omit<Mark, 'end'>][] = [
   ...pair('[think]', '[/think]'),
+  ...pair(DATA, '</data>'),
   ...pair('[thinking]', '[/thinking]'),
   ...pair('[reasoning]', '[/reasoning]'),
   ...pair('◁think▷', '◁/think▷'),

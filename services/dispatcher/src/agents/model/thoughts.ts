@@ -1,4 +1,4 @@
-import { CHANNEL, type Mark, markAt } from './thought-marks.ts'
+import { CHANNEL, DATA, type Mark, markAt } from './thought-marks.ts'
 
 const MAX_FENCE = 1_000
 
@@ -9,7 +9,7 @@ interface ThoughtRules {
 }
 
 /**
- * A model's text without what it thinks: without what stands between the marks that {@link markAt} knows, to the end
+ * A model's text without what it thinks, and without facts between `<data>` and `</data>` that it repeats: without what stands between the marks that {@link markAt} knows, to the end
  * where the closing one is missing, and without all that stands before a closing one that has no opening one. What is
  * marked as code (in backquotes, or in a fenced block) stays as it is. The white space around a thought is left once.
  */
@@ -134,8 +134,9 @@ class Scan {
 
   #meet({ kind, family }: Mark): void {
     if (kind === 'opening') this.#inside = family
-    // A part of a harmony answer ends as other models end their whole answer.
-    const endsThought = kind === 'final' || (kind === 'closing' && family !== CHANNEL)
+    // A part of a harmony answer ends as other models end their whole answer; facts never begin in the prompt.
+    const staysSaid = family === CHANNEL || family === DATA
+    const endsThought = kind === 'final' || (kind === 'closing' && !staysSaid)
     if (!endsThought || !this.#rules.mayBeginInPrompt) return
     this.#visible = []
     this.#endsBlank = true

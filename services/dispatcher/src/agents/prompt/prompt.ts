@@ -143,11 +143,20 @@ function format({ channel: { callback, config } }: PromptParts): string {
   return section('How you write', markup, line('Languages of this channel', languages.join(', ')))
 }
 
-function dataOf({ agent, message, now, timeZone }: PromptParts): JsonObject {
+/** What names a person or leads to them; a provider of models gets of it what the channel says. */
+const PERSONAL = ['name', 'username', 'phone', 'email', 'addresses']
+
+function sharedOf(user: PromptParts['message']['user'], { shareWithModel }: JsonObject): JsonObject {
+  const shared = Array.isArray(shareWithModel) ? shareWithModel : []
+  const fields = Object.entries(user).filter(([key]) => !PERSONAL.includes(key) || shared.includes(key))
+  return Object.fromEntries(fields)
+}
+
+function dataOf({ agent, channel, message, now, timeZone }: PromptParts): JsonObject {
   const { user, thread } = message
   const { task } = agent
   return {
-    user,
+    user: sharedOf(user, channel.config),
     thread: { ctx: thread.ctx ?? {} },
     ...(AGENTS[agent.type].tasks && task !== undefined && taskData(task)),
     now: `${clockOf(timeZone).textAt(now)} (${timeZone})`,

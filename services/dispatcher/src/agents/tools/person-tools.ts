@@ -50,7 +50,10 @@ const objectsOf = (limits: string) => ({
     .optional()
     .describe('What else the template takes, as the provider has it'),
 })
-const handOffArgs = z.object({ reason: z.string().max(MAX_MESSAGE).describe('Why a person is to take over') })
+const handOffArgs = z.object({
+  reason: z.string().max(MAX_MESSAGE).describe('Why a person is to take over'),
+  message: z.string().max(MAX_MESSAGE).optional().describe('What to say to the person before'),
+})
 const HAND_OFF = schemaOf(handOffArgs)
 
 /**
@@ -63,7 +66,7 @@ export const personTools = (channel: Speaking): readonly Tool[] => [
     name: 'handOff',
     description: 'Hands the conversation over to a person of the team.',
     inputSchema: HAND_OFF,
-    open: (args) => opened(handOffArgs, args, ({ reason }) => ({ kind: 'handOff', reason })),
+    open: (args) => opened(handOffArgs, withoutNulls(args), ({ reason }) => ({ kind: 'handOff', reason })),
   },
 ]
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { AGENTS, type TurnAgent } from '@parley/shared/agents'
+import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
 import { Problem } from '@parley/shared/problem'
 import type { Channel } from '../../channels/channels.ts'
@@ -21,7 +22,10 @@ import { afterRefusal, choiceOf, hasTriesLeft, nextChoice, retryOf } from '../tu
 import { unlessSilent } from '../turns/silence.ts'
 import { estimatePrompt } from '../usage/estimate-tokens.ts'
 import { BUDGET_PENDING, BUDGET_SPENT, type ModelUse } from '../usage/usage.ts'
+import { isTaskTool, taskAfter } from './trial-task.ts'
 
+/** Calls of earlier answers that have changed the task. */
+const MAX_REPEATED = 100
 /** The calls of one turn that are looked at, as many as a message's turn may have. */
 const MAX_CALLS = 50
 
@@ -37,11 +41,28 @@ interface Trial {
   /** Whether its tools are called, or only shown. */
   tools: 'call' | 'describe'
   /** The last one is what a person says. */
-  messages: readonly { role: 'person' | 'assistant'; text: string }[]
+  messages: readonly SaidBefore[]
+  /** Whom it is for, where they are somebody. */
+  message?: WebhookMessage
+  /** Where they write; left out for a channel that is not configured. */
+  channel?: Channel
+  /** The conversation before. */
+  earlier?: ConversationItem[] | undefined
+  /** The task at the beginning, as configuration has it; it stays as it is there. */
+  task?: JsonObject | null
+  /** What the time is for the model. */
+  at?: Date
   /** Of these actions those that whoever tries it may read: no other is called, or shown to the model. */
   readable(actions: readonly number[]): Promise<ReadonlySet<number>>
   /** Nobody waits for the result any more. */
   signal: AbortSignal
+}
+
+/** What was said in a trial before, with the calls that the assistant made. */
+interface SaidBefore {
+  role: 'person' | 'assistant'
+  text: string
+  calls?: (ToolCall & { result: ToolResult })[] | undefined
 }
 
 /** How a trial ended, as a message would have, with its turns. */
@@ -49,6 +70,8 @@ interface TrialResult {
   state: 'done' | 'dead'
   reason?: string
   turns: Turn[]
+  /** What is missing of its tools, and why. */
+  notes: readonly string[]
   /** No call was made, because a budget is spent. */
   isSpent?: boolean
 }
@@ -61,38 +84,55 @@ type Parts = Pick<
 /** One trial while it runs. */
 interface Run extends Trial {
   parts: Parts
-  channel: ReturnType<typeof assistantChannel>
+  channel: Channel
   id: string
   message: WebhookMessage
+  /** As the tools that were called have made it. */
+  task: JsonObject | null
+  notes: readonly string[]
   startedAt: number
   deadline: number
 }
 
 /**
  * Has an assistant answer a conversation in turns, as it answers a message, with the bounds of a channel that sets none.
- * Nothing is sent to a person, and nothing is stored; a task that the assistant starts is of a thread of its own, and
- * cancelled in the end. Rejects with `forbidden` where the assistant has an action that may not be read and that could
+ * Nothing is sent to a person, and nothing is stored: the task is the trial's own, and goes on from what earlier calls have
+ * made of it. Rejects with `forbidden` where the assistant has an action that may not be read and that could
  * be called, and with `unavailable`.
  */
 export async function runTrial(parts: Parts, trial: Trial): Promise<TrialResult> {
-  const channel = assistantChannel(trial)
+  const { channel = assistantChannel(trial), task = null } = trial
   const id = `try-${randomUUID()}`
   const startedAt = Date.now()
-  const deadline = startedAt + turnSettingsOf(channel.config).messageMs
-  const message: WebhookMessage = { extId: '', user: {}, thread: { extId: id, ctx: {} }, answer: {} }
-  const run = { ...trial, parts, channel, id, message, startedAt, deadline }
-  try {
-    return await turnsOf(run)
-  } finally {
-    if (AGENTS[trial.type].tasks && trial.tools === 'call') await cancelTask(run)
+  const deadline = startedAt + turnSettingsOf(assistantChannel(trial).config).messageMs
+  const nobody: WebhookMessage = { extId: '', user: {}, thread: { extId: id, ctx: {} }, answer: {} }
+  const { message = nobody } = trial
+  const run: Run = { ...trial, parts, channel, id, message, task, notes: [], startedAt, deadline }
+  await repeatTaskCalls(run)
+  const result = await turnsOf(run)
+  return { ...result, notes: run.notes }
+}
+
+/** The task is where the calls before have brought it. */
+async function repeatTaskCalls(run: Run): Promise<void> {
+  if (!AGENTS[run.type].tasks) return
+  const calls = run.messages
+    .flatMap(({ calls = [] }) => calls)
+    .filter(({ result }) => result.state === 'done')
+  for (const call of calls.filter(({ tool }) => isTaskTool(tool)).slice(0, MAX_REPEATED)) {
+    const loaded = await load(run)
+    if (loaded.kind === 'missing') return
+    run.task = taskAfter(run.task, call, loaded.agent)?.task ?? null
   }
 }
 
-async function turnsOf(run: Run): Promise<TrialResult> {
-  const { maxTurns, messageMs } = turnSettingsOf(run.channel.config)
+type Ended = Omit<TrialResult, 'notes'>
+
+async function turnsOf(run: Run): Promise<Ended> {
+  const { maxTurns, messageMs } = turnSettingsOf(assistantChannel(run).config)
   const turns: Turn[] = []
   let isSpoken = false
-  const dead = (reason: string): TrialResult => ({ state: 'dead', reason, turns })
+  const dead = (reason: string): Ended => ({ state: 'dead', reason, turns })
   while (turns.length < maxTurns) {
     const loaded = await load(run)
     if (loaded.kind === 'missing') return dead(loaded.reason)
@@ -100,6 +140,7 @@ async function turnsOf(run: Run): Promise<TrialResult> {
       throw new Problem('forbidden', { detail: loaded.hidden })
     if (loaded.hidden !== undefined) return dead(loaded.hidden)
     const { toolbox, request, choices } = await requestOf(run, { ...loaded, turns })
+    run.notes = toolbox.notes ?? []
     const answer = await ask(run, request, { choices, turn: turns.length, isSpoken })
     if (answer.kind !== 'answered') {
       const isSpent = turns.length === 0 && [BUDGET_SPENT, BUDGET_PENDING].includes(answer.code)
@@ -117,6 +158,7 @@ async function turnsOf(run: Run): Promise<TrialResult> {
           isHandOff,
           isShown = false,
         } = await given(run, toolbox, {
+          agent: loaded.agent,
           call,
           turns,
           id: callId(run, turns.length - 1, at),
@@ -136,8 +178,8 @@ async function turnsOf(run: Run): Promise<TrialResult> {
 const isOver = ({ deadline, signal }: Run): boolean => signal.aborted || Date.now() >= deadline
 
 /** The agent with the actions that may be read; `hidden` says which of those that it could call may not. */
-async function load({ parts, channel, type, id, startedAt, tools, readable }: Run) {
-  const loaded = await parts.loadAgent({ channel, type, thread: id, notBefore: startedAt })
+async function load({ parts, channel, type, id, startedAt, tools, readable, task }: Run) {
+  const loaded = await parts.loadAgent({ channel, type, thread: id, notBefore: startedAt, task })
   if (loaded.kind === 'missing') return loaded
   const { agent } = loaded
   const found = parts.choicesOf(agent)
@@ -161,10 +203,10 @@ async function requestOf(
 ) {
   const { parts, channel, message, id, workspace, messages, signal } = run
   const toolbox = await parts.openToolbox({ agent, channel, message, messageId: id, thread: id })
-  const { system, data } = parts.promptOf({ agent, channel, message, now: new Date() })
-  const said = messages.map(({ role, text }): ConversationItem => {
+  const { system, data } = parts.promptOf({ agent, channel, message, now: run.at ?? new Date(run.startedAt) })
+  const said = messages.map(({ role, text, calls = [] }): ConversationItem => {
     const shown = cutText(text)
-    return role === 'person' ? { role, text: shown } : { role, text: shown, calls: [] }
+    return role === 'person' ? { role, text: shown } : { role, text: shown, calls }
   })
   const earlier = turns.map(
     ({ text, calls, ...turn }): ConversationItem => ({
@@ -173,7 +215,7 @@ async function requestOf(
     }),
   )
   const conversation = [
-    ...latestOf(said.slice(0, -1), channel),
+    ...latestOf([...(run.earlier ?? []), ...said.slice(0, -1)], channel),
     dataItem(withServers(data, toolbox)),
     ...said.slice(-1),
     ...earlier,
@@ -203,8 +245,8 @@ async function ask(
   request: Omit<ModelRequest, 'timeoutMs'>,
   { choices, turn, isSpoken }: { choices: ModelChoice[]; turn: number; isSpoken: boolean },
 ): Promise<ModelResult> {
-  const { parts, channel, deadline, signal } = run
-  const turnMs = turnSettingsOf(channel.config).turnMs / choices.length
+  const { parts, deadline, signal } = run
+  const turnMs = turnSettingsOf(assistantChannel(run).config).turnMs / choices.length
   for (let tries = 0; ; ) {
     const timeoutMs = Math.max(1, Math.min(turnMs, deadline - Date.now()))
     const position = choiceOf(tries, choices.length)
@@ -229,7 +271,7 @@ async function ask(
 
 /** A trial is of no channel. */
 function useOf(
-  { id, workspace, assistantId: assistant, channel: { config } }: Run,
+  { type, id, workspace, assistantId: assistant }: Run,
   {
     choice: { provider, model, isDeployments = false },
     turn,
@@ -237,6 +279,7 @@ function useOf(
   }: { choice: ModelChoice; turn: number; tries: number },
 ): ModelUse {
   const answer = `${id}:${turn}`
+  const { config } = assistantChannel({ type, workspace, assistantId: assistant })
   return {
     ...{ workspace, channel: null, assistant, config, provider, model, isDeployments, answer },
     failure: `${answer}:${tries}`,
@@ -268,7 +311,7 @@ function nextTry(
 async function given(
   run: Run,
   toolbox: Toolbox,
-  { call, turns, id }: { call: Omit<ToolCall, 'result'>; turns: Turn[]; id: string },
+  { agent, call, turns, id }: { agent: Agent; call: Omit<ToolCall, 'result'>; turns: Turn[]; id: string },
 ): Promise<{ result: ToolResult; isHandOff?: true; isShown?: true }> {
   const { tools } = run
   const repeated = whyNotRepeated(turns, call)
@@ -278,29 +321,14 @@ async function given(
   if (opened.kind === 'say') return { result: { state: 'done', text: SHOWN }, isShown: true }
   if (opened.kind === 'handOff')
     return { result: { state: 'done', text: 'A person takes over.' }, isHandOff: true }
+  const isOwn = toolbox.sourceOf(call.tool)?.action === undefined
+  const changed = isOwn ? taskAfter(run.task, call, agent) : undefined
+  if (changed !== undefined) {
+    run.task = changed.task
+    return { result: changed.result }
+  }
   if (tools === 'describe') return { result: { state: 'done', text: NOT_CALLED } }
   const outcome = await opened.deliver(id, { leftMs: Math.max(1, run.deadline - Date.now()) })
   if (outcome.kind !== 'unreached') return { result: outcome.result }
   return { result: { state: 'failed', text: outcome.reason } }
-}
-
-/** Best effort: what is left of it is a task of a thread that nobody writes to. */
-async function cancelTask(run: Run): Promise<void> {
-  const { parts, channel, type, id, message } = run
-  try {
-    const loaded = await parts.loadAgent({ channel, type, thread: id, notBefore: run.startedAt })
-    if (loaded.kind === 'missing' || loaded.agent.task === undefined) return
-    const { agent } = loaded
-    const toolbox = await parts.openToolbox({
-      agent: { ...agent, actions: [] },
-      channel,
-      message,
-      messageId: id,
-      thread: id,
-    })
-    const opened = await toolbox.open({ tool: 'cancelTask', args: '{}' })
-    if (opened.kind === 'call') await opened.deliver(`${id}:end`)
-  } catch {
-    // Configuration is unavailable, which the trial's own result says.
-  }
 }

@@ -66,6 +66,8 @@ interface TurnSettings {
   historyLimit: number
   /** What the person gets where a bound is met; empty for nothing. */
   fallbackMessage: string
+  /** What the person gets when an agent hands over and says nothing of its own; empty for nothing. */
+  handOffMessage: string
   /** Whether the thread goes to a person when a message ends without an answer. */
   handsOffOnFailure: boolean
   /** Whether what a model says is also passed on while it says it. */
@@ -73,7 +75,7 @@ interface TurnSettings {
 }
 
 export function turnSettingsOf(config: JsonObject): TurnSettings {
-  const { fallbackMessage, handOffOnFailure, streamResponseBy } = config
+  const { fallbackMessage, handOffMessage, handOffOnFailure, streamResponseBy } = config
   return {
     maxTurns: Math.floor(channelNumber(config, 'maxTurns')),
     turnMs: channelNumber(config, 'turnTimeoutSeconds') * 1_000,
@@ -82,6 +84,7 @@ export function turnSettingsOf(config: JsonObject): TurnSettings {
     historyTokens: channelNumber(config, 'historyTokens'),
     historyLimit: Math.floor(channelNumber(config, 'historyLimit')),
     fallbackMessage: typeof fallbackMessage === 'string' ? fallbackMessage : '',
+    handOffMessage: typeof handOffMessage === 'string' ? handOffMessage : '',
     handsOffOnFailure: handOffOnFailure === true,
     streamsTokens: streamResponseBy === 'token',
   }

@@ -11,7 +11,7 @@ export function createDescribeAssistant({ loadAgent }: Pick<AgentParts, 'loadAge
     if (loaded.kind === 'missing') return null
     const { assistant, job = null, task } = loaded.agent
     if (task === undefined) return { ...assistant, job, task: null, step: null }
-    const { step = null, ...rest } = task
-    return { ...assistant, job, task: rest, step }
+    const { _id, name, state, workflow, steps } = task
+    return { ...assistant, job, task: { _id, name, state, workflow, steps }, step: task.step ?? null }
   }
 }

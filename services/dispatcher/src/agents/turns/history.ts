@@ -1,5 +1,6 @@
 import type { WebhookMessage } from '@parley/shared/message'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
+import type { mongo } from 'mongoose'
 import type { MessageRecord } from '../../message/message-record.ts'
 import { isSilent, receivedContent } from '../../message/received-content.ts'
 import { ofThread } from '../../message/thread-record.ts'
@@ -25,7 +26,12 @@ const QUERY_MS = 5_000
 /** Reads the conversation before a message, oldest first. Rejects when the database is unavailable. */
 export type ReadHistory = (
   record: MessageRecord,
-  limits: { historyTokens: number; historyLimit: number },
+  limits: {
+    historyTokens: number
+    historyLimit: number
+    /** Only these are read, without what they quote. */
+    visible?: mongo.Filter<MessageRecord> | undefined
+  },
 ) => Promise<ConversationItem[]>
 
 type Earlier = Pick<
@@ -61,12 +67,12 @@ export function createReadHistory(
   readQuoted: ReadQuoted,
 ): ReadHistory {
   const readPage = createReadList<Earlier>(messages, { listsAtOnce: PAGES_AT_ONCE, queryMs: QUERY_MS })
-  return async (record, { historyTokens, historyLimit }) => {
+  return async (record, { historyTokens, historyLimit, visible }) => {
     const spoken: ReadMessage[] = []
     let room = historyTokens * CHARACTERS_PER_TOKEN
     let left = historyLimit
     const limit = Math.max(historyLimit, MAX_GATHERED) * LOOKED_AT
-    for await (const earlier of earlierMessages(readPage, record, limit)) {
+    for await (const earlier of earlierMessages(readPage, record, { limit, visible })) {
       const isFull = left === 0 || room <= 0
       const ago = record.receivedAt.getTime() - earlier.receivedAt.getTime()
       if (isFull && ago > LONGEST_GATHERING_MS) break
@@ -84,7 +90,7 @@ export function createReadHistory(
       spoken.push({ earlier, message, items, isRequired })
     }
     const inSequence = spoken.sort((a, b) => bySequence(a.earlier, b.earlier))
-    const quoting = await withQuotes(readQuoted, record, inSequence)
+    const quoting = visible === undefined ? await withQuotes(readQuoted, record, inSequence) : inSequence
     return fitHistory(quoting, historyTokens).flatMap(({ items }) => items)
   }
 }
@@ -116,14 +122,17 @@ async function withQuotes(
 async function* earlierMessages(
   readPage: ReadList<Earlier>,
   { workspace, thread: extId, joined, receivedAt }: MessageRecord,
-  limit: number,
+  { limit, visible }: { limit: number; visible: mongo.Filter<MessageRecord> | undefined },
 ): AsyncGenerator<Earlier> {
   const thread = ofThread({ extId, joined })
   let until = receivedAt
   let sameMoment: string[] = []
   for (let left = limit; left > 0; left -= PAGE) {
     const page = await readPage({
-      match: { workspace, thread, receivedAt: { $lte: until }, _id: { $nin: sameMoment } },
+      match: {
+        ...{ workspace, thread, receivedAt: { $lte: until }, _id: { $nin: sameMoment } },
+        ...(visible && { $and: [visible] }),
+      },
       sort: { receivedAt: -1, _id: -1 },
       limit: Math.min(left, PAGE),
       project: SPOKEN,

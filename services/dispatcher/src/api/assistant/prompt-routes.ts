@@ -1,10 +1,7 @@
 import { TURN_AGENTS, type TurnAgent } from '@parley/shared/agents'
-import type { Authorizer } from '@parley/shared/authorizer'
-import type { InternalClient } from '@parley/shared/internal-client'
-import type { Caller } from '@parley/shared/internal-token'
-import { type JsonObject, safeInteger } from '@parley/shared/json-object'
+import { defined } from '@parley/shared/defined'
+import { safeInteger } from '@parley/shared/json-object'
 import { mapSecrets } from '@parley/shared/map-secrets'
-import type { WebhookMessage } from '@parley/shared/message'
 import { pathId } from '@parley/shared/openapi/path-id'
 import { route } from '@parley/shared/openapi/route'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
@@ -13,16 +10,16 @@ import { MASK } from '@parley/shared/secret-names'
 import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
 import type { Agent } from '../../agents/agent.ts'
-import { type AgentParts, agentTypeOf, assistantChannel } from '../../agents/turns/agents.ts'
+import type { ConversationItem } from '../../agents/model-client.ts'
+import type { Toolbox } from '../../agents/toolbox.ts'
+import { type Agents, agentTypeOf } from '../../agents/turns/agents.ts'
 import { boundedData } from '../../agents/turns/conversation-items.ts'
-import type { Channel, Channels } from '../../channels/channels.ts'
-import type { Collections } from '../../store/collections.ts'
-import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
-import { visibleTo } from '../messages/filter.ts'
-import { ofAssistant, readableTask, requireDocument } from './require-assistant.ts'
+import { modelRequest } from '../../agents/turns/model-request.ts'
+import type { MessageRecord } from '../../message/message-record.ts'
+import { readSubject, type SubjectSources } from './read-subject.ts'
+import { ofAssistant, requireDocument, withReadableActions } from './require-assistant.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
-const QUERY_MS = 5_000
 /** Shorter ones would be found in any text. */
 const SHORTEST_SECRET = 4
 
@@ -31,16 +28,26 @@ const prompt = z
     type: z.enum(TURN_AGENTS).describe('Of the agent that it is for'),
     system: z.string().describe('What those who configure the assistant have written'),
     data: z.looseObject({}).describe('Facts about person, thread and task, which the model is given as data'),
+    conversation: z
+      .array(z.looseObject({ role: z.enum(['person', 'assistant', 'data']) }))
+      .describe(
+        'As it is sent: what is too long is shortened, and the facts stand where the model reads them',
+      ),
+    tools: z.array(
+      z.object({
+        name: z.string(),
+        description: z.string(),
+        inputSchema: z.looseObject({}),
+        action: z.number().int().optional().describe('Where it comes from; built-in tools are of none'),
+        of: z.string().optional().describe('What it is called there'),
+      }),
+    ),
+    notes: z.array(z.string()).describe('What is missing of the tools, and why'),
   })
-  .meta({ id: 'Prompt', description: 'What a model is given before the conversation' })
+  .meta({ id: 'Prompt', description: 'What a model is given' })
 
-export interface Prompting {
-  authorizer: Authorizer
-  configuration: Pick<InternalClient, 'get'>
-  collections: Pick<Collections, 'messages'>
-  channels: Pick<Channels, 'find'>
-  isFirstOfName: IsFirstOfName
-  agents: Pick<AgentParts, 'loadAgent' | 'promptOf'>
+export type Prompting = SubjectSources & {
+  agents: Pick<Agents, 'loadAgent' | 'promptOf' | 'openToolbox' | 'toolImages' | 'readHistory' | 'readQuoted'>
 }
 
 /** Its secrets masked, for those who may read the assistant. */
@@ -50,11 +57,12 @@ export const showPrompt = route({
   id: 'showPrompt',
   summary: 'Show the prompt of an assistant',
   description:
-    'Secrets are masked. With `thread` it is for its person, channel and active task, with `task` for that task; these need read on messages and tasks too.',
+    'Secrets are masked. With `thread` or `message` it is for its person, channel, active task and conversation, with `task` for that task; these need read on messages and tasks too. Tools of actions that the role may not read are left out.',
   body: {
     schema: z
       .strictObject({
-        thread: z.string().min(1).max(1_024).optional(),
+        thread: z.string().min(1).max(1_024).optional().describe('As for its next answer'),
+        message: z.string().min(1).max(256).optional().describe('As for the last answer to it'),
         task: safeInteger.optional(),
       })
       .meta({ id: 'PromptBody' }),
@@ -68,85 +76,90 @@ export const showPrompt = route({
       type: 'taskManager',
       system: '# Who you are\nYou are Ana.',
       data: { user: {}, thread: { ctx: {} } },
+      conversation: [],
+      tools: [],
+      notes: [],
     },
   },
   handle: (needed: Prompting) => async (req, res, asked) => {
     const caller = callerOf(res)
     const id = pathId(req.params)
     await requireDocument(needed, { caller, resource: 'assistant', id, access: 'read' })
-    const { thread, task: taskId } = asked.body()
-    const said = thread === undefined ? undefined : await lastMessage(needed, res, thread)
-    if (thread !== undefined) await needed.authorizer.require(caller, 'tasks', 'read')
-    const given = await taskGiven(needed, { caller, taskId, thread, name: said?.extId })
-    const channel = await channelOf(needed, { caller, assistantId: id, name: said?.extId })
-    const type: TurnAgent = agentTypeOf(channel) ?? 'taskManager'
-    const loaded = await needed.agents.loadAgent({
-      ...{ channel, type, thread: thread ?? '', notBefore: Date.now() },
-      task: given,
-    })
+    const about = asked.body()
+    const subject = await readSubject(needed, res, { ...about, assistantId: id })
+    const type: TurnAgent = agentTypeOf(subject.channel) ?? 'taskManager'
+    const { channel, task, record } = subject
+    const thread = record?.thread ?? ''
+    const loaded = await needed.agents.loadAgent({ channel, type, thread, notBefore: Date.now(), task })
     if (loaded.kind === 'missing') throw new Problem('not_found', { detail: loaded.reason })
-    const { agent } = loaded
-    const message = said ?? { extId: '', user: {}, thread: {}, answer: {} }
-    const prompt = needed.agents.promptOf({ agent, channel, message, now: new Date() })
-    res.set('cache-control', 'no-store').json({ type, ...withoutSecrets(prompt, agent) })
+    const { agent, hidden } = await withReadableActions(needed, { caller, agent: loaded.agent })
+    const isPast = about.message !== undefined
+    const { notes, ...shown } = await shownRequest(needed.agents, { ...subject, agent, isPast })
+    const prompt = { ...shown, notes: [...hidden, ...notes] }
+    res.set('cache-control', 'no-store').json({ type, ...withoutSecrets(prompt, loaded.agent) })
   },
 })
 
-/** The latest message of a thread that the caller may read. Throws `not_found`. */
-async function lastMessage(
-  { collections: { messages }, authorizer }: Prompting,
-  res: { locals: Record<string, unknown> },
-  thread: string,
-): Promise<WebhookMessage> {
-  const filter = { $and: [await visibleTo(res, { authorizer, access: 'read' }), { thread }] }
-  const [found] = await messages
-    .find(filter, { projection: { body: 1 }, maxTimeMS: QUERY_MS })
-    .sort({ receivedAt: -1, _id: -1 })
-    .limit(1)
-    .toArray()
-  const message = found === undefined ? undefined : jsonOrUndefined(found.body)
-  if (message === undefined) throw new Problem('not_found', { detail: 'There is no message of this thread.' })
-  return message as WebhookMessage
-}
-
-/** The task that was asked for, else the thread's own where the caller may read it; null for none. */
-function taskGiven(
-  needed: Prompting,
-  asked: {
-    caller: Caller
-    taskId: number | undefined
-    thread: string | undefined
-    /** The external id of the thread's channel. */
-    name: string | undefined
+/** The request as it goes out; of a past message before its last answer. */
+async function shownRequest(
+  agents: Prompting['agents'],
+  subject: Omit<Parameters<typeof modelRequest>[1], 'record' | 'now'> & {
+    record: MessageRecord | undefined
+    isPast: boolean
   },
-): Promise<JsonObject | null> | null {
-  const { caller, taskId, thread, name: channel } = asked
-  if (taskId === undefined)
-    return thread === undefined ? null : readableTask(needed, { caller, channel, thread })
-  return requireDocument(needed, { caller, resource: 'tasks', id: taskId, access: 'read' })
+): Promise<Shown> {
+  const { record, isPast, ...of } = subject
+  const { agent, channel, message } = of
+  const now = Date.now()
+  if (record === undefined) {
+    const toolbox = await agents.openToolbox({ agent, channel, message, messageId: '', thread: '' })
+    const { system, data } = agents.promptOf({ agent, channel, message, now: new Date(now) })
+    return { system, data, conversation: [], ...shownTools(toolbox) }
+  }
+  const turns = isPast ? record.turns?.slice(0, -1) : record.turns
+  const past = { ...record, ...(turns && { turns }) }
+  const { request, toolbox, data } = await modelRequest(agents, { ...of, record: past, now })
+  const conversation = request.conversation.map(shownItem)
+  return { system: request.system, data, conversation, ...shownTools(toolbox) }
 }
 
-/** The thread's channel where it is answered by this assistant. */
-async function channelOf(
-  { channels }: Prompting,
-  { caller, assistantId, name }: { caller: Caller; assistantId: number; name: string | undefined },
-): Promise<Channel> {
-  const workspace = caller.workspace._id
-  const found = name === undefined ? undefined : await channels.find(workspace, name)
-  return found?.config.assistantId === assistantId
-    ? found
-    : assistantChannel({ workspace, assistantId, type: 'taskManager' })
+interface Shown {
+  system: string
+  data: object
+  conversation: object[]
+  tools: object[]
+  notes: readonly string[]
+}
+
+function shownItem(item: ConversationItem): object {
+  if (item.role === 'data') return { role: 'data', data: jsonOrUndefined(item.json) }
+  if (item.role === 'person') return { role: 'person', text: item.text, ...(item.image && { image: true }) }
+  const calls = item.calls.map(({ id, tool, args, result }) => ({ id, tool, args, result }))
+  return { role: 'assistant', text: item.text, calls }
+}
+
+function shownTools({ descriptions, notes = [], sourceOf }: Toolbox): Pick<Shown, 'tools' | 'notes'> {
+  const tools = descriptions.map((one) => {
+    const { action, name } = sourceOf(one.name) ?? {}
+    return { ...one, ...defined({ action, of: action === undefined ? undefined : name }) }
+  })
+  return { tools, notes }
 }
 
 /** Masked are what lies under the name of a secret, and the secrets of the agent's configs wherever they stand. */
-function withoutSecrets({ system, data }: { system: string; data: object }, agent: Agent): object {
+function withoutSecrets({ data, conversation, ...shown }: Shown, agent: Agent): object {
   const secrets = secretsOf(agent)
   const masked = (text: string) => secrets.reduce((all, secret) => all.replaceAll(secret, MASK), text)
-  const plain = mapTexts(
-    mapSecrets(data, () => MASK, { reach: 'state' }),
-    masked,
-  )
-  return { system: masked(system), data: boundedData(plain as object) }
+  const plain = (value: unknown) =>
+    mapTexts(
+      mapSecrets(value, () => MASK, { reach: 'state' }),
+      masked,
+    )
+  return {
+    ...(mapTexts(shown, masked) as object),
+    data: boundedData(plain(data) as object),
+    conversation: plain(conversation),
+  }
 }
 
 function secretsOf({ configs, actions }: Agent): string[] {

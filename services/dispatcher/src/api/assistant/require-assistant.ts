@@ -7,6 +7,7 @@ import { idParameter } from '@parley/shared/openapi/path-id'
 import { allows, type Decision } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import { activeTask } from '../../agents/active-task.ts'
+import type { Agent } from '../../agents/agent.ts'
 import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
 
 interface Needed {
@@ -14,7 +15,7 @@ interface Needed {
   configuration: Pick<InternalClient, 'get'>
 }
 
-/** What is done with an assistant beside configuring it is described alike. */
+/** The part that operations on an assistant, beside configuring it, are described by alike. */
 export const ofAssistant = <N extends string>(name: N) => ({
   method: 'POST' as const,
   path: `/rest/assistant/{id}/${name}` as const,
@@ -75,4 +76,35 @@ export async function readableTask(
   const workspace = caller.workspace._id
   const { data } = jsonObject.safeParse(await activeTask(needed, { workspace, channel, thread }))
   return data !== undefined && admits(readable, data) ? data : null
+}
+
+/** The agent with those of its actions that the caller's role lets it read, and which are hidden, in a sentence each. */
+export async function withReadableActions(
+  needed: Parameters<typeof readableActions>[0],
+  { caller, agent }: { caller: Caller; agent: Agent },
+): Promise<{ agent: Agent; hidden: string[] }> {
+  const ids = agent.actions.map(({ _id }) => _id)
+  const readable = await readableActions(needed, { caller, ids })
+  return {
+    agent: { ...agent, actions: agent.actions.filter(({ _id }) => readable.has(_id)) },
+    hidden: ids.filter((id) => !readable.has(id)).map((id) => `The role may not read actions/${id}.`),
+  }
+}
+
+/** Of these actions those that the caller's role lets it read, as configuration has them. Rejects with `unavailable`. */
+export async function readableActions(
+  { authorizer, configuration }: { authorizer: Authorizer; configuration: Pick<InternalClient, 'get'> },
+  { caller, ids }: { caller: Caller; ids: readonly number[] },
+): Promise<ReadonlySet<number>> {
+  const readable = await authorizer.decide(caller, 'actions', 'read')
+  if (readable.kind === 'all') return new Set(ids)
+  if (readable.kind === 'none') return new Set()
+  const found = await Promise.all(
+    ids.map((id) => configuration.get(`/internal/workspaces/${caller.workspace._id}/actions/${id}`)),
+  )
+  const admitted = found.map((one) => {
+    const { data } = jsonObject.safeParse(one)
+    return data !== undefined && admits(readable, data)
+  })
+  return new Set(ids.filter((_, at) => admitted[at]))
 }

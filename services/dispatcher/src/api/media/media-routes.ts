@@ -28,14 +28,14 @@ const AUDIO_TYPES = [
   'application/octet-stream',
 ]
 
-/** What reading media needs. */
+/** The dependencies of reading media. */
 export interface Media extends MediaSources {
   collections: Pick<Collections, 'messages'>
   authorizer: Authorizer
   mediaSlots: FairSlots
 }
 
-/** What is in the message itself takes no slot; what is fetched waits up to 4 s for one, and gives way to workspaces that have fewer (503). */
+/** Slots for media that are fetched: each waits up to 4 s for one, and gives way to workspaces that have fewer (503). */
 export const createMediaSlots = (): FairSlots => new FairSlots(LIMITS)
 
 export const readMessageAudio = route({

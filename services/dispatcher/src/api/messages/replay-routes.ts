@@ -116,7 +116,7 @@ export const replayMessage = route({
     },
 })
 
-/** Who may only post messages must not reach those of others by running them again. */
+/** Selects those that the caller may both read and write: whoever may only post must not reach those of others. */
 async function replayable(
   res: { locals: Record<string, unknown> },
   authorizer: Authorizer,

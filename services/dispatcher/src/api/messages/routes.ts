@@ -19,7 +19,7 @@ const QUERY_MS = 5_000
 /** Of the messages that all else fits, so many are looked at for one page of those of a user. */
 const LOOKED_AT = 20_000
 
-/** What the message log needs. */
+/** The dependencies of the message log. */
 export interface MessageLog {
   collections: Pick<Collections, 'messages' | 'threads'>
   authorizer: Authorizer

@@ -4,6 +4,7 @@ import { exactOrUndefined, parseExact } from '@parley/shared/parse-json'
 import { addressesIn, phoneOf } from '../../message/addresses.ts'
 import type { MessageRecord, Send, Waiting } from '../../message/message-record.ts'
 import { nextToSend } from '../../message/progress.ts'
+import { shownState } from '../../message/send-state.ts'
 import type { Turn } from '../../message/turn.ts'
 
 /** A message in a list: where it stands, without its contents. */
@@ -36,7 +37,9 @@ export function detailOf(record: MessageRecord, before?: string): object {
     ...defined({ transcript: record.transcript, changed: record.changed }),
     ...(record.answer === undefined ? {} : { answer: parseExact(record.answer) }),
     timeline: record.timeline,
-    sends: record.sends.filter(({ content }) => content.kind !== 'submit').map(sendOf),
+    sends: record.sends
+      .filter(({ content }) => content.kind !== 'submit')
+      .map((send) => sendOf(record, send)),
     ...submissionOf(record.sends),
     attempts: record.attempts,
     ...defined({ turns: record.turns?.map(turnOf) }),
@@ -44,9 +47,11 @@ export function detailOf(record: MessageRecord, before?: string): object {
 }
 
 /** What it sends as JSON, where that is stored as text, without what only the next attempt needs. */
-function sendOf({ content, tries: _tries, failedIds: _ids, pricing, ...send }: Send): object {
+function sendOf(record: MessageRecord, sent: Send): object {
+  const { content, tries: _tries, failedIds: _ids, pricing, ...send } = sent
   const { providerId: _id, ...priced } = pricing ?? {}
-  return { ...send, content: shownContent(content), ...(pricing && { pricing: priced }) }
+  const state = shownState(record, sent)
+  return { ...send, state, content: shownContent(content), ...(pricing && { pricing: priced }) }
 }
 
 function shownContent(content: Send['content']): object {

@@ -9,7 +9,7 @@ import { currentMessage } from '../../message/current-message.ts'
 import { type MessageRecord, REPLY_SOURCE, type Send } from '../../message/message-record.ts'
 import { objectIn, objectOf } from '../../message/object-content.ts'
 import { isSilent, receivedContent } from '../../message/received-content.ts'
-import { isSettled } from '../../message/send-state.ts'
+import { isSettled, shownState } from '../../message/send-state.ts'
 import { isPersonal, mediaOf, sentAt } from '../../message/spoken-text.ts'
 import { ofThread, type ThreadRecord } from '../../message/thread-record.ts'
 import type { Collections } from '../../store/collections.ts'
@@ -194,9 +194,9 @@ function received({ spoken, message: given, content, quoted }: Read): object[] {
   return [{ ...entry, from: content?.isOwn ? 'team' : 'person', ...said, state }]
 }
 
-/** What a person took over before it left was never said. */
-function isReported({ open }: Spoken, send: Send): boolean {
-  return isSettled(send) || send.state === 'claimed' || open === true
+/** What a person took over before it left was never said; that something was given up, somebody has to know. */
+function isReported({ open, state }: Spoken, send: Send): boolean {
+  return isSettled(send) || send.state === 'claimed' || open === true || state === 'dead'
 }
 
 function toPerson(spoken: Spoken, message: WebhookMessage | undefined, send: Send): object {
@@ -206,6 +206,8 @@ function toPerson(spoken: Spoken, message: WebhookMessage | undefined, send: Sen
   const { by } = (message?.reply ?? {}) as { by?: object }
   const at = send.state === 'pending' ? spoken.receivedAt : sentAt(spoken, send)
   const said = contentOf(send, message)
+  const state = shownState(spoken, send)
+  const reason = state === 'failed' ? (send.failure?.reason ?? spoken.reason) : undefined
   return {
     _id: send.id,
     message: _id,
@@ -213,7 +215,8 @@ function toPerson(spoken: Spoken, message: WebhookMessage | undefined, send: Sen
     from,
     ...defined({ by: from === 'team' ? by : undefined }),
     ...said,
-    state: send.state,
+    state,
+    ...defined({ reason }),
   }
 }
 

@@ -131,8 +131,8 @@ const entry = z
     variables: z.array(z.string()).optional(),
     more: z.looseObject({}).optional().describe('What else a template was given'),
     ...objects,
-    state: z.string(),
-    reason: z.string().optional(),
+    state: z.string().describe('Of a send: `failed` also where its message was given up'),
+    reason: z.string().optional().describe('Why it ended so'),
   })
   .meta({ id: 'ConversationEntry', description: 'Something that was said, by the person or to the person' })
 
@@ -148,7 +148,7 @@ const example = {
   serviceWindowEndsAt: '2026-11-21T11:36:37.316Z',
 } as const
 
-/** What the routes of threads need. */
+/** The dependencies of the routes of threads. */
 export interface Threads extends ThreadStore, Erasing {
   channels: Pick<Channels, 'find'>
   configuration: Pick<InternalClient, 'get'>

@@ -127,7 +127,7 @@ export interface Used {
   authorizer: Authorizer
 }
 
-/** What the workspace's assistants have used of their models, and what it sent, by what providers say that it costs. */
+/** Adds up what assistants have used of their models, and what was sent, by what providers say that it costs. */
 export const readUsage = route({
   method: 'GET',
   path: '/rest/usage',

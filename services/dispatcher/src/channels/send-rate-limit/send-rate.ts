@@ -21,9 +21,9 @@ export interface SendSlots {
 /** What a send waits for before it is claimed. */
 type RateWait =
   /** A time, in milliseconds since the epoch. */
-  | { kind: 'until'; at: number }
+  | { kind: 'until'; at: number; for: 'rate' | 'person_rate' }
   /** Its turn among those that wait for the same number; the promise never rejects. */
-  | { kind: 'queued'; settled: Promise<void> }
+  | { kind: 'queued'; settled: Promise<void>; for: 'rate' }
 
 export const createSendSlots = (): SendSlots => ({
   reserved: new LRUCache({ max: MAX_SLOTS }),
@@ -61,16 +61,17 @@ export class SendRate {
     const { asked, queued } = this.#slots
     if (!asked.has(sendId)) asked.set(sendId, now())
     const already = queued.get(sendId)
-    if (already !== undefined) return { kind: 'queued', settled: already }
+    if (already !== undefined) return { kind: 'queued', settled: already, for: 'rate' }
     const slot = await this.#slotOf(sendId, { keys, ended })
     if (slot.kind === 'queued') {
       const settled = this.#whenFound(sendId, slot.found)
       queued.set(sendId, settled)
-      return { kind: 'queued', settled }
+      return { kind: 'queued', settled, for: 'rate' }
     }
     this.#slotAt = slot.at
     const at = actAt(slot)
-    return slot.kind === 'reserved' && at <= now() ? undefined : { kind: 'until', at }
+    if (slot.kind === 'later') return { kind: 'until', at, for: 'person_rate' }
+    return at <= now() ? undefined : { kind: 'until', at, for: 'rate' }
   }
 
   /** Waits for the slot of a send that is claimed, or for another where claiming took too long; then it leaves. */

@@ -1,34 +1,75 @@
-import type { Message, MessageSummary } from '@parley/client'
-import { allProviders, providerNamed } from '@parley/shared/providers/registry'
-import { durationText } from './output.ts'
+import { allProviders, providerNamed } from './providers/registry.ts'
+
+/** A message as `GET /rest/messages/{id}` has it, as far as it explains itself. */
+export interface ExplainedMessage {
+  _id: string
+  channel: string
+  state: string
+  reason?: string | undefined
+  fault?: string | null | undefined
+  requestId?: string | null
+  updatedAt: string
+  waiting?:
+    | { for: string; since: string; until?: string | undefined; code?: string; error?: string }
+    | undefined
+  timeline: readonly { at: string; state: string; reason?: string }[]
+  attempts: readonly {
+    at: string
+    step: string
+    outcome: string
+    code?: string
+    error?: string
+    ms: number
+  }[]
+  sends: readonly { id: string; content: { kind: string } }[]
+}
+
+/** How one does what is advised, each in words that end a sentence. */
+interface Means {
+  replay: string
+  look(id: string): string
+  check: string
+  doctor: string
+}
 
 /** Facts beside the message by which it is explained. */
 interface Surroundings {
   now: Date
+  means: Means
   /** The message of its thread that has to end first, where there is one. */
-  before?: MessageSummary | undefined
+  before?: Pick<ExplainedMessage, '_id' | 'state'> | undefined
   /** True when the workspace has a channel with this external id now; undefined where that is not known. */
   channelExists?: boolean | undefined
   /** The name of the provider that the channel sends through now; undefined where that is not known. */
   provider?: string | undefined
 }
 
-/** A message's course, in words. */
+interface ExplainedEvent {
+  at: string
+  text: string
+  /** What the other side, or we, call it. */
+  code?: string
+  isTrouble: boolean
+}
+
+/** What became of a message, in words. */
 export interface Explanation {
   /** Where it stands, in one sentence. */
   verdict: string
-  /** Its events, from the first on. */
-  events: { at: string; text: string; isTrouble: boolean }[]
-  /** The condition that it waits for; undefined where it waits for nothing. */
+  /** What happened, from the first on. */
+  events: ExplainedEvent[]
+  /** What it waits for; undefined where it waits for nothing. */
   waits: string | undefined
   /** Whose fault it is that it is not delivered; undefined where it is nobody's. */
   fault: string | undefined
   /** The things to do, each a sentence. */
   advice: string[]
+  /** It would fail again. */
+  isReplayFutile: boolean
 }
 
 /** Explains a message from its record alone, and what surrounds it. */
-export function explainMessage(message: Message, surroundings: Surroundings): Explanation {
+export function explainMessage(message: ExplainedMessage, surroundings: Surroundings): Explanation {
   // An attempt goes before the change that it brought about at the same time.
   const events = [
     ...message.attempts.flatMap((attempt) => attemptEvents(message, attempt)),
@@ -38,12 +79,20 @@ export function explainMessage(message: Message, surroundings: Surroundings): Ex
     verdict: verdictOf(message, surroundings),
     events: events.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at)),
     waits: waitOf(message, surroundings),
-    fault: message.fault == null ? undefined : FAULTS[message.fault],
+    fault: FAULTS[message.fault ?? ''],
     advice: adviceOn(message, surroundings),
+    isReplayFutile: isReplayFutile(message),
   }
 }
 
-const FAULTS = {
+/** Whether the same message would fail again, by whose fault it is. */
+export const isReplayFutile = ({ fault }: Pick<ExplainedMessage, 'fault'>): boolean =>
+  FUTILE[fault ?? ''] !== undefined
+
+/** Why a message ended so, in words where it is a code. */
+export const reasonInWords = (reason: string): string => REASONS[reason] ?? reason
+
+const FAULTS: Record<string, string> = {
   caller: 'The caller: what was posted can not be sent as it is.',
   channel: 'The channel: its configuration, its handler or its account with the provider.',
   provider: 'The provider, or the endpoint that is called: it failed or could not be reached.',
@@ -51,7 +100,7 @@ const FAULTS = {
   us: 'Parley itself.',
 }
 
-const STATES: Record<Message['state'], string> = {
+const STATES: Record<string, string> = {
   received: 'Accepted and stored',
   handled: 'Its answer is known',
   sending: 'A send has begun',
@@ -64,12 +113,34 @@ const STATES: Record<Message['state'], string> = {
   unrouted: 'No channel was found for it',
 }
 
-function changeEvent({ at, state, reason }: Message['timeline'][number]) {
-  const text = reason === undefined ? `${STATES[state]}.` : `${STATES[state]}: ${reason}`
+const stateText = (state: string): string => STATES[state] ?? state
+
+/** What ends without an answer says so by a code. */
+const REASONS: Record<string, string> = {
+  handler_is_person: 'the team has the conversation',
+  handed_off: 'the assistant handed it over to the team',
+  group_message: 'it was written in a group',
+  deleted: 'its writer took it back',
+  app_message: 'it was written in the provider’s own app',
+  history: 'it was written before the channel was connected',
+  own_send: 'it reports a send of ours',
+  original_unknown: 'what it changes is not here',
+  reaction: 'it is a reaction',
+  edit: 'it changes an earlier message',
+  deletion: 'it takes an earlier message back',
+  contact: 'it names a contact',
+  notice: 'it is a notice of the provider’s',
+}
+
+function changeEvent({ at, state, reason }: ExplainedMessage['timeline'][number]) {
+  const text = reason === undefined ? `${stateText(state)}.` : `${stateText(state)}: ${reasonInWords(reason)}`
   return { at, text, isTrouble: ['failed', 'dead', 'unrouted'].includes(state) }
 }
 
-function attemptEvents(message: Message, attempt: Message['attempts'][number]) {
+function attemptEvents(
+  message: ExplainedMessage,
+  attempt: ExplainedMessage['attempts'][number],
+): ExplainedEvent[] {
   const { at, step, outcome, code, error, ms } = attempt
   const what = stepText(message, step)
   const took = `after ${durationText(ms)}`
@@ -78,15 +149,22 @@ function attemptEvents(message: Message, attempt: Message['attempts'][number]) {
     return message.sends.length > 1 ? [{ at, text: `${what} was accepted ${took}.`, isTrouble: false }] : []
   const isFinal = code === 'effect_unknown'
   const text = {
-    retryable: `${what} failed with ${code} ${took}; it is tried again.`,
-    permanent: `${what} was refused with ${code} ${took}; trying again would not help.`,
-    uncertain: `${what} brought no usable answer (${code}) ${took}: it may have happened, so ${isFinal ? 'it is not called again by itself' : 'a status is waited for first'}.`,
-  }[outcome]
-  return [{ at, text: error === undefined ? text : `${text} It said: ${error}`, isTrouble: true }]
+    retryable: `${what} failed ${took}; it is tried again.`,
+    permanent: `${what} was refused ${took}; trying again would not help.`,
+    uncertain: `${what} brought no usable answer ${took}: it may have happened, so ${isFinal ? 'it is not called again by itself' : 'a status is waited for first'}.`,
+  }[outcome as 'retryable' | 'permanent' | 'uncertain']
+  return [
+    {
+      at,
+      text: error === undefined ? text : `${text} It said: ${error}`,
+      ...(code !== undefined && { code }),
+      isTrouble: true,
+    },
+  ]
 }
 
-/** The part of the work that an attempt was at: the handler, or one of the sends. */
-function stepText({ sends }: Message, step: string): string {
+/** What an attempt was at: the handler, or one of the sends. */
+function stepText({ sends }: ExplainedMessage, step: string): string {
   if (step === 'handler') return "The channel's handler"
   const index = sends.findIndex(({ id }) => id === step)
   const content = sends[index]?.content as
@@ -97,22 +175,23 @@ function stepText({ sends }: Message, step: string): string {
   return `Send ${index + 1} (${content.kind}${name === undefined ? '' : ` ${name}`})`
 }
 
-function verdictOf(message: Message, { now }: Surroundings): string {
+function verdictOf(message: ExplainedMessage, { now }: Surroundings): string {
   const { state, reason, updatedAt } = message
   const ago = `${durationText(Math.max(now.getTime() - Date.parse(updatedAt), 0))} ago`
   if (isWaiting(message)) return `It is under way, and waits.`
   if (['received', 'handled', 'sending'].includes(state))
-    return `It is under way: ${STATES[state].toLowerCase()} ${ago}.`
-  return `${STATES[state]} ${ago}${reason === undefined ? '.' : `: ${reason}`}`
+    return `It is under way: ${stateText(state).toLowerCase()} ${ago}.`
+  return `${stateText(state)} ${ago}${reason === undefined ? '.' : `: ${reasonInWords(reason)}`}`
 }
 
-/** A run that is about to begin, or under way, is no wait. */
-const isWaiting = ({ waiting }: Message): boolean =>
+/** What a run is about to do, or does, is no wait. */
+const isWaiting = ({ waiting }: ExplainedMessage): boolean =>
   waiting !== undefined && !['turn', 'answer', 'thread'].includes(waiting.for)
 
 const WAITS: Record<string, string> = {
   retry: 'its next try, after one that failed',
   rate: "the rate limit of the channel's number",
+  person_rate: 'the rate at which the provider takes messages for one person',
   circuit_breaker: 'an endpoint that failed too often lately: its calls pause',
   host: 'other calls to the same host to end',
   status: 'a status from the provider: whether the send happened is not known, and it must not happen twice',
@@ -122,7 +201,7 @@ const WAITS: Record<string, string> = {
   gathering: 'further messages of its thread, which get one answer with it',
 }
 
-function waitOf(message: Message, { now, before }: Surroundings): string | undefined {
+function waitOf(message: ExplainedMessage, { now, before }: Surroundings): string | undefined {
   const { waiting, reason } = message
   if (waiting !== undefined && isWaiting(message)) {
     const { until: due, since, code, error } = waiting
@@ -133,8 +212,7 @@ function waitOf(message: Message, { now, before }: Surroundings): string | undef
         ? `, for ${durationText(left)} more`
         : ', which is due now'
     const waited = durationText(Math.max(now.getTime() - Date.parse(since), 0))
-    const last =
-      code === undefined ? '' : ` Its last try ended with ${code}${error === undefined ? '.' : `: ${error}`}`
+    const last = code === undefined ? '' : ` Its last try failed${error === undefined ? '.' : `: ${error}`}`
     return `It waits for ${WAITS[waiting.for] ?? waiting.for}, since ${waited} ago${until}.${reason === undefined ? '' : ` ${reason}`}${last}`
   }
   if (before !== undefined)
@@ -143,28 +221,31 @@ function waitOf(message: Message, { now, before }: Surroundings): string | undef
   return undefined
 }
 
-function adviceOn(message: Message, { before, channelExists, provider, now }: Surroundings): string[] {
-  const replay = `parley replay ${message._id}`
+function adviceOn(
+  message: ExplainedMessage,
+  { before, channelExists, provider, now, means }: Surroundings,
+): string[] {
+  const { replay } = means
   switch (message.state) {
     case 'unrouted':
       return channelExists
-        ? [`There is a channel with the extId ${message.channel} now: ${replay}`]
+        ? [`There is a channel with the external id ${message.channel} now: ${replay}`]
         : [missingChannel(message.channel, channelExists), `Then: ${replay}`]
     case 'dead':
     case 'failed':
       return [
-        ...repairs(message, provider),
+        ...repairs(message, { provider, means }),
         FUTILE[message.fault ?? ''] ??
           `${hasUnknownEffect(message) ? 'Where it was not' : 'Then'}: ${replay}`,
       ]
     case 'sent':
       return now.getTime() - Date.parse(message.updatedAt) > 3_600_000
         ? [
-            'The phone may be off. Where no message of the channel is ever delivered, its statuses do not arrive: parley doctor',
+            `The phone may be off. Where no message of the channel is ever delivered, its statuses do not arrive: ${means.doctor}`,
           ]
         : []
     default:
-      if (before !== undefined) return [`parley why ${before._id}`]
+      if (before !== undefined) return [means.look(before._id)]
       return message.waiting?.for === 'circuit_breaker'
         ? ['Look at the endpoint that the channel or action calls.']
         : []
@@ -173,8 +254,8 @@ function adviceOn(message: Message, { before, channelExists, provider, now }: Su
 
 function missingChannel(extId: string, exists: false | undefined): string {
   return exists === false
-    ? `Create a channel with the extId ${extId}, or correct the extId of what is posted.`
-    : `Create a channel with the extId ${extId} where there is none: this role may not read channels.`
+    ? `Create a channel with the external id ${extId}, or correct the external id of what is posted.`
+    : `Create a channel with the external id ${extId} where there is none: this role may not read channels.`
 }
 
 /** Advice in the place of a replay, by whose fault it is. */
@@ -196,18 +277,22 @@ const REPAIRS: Record<string, string> = {
   bad_args: "The function's arguments do not fit the action's spec.",
 }
 
-const lastCode = ({ attempts }: Message) => attempts.findLast(({ outcome }) => outcome !== 'accepted')?.code
+const lastCode = ({ attempts }: ExplainedMessage) =>
+  attempts.findLast(({ outcome }) => outcome !== 'accepted')?.code
 
-const hasUnknownEffect = (message: Message): boolean => lastCode(message) === 'effect_unknown'
+const hasUnknownEffect = (message: ExplainedMessage): boolean => lastCode(message) === 'effect_unknown'
 
-function repairs(message: Message, provider: string | undefined): string[] {
+function repairs(
+  message: ExplainedMessage,
+  { provider, means }: { provider: string | undefined; means: Means },
+): string[] {
   const { fault, requestId } = message
   const code = lastCode(message)
   const known = code === undefined ? undefined : (REPAIRS[code] ?? adviceOfProvider(code, provider))
   if (known !== undefined) return [known]
   if (fault === 'us') return [`Report it with the request id ${requestId ?? 'of the post'}.`]
   if (fault === 'provider') return ['Wait until the other side works again.']
-  return fault === 'channel' ? ["Correct the channel's configuration (parley check, parley doctor)."] : []
+  return fault === 'channel' ? [`Correct the channel's configuration (${means.check}, ${means.doctor}).`] : []
 }
 
 /** A code is looked up with all providers where that of the channel is not known. */
@@ -215,4 +300,16 @@ function adviceOfProvider(code: string, name: string | undefined): string | unde
   const named = providerNamed(name)
   const providers = named === undefined ? allProviders() : [named]
   return providers.map(({ outbound }) => outbound.advice?.[code]).find((text) => text !== undefined)
+}
+
+/** A duration in milliseconds, in the largest unit that it has one of. */
+export function durationText(ms: number): string {
+  const units: [number, string][] = [
+    [86_400_000, 'd'],
+    [3_600_000, 'h'],
+    [60_000, 'min'],
+    [1_000, 's'],
+  ]
+  const [size, unit] = units.find(([size]) => ms >= size) ?? [1, 'ms']
+  return `${Math.round(ms / size)} ${unit}`
 }

@@ -43,17 +43,17 @@ const SECTIONS: readonly Section[] = [
 ]
 
 /** Users, roles, API tokens and the audit log. */
-export function PeoplePage({ rest: [path, id] }: PageProps) {
+export function TeamPage({ rest: [path, id] }: PageProps) {
   const readable = SECTIONS.filter(({ reads }) => may('read', reads))
-  if (readable.length === 0) return <Empty title="Your role can’t read people" />
+  if (readable.length === 0) return <Empty title="Your role can’t read the team" />
   const current = path === undefined ? readable[0] : readable.find((one) => one.path === path)
   if (current === undefined) return <NotFound />
-  const tabs = readable.map((one) => ({ href: hrefOf(`/people/${one.path}`), name: one.name }))
+  const tabs = readable.map((one) => ({ href: hrefOf(`/team/${one.path}`), name: one.name }))
   const Section = current.section
   return (
     <>
       <PageHead title={current.name} note={current.note} />
-      <Tabs label="People" tabs={tabs} at={hrefOf(`/people/${current.path}`)} />
+      <Tabs label="Team" tabs={tabs} at={hrefOf(`/team/${current.path}`)} />
       <Section id={id} />
     </>
   )

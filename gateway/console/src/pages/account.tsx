@@ -1,0 +1,221 @@
+import { useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import { Button, notify } from '../components/actions.tsx'
+import { Badge, Card, Fact, Failure, Loading, NotFound, PageHead, Time } from '../components/basics.tsx'
+import { PasswordField, TextField } from '../components/fields.tsx'
+import { useSubmit } from '../components/submit.ts'
+import { useLoad } from '../load.ts'
+import { changeNotices, noticeChanges, readNoticeSettings } from '../notices.ts'
+import { roleInWords } from '../people.ts'
+import { type Me, may, me } from '../rights.ts'
+import type { PageProps } from '../router.ts'
+import { useStore } from '../store.ts'
+
+/** What somebody sees and changes of themselves: name, password, sessions, and what they are told of. */
+export function AccountPage({ rest: [below] }: PageProps) {
+  const caller = useStore(me)
+  if (below !== undefined || caller === undefined) return <NotFound />
+  return (
+    <>
+      <PageHead title="My account" note={caller.username} />
+      <div class="columns">
+        <Own caller={caller} />
+        <Password />
+      </div>
+      <Sessions />
+      {may('read', 'threads') && <NoticesCard />}
+    </>
+  )
+}
+
+function Own({ caller }: { caller: Me }) {
+  const [name, setName] = useState(caller.name)
+  const { busy, error, submit } = useSubmit(async () => {
+    await call('PATCH', '/api/auth/me', { body: { name } })
+    me.set({ ...caller, name })
+    notify('Saved.')
+  })
+  return (
+    <Card title="Who I am">
+      <form onSubmit={submit}>
+        <TextField label="Name" value={name} onChange={setName} autocomplete="name" required />
+        <dl class="facts">
+          <Fact term="Role">{roleInWords(caller.role.name)}</Fact>
+          <Fact term="Workspace">{caller.workspace.name}</Fact>
+        </dl>
+        <Failure error={error} />
+        <div class="actions end">
+          <Button type="submit" kind="primary" disabled={busy}>
+            Save
+          </Button>
+        </div>
+      </form>
+    </Card>
+  )
+}
+
+const LEAST = 8
+const NOTHING = { current: '', next: '' }
+
+function Password() {
+  const [typed, setTyped] = useState(NOTHING)
+  const [tokensEnd, setTokensEnd] = useState(false)
+  const set = (field: keyof typeof NOTHING) => (value: string) =>
+    setTyped((before) => ({ ...before, [field]: value }))
+  const { busy, error, submit } = useSubmit(async () => {
+    const body = {
+      ...{ currentPassword: typed.current, newPassword: typed.next },
+      keepApiTokens: !tokensEnd,
+    }
+    await call('POST', '/api/auth/password', { body })
+    setTyped(NOTHING)
+    notify('The password is changed, and every other session has ended.')
+  })
+  return (
+    <Card title="Password" note="A new one ends every other session">
+      <form onSubmit={submit}>
+        <PasswordField
+          label="Current password"
+          value={typed.current}
+          onChange={set('current')}
+          autocomplete="current-password"
+          required
+        />
+        <PasswordField
+          {...{ label: 'New password', note: `At least ${LEAST} characters`, least: LEAST, required: true }}
+          value={typed.next}
+          onChange={set('next')}
+          autocomplete="new-password"
+        />
+        <div class="field choices">
+          <label>
+            <input
+              type="checkbox"
+              checked={tokensEnd}
+              onChange={(event) => setTokensEnd(event.currentTarget.checked)}
+            />
+            End my API tokens and the invitations that I made, too
+          </label>
+        </div>
+        <Failure error={error} />
+        <div class="actions end">
+          <Button type="submit" kind="primary" disabled={busy}>
+            Change the password
+          </Button>
+        </div>
+      </form>
+    </Card>
+  )
+}
+
+interface OwnSession {
+  _id: string
+  createdAt: string
+  usedAt: string
+  userAgent: string | null
+  isCurrent: boolean
+}
+
+function Sessions() {
+  const { data, error, reload } = useLoad(
+    'own sessions',
+    (signal) => call<{ data: OwnSession[] }>('GET', '/api/auth/sessions', { signal }),
+    { everyMs: 15_000 },
+  )
+  const end = async (session?: string) => {
+    await call('POST', '/api/auth/sessions/end', { body: session === undefined ? {} : { session } })
+    notify(session === undefined ? 'All other sessions have ended.' : 'The session has ended.')
+    reload()
+  }
+  const sessions = data?.data.toSorted((one, other) => Number(other.isCurrent) - Number(one.isCurrent))
+  return (
+    <Card
+      title="Sessions"
+      note="Where I am logged in"
+      action={(sessions?.length ?? 0) > 1 && <Button onClick={() => end()}>End all others</Button>}
+    >
+      {sessions === undefined && (error ? <Failure error={error} /> : <Loading />)}
+      <ul class="rows">
+        {sessions?.map(({ _id, createdAt, usedAt, userAgent, isCurrent }) => (
+          <li key={_id}>
+            <div class="grow">
+              <p class="line">
+                <strong title={userAgent ?? undefined}>{programOf(userAgent)}</strong>
+                {isCurrent && <Badge tone="good">this one</Badge>}
+              </p>
+              <p class="note">
+                Logged in <Time at={createdAt} relative />, last used <Time at={usedAt} relative />
+              </p>
+            </div>
+            {!isCurrent && (
+              <Button small label={`End the session of ${programOf(userAgent)}`} onClick={() => end(_id)}>
+                End
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+// Each claims to be those behind it, too.
+const PROGRAMS: [string, string][] = [
+  ['Edg', 'Edge'],
+  ['OPR', 'Opera'],
+  ...['Firefox', 'Chrome', 'Safari', 'curl'].map((name): [string, string] => [name, name]),
+]
+const SYSTEMS = ['Android', 'iPhone', 'iPad', 'Windows', 'Mac OS', 'Linux']
+
+/** A browser and its system, as far as its name for itself says so. */
+function programOf(userAgent: string | null): string {
+  if (userAgent === null) return 'Unknown'
+  const [, program] = PROGRAMS.find(([mark]) => userAgent.includes(mark)) ?? ['', 'A program']
+  const system = SYSTEMS.find((name) => userAgent.includes(name))
+  return [program, system && `on ${system}`].filter(Boolean).join(' ')
+}
+
+/** Kept in this browser, since each one is somewhere else. */
+function NoticesCard() {
+  useStore(noticeChanges)
+  const { sound, desktop } = readNoticeSettings()
+  const canShow = 'Notification' in globalThis && navigator.locks !== undefined
+  const set = async (change: Parameters<typeof changeNotices>[0]) => {
+    if (!(await changeNotices(change)))
+      notify('The browser does not allow notices of this page: allow them in its settings.', 'bad')
+  }
+  return (
+    <Card
+      title="Notices"
+      note="Of what people write to the team, and of what is handed over; in this browser"
+    >
+      <div class="field choices">
+        {[
+          { name: 'A sound', isOn: sound, choose: (isOn: boolean) => set({ sound: isOn }), isThere: true },
+          {
+            ...{ name: 'On the desktop', isOn: desktop, isThere: canShow },
+            choose: (isOn: boolean) => set({ desktop: isOn }),
+          },
+        ].map(({ name, isOn, isThere, choose }) => (
+          <label key={name}>
+            <input
+              type="checkbox"
+              checked={isOn}
+              disabled={!isThere}
+              onChange={(event) => {
+                const { checked } = event.currentTarget
+                event.currentTarget.checked = isOn
+                void choose(checked)
+              }}
+            />
+            {name}
+          </label>
+        ))}
+      </div>
+      <p class="note">
+        None comes while you look at the conversation. A tab of the console has to be open, which may be in
+        the background.
+      </p>
+    </Card>
+  )
+}

@@ -1,0 +1,85 @@
+import { useEffect, useState } from 'preact/hooks'
+import { call, type Page } from '../api.ts'
+import { Badge, Card } from '../components/basics.tsx'
+import { useLoad } from '../load.ts'
+import { may } from '../rights.ts'
+import { hrefOf } from '../router.ts'
+
+/** What a workspace has of each kind, as far as that decides what comes next. */
+interface Begun {
+  assistant: number | undefined
+  channel: { _id: number; extId: string } | undefined
+  hasMessages: boolean
+}
+
+/** What the workspace has, for who may go on with it; undefined for others, and until it is known. */
+export function useBegun(): Begun | undefined {
+  const mayGo = may('write', 'channels') && may('write', 'assistant')
+  const [isOver, setOver] = useState(!mayGo)
+  const load = (signal: AbortSignal) => (mayGo ? begun(signal) : Promise.resolve(undefined))
+  const { data } = useLoad(`first steps ${mayGo}`, load, isOver ? {} : { everyMs: 5_000 })
+  useEffect(() => setOver(!mayGo || data?.hasMessages === true), [mayGo, data])
+  return data
+}
+
+/** The way to the first message, in a workspace that has none yet. */
+export function FirstSteps({ begun: { assistant, channel } }: { begun: Begun }) {
+  const steps = [
+    {
+      name: 'Make an assistant',
+      href: '/assistants/assistant/new',
+      note: 'Its name, and who it is. A channel that only sends needs none.',
+      isDone: assistant !== undefined,
+    },
+    {
+      name: 'Try it',
+      href: assistant === undefined ? undefined : `/assistants/assistant/${assistant}`,
+      note: 'On its page, where what it says reaches nobody. It speaks once a config named model has its key.',
+      isDone: false,
+    },
+    {
+      name: 'Connect a channel',
+      href: '/channels/new',
+      note: 'A number of yours, or the simulator of npm start: any phone number id and access token, and as API address the simulatorUrl in .local/run.json with /v23.0 behind it.',
+      isDone: channel !== undefined,
+    },
+    {
+      name: 'Send a first message',
+      href: channel === undefined ? undefined : `/channels/${channel._id}/connect`,
+      note: 'To your own phone, or to any number of the simulator.',
+      isDone: false,
+    },
+  ]
+  return (
+    <Card title="First steps" note="This workspace has no messages yet">
+      <ol class="rows">
+        {steps.map(({ name, href, note, isDone }, at) => (
+          <li key={name}>
+            <span class="round" aria-hidden="true">
+              {at + 1}
+            </span>
+            <div class="grow">
+              <p class="line">
+                {href === undefined ? <strong>{name}</strong> : <a href={hrefOf(href)}>{name}</a>}
+                {isDone && <Badge tone="good">done</Badge>}
+              </p>
+              <p class="note">{note}</p>
+            </div>
+          </li>
+        ))}
+      </ol>
+    </Card>
+  )
+}
+
+async function begun(signal: AbortSignal): Promise<Begun> {
+  const first = async <T,>(path: string): Promise<T | undefined> =>
+    (await call<Page<T>>('GET', path, { query: { limit: 1 }, signal })).data[0]
+  const message = await first('/rest/messages')
+  if (message !== undefined) return { assistant: undefined, channel: undefined, hasMessages: true }
+  const [assistant, channel] = await Promise.all([
+    first<{ _id: number }>('/rest/assistant'),
+    first<NonNullable<Begun['channel']>>('/rest/channels'),
+  ])
+  return { assistant: assistant?._id, channel, hasMessages: false }
+}

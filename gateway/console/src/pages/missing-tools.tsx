@@ -1,0 +1,11 @@
+/** What an assistant's tools lack, and why. */
+export function MissingTools({ notes }: { notes: readonly string[] }) {
+  if (notes.length === 0) return null
+  return (
+    <ul class="failure" aria-label="Missing tools">
+      {notes.map((note) => (
+        <li key={note}>{note}</li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,105 @@
+import { useEffect } from 'preact/hooks'
+import { call, type Page } from './api.ts'
+import { useLoad } from './load.ts'
+import { raiseNotice } from './notices.ts'
+import { may } from './rights.ts'
+import { leaveTo } from './router.ts'
+import { account } from './session.ts'
+import { isReader, onLive } from './shared-stream.ts'
+import { nameOf, shownLast, type Thread } from './threads.ts'
+import { setUnreadInTitle } from './title.ts'
+
+const MOST_COUNTED = 100
+const LONGEST = 140
+/** What happened longer ago is no news: the stream may bring again what it brought before. */
+const RECENT_MS = 5 * 60_000
+/** So long a tab that shows the conversation has to say so. */
+const RESPONSE_MS = 250
+
+/** How many conversations are unread, in words, empty for none: in the title and the icon of the tab, too. */
+export function useUnread(): string {
+  const mayRead = may('read', 'threads')
+  const { data } = useLoad(
+    `unread ${mayRead}`,
+    async (signal) => {
+      if (!mayRead) return undefined
+      const query = { unread: 'true', limit: MOST_COUNTED }
+      return call<Page<Thread>>('GET', '/rest/threads', { query, signal })
+    },
+    { everyMs: 30_000, isInBackground: true, atMostMs: 3_000, live: ({ event }) => event === 'thread' },
+  )
+  const count = data === undefined ? 0 : data.data.length
+  const text = count === 0 ? '' : `${count}${data?.next ? '+' : ''}`
+  useEffect(() => {
+    setUnreadInTitle(text)
+    const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]')
+    const { plain = icon?.getAttribute('href') ?? '', unread = plain } = icon?.dataset ?? {}
+    if (icon === null) return
+    icon.dataset.plain = plain
+    icon.href = text === '' ? plain : unread
+  }, [text])
+  useEffect(() => () => setUnreadInTitle(''), [])
+  return text
+}
+
+/** The conversation that the tab shows, by its `_id`. */
+let shown: string | undefined
+
+/** Nobody is told of what is written in a conversation while they look at it. */
+export function useShown(thread: string): void {
+  useEffect(() => {
+    shown = thread
+    return () => {
+      if (shown === thread) shown = undefined
+    }
+  }, [thread])
+}
+
+type Question = { asks: string } | { looksAt: string }
+
+/**
+ * Tells of each message that the team is to read, a hand-over as well: in whichever tab reads the stream for all of
+ * them, so once, and not while a tab of the browser shows the conversation to somebody.
+ */
+export function useNotices(): void {
+  useEffect(() => {
+    const known = new Map<string, number>()
+    const tabs = new BroadcastChannel(`parley.looks.${account.get()}`)
+    const looks = (thread: string) => shown === thread && !document.hidden && document.hasFocus()
+    const seen = new Set<string>()
+    tabs.onmessage = ({ data }: MessageEvent<Question>) => {
+      if ('looksAt' in data) seen.add(data.looksAt)
+      else if (looks(data.asks)) tabs.postMessage({ looksAt: data.asks } satisfies Question)
+    }
+    const notifyOf = (thread: Thread) => {
+      const { _id } = thread
+      seen.delete(_id)
+      tabs.postMessage({ asks: _id } satisfies Question)
+      setTimeout(() => {
+        if (seen.delete(_id) || looks(_id)) return
+        const text = shownLast(thread.lastMessage).slice(0, LONGEST)
+        const onClick = () => void leaveTo(`/conversations/${_id}`)
+        raiseNotice({ tag: _id, title: nameOf(thread), text, onClick })
+      }, RESPONSE_MS)
+    }
+    const unfollow = onLive(({ event, data }) => {
+      if (event !== 'thread') return
+      const thread = data as unknown as Thread
+      const isNew = hasNewMessage(thread, known.get(thread._id) ?? 0)
+      known.delete(thread._id)
+      if (thread.unread > 0) known.set(thread._id, thread.unread)
+      // Those that were read long ago.
+      for (const [oldest] of known) if (known.size > MOST_KNOWN) known.delete(oldest)
+      if (isNew && isReader()) notifyOf(thread)
+    })
+    return () => {
+      unfollow()
+      tabs.close()
+    }
+  }, [])
+}
+
+const MOST_KNOWN = 2_000
+
+const hasNewMessage = ({ unread, lastAt }: Thread, before: number): boolean =>
+  unread > before && Date.now() - Date.parse(lastAt) < RECENT_MS

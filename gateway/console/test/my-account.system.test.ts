@@ -1,0 +1,109 @@
+import { expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
+import { consoleSystem } from './console-system.ts'
+import { register, signIn } from './pages.ts'
+
+const system = consoleSystem()
+const { onPage, open } = system
+
+test('somebody changes their own name and password, and the sessions that are elsewhere end', async () => {
+  const shop = await register(system.url, 'atelier')
+  const other = await system.parley.call('POST', '/api/auth/login', {
+    body: { username: shop.email, password: shop.password },
+  })
+  const token = String(other.json.accessToken)
+  await onPage({}, async (page) => {
+    await signIn(page, system.url, shop)
+    await page.getByRole('link', { name: 'Ana Souza' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('Ana Prado')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('link', { name: 'Ana Prado' }).waitFor()
+
+    const sessions = page.locator('.card', { has: page.getByRole('heading', { name: 'Sessions' }) })
+    await sessions.getByText('this one').waitFor()
+    expect(await sessions.getByText(/^Chrome on /).count()).toBe(1)
+    await sessions
+      .getByRole('button', { name: /^End the session/ })
+      .first()
+      .click()
+    await page.getByText('The session has ended.').waitFor()
+
+    await page.getByLabel('Current password').fill(shop.password)
+    await page.getByLabel('New password').fill('another horse battery')
+    await page.getByRole('button', { name: 'Change the password' }).click()
+    await page.getByText('The password is changed').waitFor()
+    await eventually(
+      async () => (await system.parley.call('POST', '/api/auth/me', { body: {}, token })).status === 401,
+    )
+    expect(await page.getByLabel('Current password').inputValue()).toBe('')
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await signIn(page, system.url, { ...shop, password: 'another horse battery' })
+  })
+})
+
+test('what people write to the team is reported once over all tabs, and not to who looks at it', async () => {
+  const shop = await register(system.url, 'florista')
+  const call = (method: string, path: string, body?: object) =>
+    system.parley.call(method, path, { token: shop.token, ...(body && { body }) })
+  const { simulatorUrl } = system.parley.system
+  const config = { phoneNumberId: '7001', accessToken: 'secret', apiUrl: `${simulatorUrl}/v23.0` }
+  const line = { name: 'Line', description: '', extId: 'line', hook: 'whatsapp', callback: 'whatsapp' }
+  await call('PUT', '/rest/channels/1', { ...line, handlerUrl: 'native:agents/echo', config })
+  const say = async (input: string) => {
+    const user = { name: 'Inês', phone: '5511988880009' }
+    const body = { extId: 'line', user, thread: { extId: 'ines' }, answer: {}, input }
+    expect((await call('POST', '/api/hooks/whatsapp', body)).status).toBe(200)
+  }
+  await say('Hello')
+  const thread = await eventually(
+    async () => ((await call('GET', '/rest/threads')).json.data as { _id: string }[])[0]?._id,
+  )
+  expect((await call('PATCH', `/rest/threads/${thread}`, { handler: 'person' })).status).toBe(200)
+  await onPage({}, async (page, context) => {
+    const raised: string[] = []
+    await context.exposeFunction('report', (text: string) => raised.push(text))
+    await context.addInitScript(() => {
+      const { report } = globalThis as unknown as { report(text: string): void }
+      globalThis.Notification = class {
+        static permission = 'granted'
+        static requestPermission = async () => 'granted'
+        onclick = () => undefined
+        constructor(title: string, { body }: { body: string }) {
+          report(`${title}: ${body}`)
+        }
+        close() {}
+      } as unknown as typeof Notification
+    })
+    await signIn(page, system.url, shop)
+    await open(page, '/account', '.rows')
+    await page.getByLabel('On the desktop').click()
+    await page.waitForFunction(() => JSON.stringify(localStorage).includes('desktop'))
+    expect(await page.getByLabel('On the desktop').isChecked()).toBe(true)
+    const others = [await context.newPage(), await context.newPage()]
+    for (const other of others) {
+      await other.goto(`${system.url}/console/messages`)
+      await other.waitForSelector('tbody tr')
+    }
+    await say('Is anybody there?')
+    for (const tab of [page, ...others]) {
+      await tab.waitForFunction(() => document.title.startsWith('(1) '))
+      await tab.waitForFunction(() => {
+        const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]')
+        return icon?.getAttribute('href') === icon?.dataset.unread
+      })
+      await tab.getByRole('link', { name: 'Conversations 1 unread' }).waitFor()
+    }
+    await eventually(async () => raised.length > 0)
+    expect(raised).toEqual(['Inês: Is anybody there?'])
+
+    await page.bringToFront()
+    await open(page, `/conversations/${thread}`, '.reply')
+    for (const tab of [page, ...others]) await tab.waitForFunction(() => !document.title.startsWith('('))
+    await say('Then I come tomorrow.')
+    await page.locator('.said.theirs', { hasText: 'Then I come tomorrow.' }).waitFor()
+    await open(page, '/messages', 'tbody tr')
+    await say('Or today?')
+    await eventually(async () => raised.length > 1)
+    expect(raised).toEqual(['Inês: Is anybody there?', 'Inês: Or today?'])
+  })
+})

@@ -1,0 +1,117 @@
+import { distance } from '@parley/shared/distance'
+import { CREDENTIALS_CONFIG, WORKFLOWS_CONFIG } from '@parley/shared/documents/assistant'
+import { type JsonObject, jsonObject, pointerSegment } from '@parley/shared/json-object'
+import { MODEL_PROVIDERS } from '@parley/shared/provider-addresses'
+import { allProviders } from '@parley/shared/providers/registry'
+import { CHANNEL_SETTINGS } from '../resources/channel.ts'
+import type { ResourceDocument } from '../store/stored-document.ts'
+import type { Finding } from './finding.ts'
+
+const MAX_KEYS = 200
+const MAX_CHARACTERS = 64
+/** A name is taken for another one where at most so many letters differ, a third of them. */
+const MAX_DISTANCE = 2
+const LETTERS_FOR_EACH = 3
+
+/** Read from a channel beside what is checked when it is written. */
+const UNCHECKED = ['timeZone', 'language', 'languages', 'ordered', 'signingSecrets', 'apiUrl', 'apiVersion']
+const MODEL = ['provider', 'model', 'baseUrl', 'temperature', 'maxOutputTokens', 'vision', 'reasoning']
+const OF_ASSISTANTS = [
+  ...['model', 'AI_CHAT_PROVIDER', 'transcription', WORKFLOWS_CONFIG, CREDENTIALS_CONFIG],
+  ...MODEL_PROVIDERS.map((provider) => `${provider}_CREDENTIALS`),
+]
+
+type Wrong = { path: string; message: string }
+
+/** Settings of a channel under a name that is nearly one that is read, and a time zone that nobody knows. */
+export function channelSettingFindings({ _id, config }: ResourceDocument): Finding[] {
+  const settings = jsonObject.safeParse(config).data ?? {}
+  const known = [
+    ...CHANNEL_SETTINGS,
+    ...UNCHECKED,
+    ...allProviders().flatMap((provider) => provider.settings.map(({ key }) => key)),
+  ]
+  const { timeZone } = settings
+  const zones = timeZone == null || isTimeZone(timeZone) ? [] : [zoneFinding(timeZone)]
+  return [...misspelled(settings, known, '/config'), ...zones].map((wrong) => ({
+    ...{ code: 'unknown_setting', resource: 'channels', _id },
+    ...wrong,
+  }))
+}
+
+/** Configs of assistants whose name is nearly one that is read, and settings of models that nobody reads. */
+export function configFindings({ _id, name, ownerType, value }: ResourceDocument): Finding[] {
+  if (!/^assistants?$/.test(String(ownerType))) return []
+  const near = nearest(String(name), OF_ASSISTANTS)
+  const named = near === undefined ? [] : [{ path: '/name', message: unknown(String(name), near) }]
+  return [...named, ...modelFindings(String(name), jsonObject.safeParse(value).data ?? {})].map((wrong) => ({
+    ...{ code: 'unknown_setting', resource: 'configs', _id },
+    ...wrong,
+  }))
+}
+
+function modelFindings(name: string, value: JsonObject): Wrong[] {
+  const plain = name.toLowerCase().replaceAll('-', '_')
+  if (!['model', 'ai_chat_provider', 'transcription'].includes(plain)) return []
+  const fallbacks = Array.isArray(value.fallbacks) ? value.fallbacks : []
+  return [
+    ...unread(value, [...MODEL, 'fallbacks'], '/value'),
+    ...fallbacks.slice(0, MAX_KEYS).flatMap((one, at) => {
+      const { data = {} } = jsonObject.safeParse(one)
+      return unread(data, MODEL, `/value/fallbacks/${at}`)
+    }),
+  ]
+}
+
+/** Every key that is not known. */
+const unread = (settings: JsonObject, known: readonly string[], at: string): Wrong[] =>
+  keysOf(settings)
+    .filter((key) => !known.includes(key))
+    .map((key) => ({
+      path: `${at}/${pointerSegment(key)}`,
+      message: unknown(key, nearest(key, known)),
+    }))
+
+/** The keys that are nearly known ones: any other may be for somebody else who reads the document. */
+const misspelled = (settings: JsonObject, known: readonly string[], at: string): Wrong[] =>
+  keysOf(settings).flatMap((key) => {
+    const near = nearest(key, known)
+    return near === undefined || near in settings
+      ? []
+      : [{ path: `${at}/${pointerSegment(key)}`, message: unknown(key, near) }]
+  })
+
+const keysOf = (settings: JsonObject): string[] => Object.keys(settings).slice(0, MAX_KEYS)
+
+function unknown(name: string, near: string | undefined): string {
+  const instead = near === undefined ? '' : `; is ${near} meant?`
+  return `nothing reads ${JSON.stringify(name.slice(0, MAX_CHARACTERS).toWellFormed())}${instead}`
+}
+
+/** The known name that is most like this one; undefined where it is known itself, or like none. */
+function nearest(name: string, known: readonly string[]): string | undefined {
+  if (known.includes(name) || name.length > MAX_CHARACTERS) return undefined
+  const own = plainOf(name)
+  const distances = known.map((one) => ({ one, letters: distance(own, plainOf(one)) }))
+  const near = distances.reduce((best, next) => (next.letters < best.letters ? next : best))
+  const most = Math.min(MAX_DISTANCE, Math.floor(Math.min(own.length, near.one.length) / LETTERS_FOR_EACH))
+  return near.letters <= most ? near.one : undefined
+}
+
+const plainOf = (name: string): string => name.toLowerCase().replaceAll(/[-_ ]/g, '')
+
+function isTimeZone(timeZone: unknown): boolean {
+  try {
+    return typeof timeZone === 'string' && new Intl.DateTimeFormat('en', { timeZone }) !== undefined
+  } catch {
+    return false
+  }
+}
+
+function zoneFinding(timeZone: unknown): Wrong {
+  const zones = Intl.supportedValuesOf('timeZone')
+  const name = String(timeZone).slice(0, MAX_CHARACTERS).toWellFormed()
+  const near = nearest(name, zones) ?? zones.find((zone) => plainOf(zone).endsWith(`/${plainOf(name)}`))
+  const instead = near === undefined ? 'UTC is taken' : `UTC is taken; is ${near} meant?`
+  return { path: '/config/timeZone', message: `there is no time zone ${JSON.stringify(name)}: ${instead}` }
+}

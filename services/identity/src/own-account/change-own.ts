@@ -1,0 +1,67 @@
+import { defined } from '@parley/shared/defined'
+import type { Caller } from '@parley/shared/internal-token'
+import { route } from '@parley/shared/openapi/route'
+import { Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import { inTransaction } from '@parley/shared/transaction'
+import { z } from 'zod'
+import { seenByRules } from '../access/caller-of-today.ts'
+import { requireMayGiveOwn } from '../access/privileges.ts'
+import { currentUser, meRoute } from '../accounts/me.ts'
+import { label } from '../accounts/user-fields.ts'
+import type { Administration } from '../administration.ts'
+import { requireStillValid } from '../password-change/recent-password.ts'
+import { AUTH_BODY_BYTES } from '../schemas.ts'
+import { audit } from '../store/audit.ts'
+import { announce } from '../store/change.ts'
+import { withSession } from './own-sessions.ts'
+
+/** What is left out stays. */
+const ownChange = z.strictObject({ name: label.optional(), phone: label.optional() })
+
+type Dependencies = Pick<Administration, 'connection' | 'collections'>
+
+/** The caller's own name and phone number, for who is logged in. */
+export const changeOwnRoute = route({
+  method: 'PATCH',
+  path: '/api/auth/me',
+  access: 'token',
+  id: 'changeMe',
+  tag: 'accounts',
+  summary: 'Change one’s own name and phone number',
+  description:
+    'Takes no rights but a login: an API token may not. Refused where the role grants more to whoever has that name.',
+  body: { schema: ownChange, example: { name: 'Ana Souza' }, maxBytes: AUTH_BODY_BYTES },
+  response: meRoute.response,
+  errors: ['precondition_failed'],
+  handle: (dependencies: Dependencies) => async (_req, res, asked) => {
+    const { caller } = withSession(callerOf(res))
+    await changeOwn(dependencies, caller, asked.body())
+    const user = await currentUser(dependencies.collections, caller)
+    if (user === undefined) throw new Problem('unauthenticated')
+    res.set('cache-control', 'no-store').json(user)
+  },
+})
+
+/** Throws `forbidden` where the role's rules go by the name, and would grant the new one more. */
+async function changeOwn(
+  { connection, collections }: Dependencies,
+  caller: Caller,
+  sent: z.output<typeof ownChange>,
+): Promise<void> {
+  const account = await collections.accounts.findOne({ _id: caller.account._id })
+  if (account === null) throw new Problem('unauthenticated')
+  const { _id, name, role } = account
+  const change = defined(sent)
+  await requireMayGiveOwn(collections, caller, seenByRules({ ...account, ...change }))
+  await inTransaction(connection, async (transaction) => {
+    await requireStillValid(collections, transaction, { caller })
+    const asJudged = { _id, name, role }
+    const set = { $set: { ...change, updatedAt: new Date() } }
+    const { matchedCount } = await collections.accounts.updateOne(asJudged, set, { session: transaction })
+    if (matchedCount === 0) throw new Problem('precondition_failed')
+    await announce(collections.changes, transaction, { kind: 'account', key: String(_id) })
+    const act = { action: 'update', resource: 'users', document: _id, details: { fields: Object.keys(change) } }
+    await audit(collections, transaction, caller, act)
+  })
+}

@@ -1,0 +1,90 @@
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import type { Parsed } from '@parley/local/testing/service-under-test'
+import { administeredWorkspace } from './administered-workspace.ts'
+
+const workspace = administeredWorkspace()
+const { addUser, as, asAdmin, identity, login } = workspace
+
+let user: Parsed
+beforeEach(async () => {
+  user = await addUser('VIEWER')
+})
+
+const sessionsOf = async (token: string) =>
+  (await as(token)('GET', '/api/auth/sessions')).json.data as {
+    _id: string
+    isCurrent: boolean
+    userAgent: string | null
+  }[]
+const isOver = async (token: string) => (await as(token)('POST', '/api/auth/me', {})).status === 401
+
+describe('one’s own sessions', () => {
+  test('are listed with what logged in, the one that asks marked, and those of others not', async () => {
+    const before = await sessionsOf(user.token)
+    const other = await login(user.username, user.password)
+    const listed = await sessionsOf(other)
+    expect(listed).toHaveLength(before.length + 1)
+    expect(listed.filter(({ isCurrent }) => isCurrent)).toHaveLength(1)
+    expect(listed[0]).toMatchObject({ isCurrent: true, userAgent: expect.any(String) })
+    expect(JSON.stringify(listed)).not.toContain('secret')
+    expect((await sessionsOf(user.token)).map(({ _id }) => _id)).toEqual(listed.map(({ _id }) => _id))
+  })
+
+  test('end one by one, and all others at once', async () => {
+    const [first, second] = [
+      await login(user.username, user.password),
+      await login(user.username, user.password),
+    ]
+    const of = (await sessionsOf(first)).find(({ isCurrent }) => isCurrent)?._id
+    expect((await as(second)('POST', '/api/auth/sessions/end', { session: of })).json).toEqual({
+      ended: true,
+    })
+    expect(await sessionsOf(second)).toHaveLength(2)
+    expect((await as(second)('POST', '/api/auth/sessions/end', { session: of })).status).toBe(404)
+    expect((await as(second)('POST', '/api/auth/sessions/end')).json).toEqual({ ended: true })
+    expect((await sessionsOf(second)).map(({ isCurrent }) => isCurrent)).toEqual([true])
+    expect(
+      await identity.database
+        .collection('sessions')
+        .countDocuments({ account: user._id, revokedAt: { $exists: false } }),
+    ).toBe(1)
+  })
+
+  test('of another account are not there, and end for nobody else', async () => {
+    const other = await addUser('WORKSPACE_ADMIN')
+    const theirs = (await sessionsOf(other.token))[0]?._id
+    expect((await as(user.token)('POST', '/api/auth/sessions/end', { session: theirs })).status).toBe(404)
+    expect(await isOver(other.token)).toBe(false)
+  })
+})
+
+describe('oneself', () => {
+  test('is renamed by whoever is logged in, with any role, and with no other field', async () => {
+    const { status, json } = await as(user.token)('PATCH', '/api/auth/me', { name: 'Vera Lima' })
+    expect([status, json.name, json._id]).toEqual([200, 'Vera Lima', user._id])
+    expect((await asAdmin('GET', `/rest/users/${user._id}`)).json).toMatchObject({ name: 'Vera Lima' })
+    expect((await as(user.token)('PATCH', '/api/auth/me', { role: 1 })).status).toBe(422)
+    const { json: log } = await asAdmin('GET', '/rest/audit?limit=1')
+    expect(log.data).toMatchObject([{ action: 'update', document: user._id, details: { fields: ['name'] } }])
+  })
+
+  test('is not given a name by which its role grants more', async () => {
+    const permissions = [
+      { schema: "{{resource}} == 'messages'", read: "{{account.name}} == 'Boss'", write: '' },
+    ]
+    expect((await asAdmin('POST', '/rest/roles', { name: 'BY_NAME', permissions })).status).toBe(200)
+    const named = await addUser('BY_NAME')
+    expect((await as(named.token)('PATCH', '/api/auth/me', { name: 'Boss' })).status).toBe(403)
+    expect((await as(named.token)('PATCH', '/api/auth/me', { phone: '+351 1' })).status).toBe(200)
+  })
+})
+
+test('an API token has no sessions, and is nobody to rename', async () => {
+  const { json } = await asAdmin('POST', '/api/auth/tokens', { name: 'x', role: 'VIEWER' })
+  for (const [method, path, body] of [
+    ['GET', '/api/auth/sessions'],
+    ['POST', '/api/auth/sessions/end'],
+    ['PATCH', '/api/auth/me', { name: 'x' }],
+  ] as const)
+    expect((await (await identity.confirm(json.token))(method, path, body)).status).toBe(403)
+})

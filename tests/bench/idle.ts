@@ -1,0 +1,68 @@
+// What a system takes of processor and memory while nothing happens, in turns: one process for all services with little
+// memory, as `npm start` has it, and a process for each.
+import { setTimeout as pause } from 'node:timers/promises'
+import { integer, parseConfig } from '@parley/shared/config'
+import { z } from 'zod'
+import { startOwnSystem } from '../dispatch/own-system.ts'
+import { type Figures, sum } from './figures.ts'
+import { measureIdle } from './load-process.ts'
+import { groupProcesses, memoryOf } from './process-groups.ts'
+import { compare, median, report } from './results.ts'
+
+const size = z.object({
+  RUNS: integer({ min: 1, max: 20 }).default(3).describe('Turns of each'),
+  IDLE_SECONDS: integer({ min: 1, max: 300 }).default(20).describe('How long it is looked at'),
+})
+/** Until what a start leaves behind is done. */
+const CALM_MS = 8_000
+/** Milliseconds of one core a second, everything counted. */
+const MOST_MS = 50
+
+const LAYOUTS = {
+  together: { together: true, memory: 'small' },
+  processes: { together: false, memory: 'default' },
+} as const
+
+interface Rest {
+  idle: Figures
+  memory: Figures
+}
+
+const { RUNS, IDLE_SECONDS } = parseConfig(size, process.env)
+const rests: Record<keyof typeof LAYOUTS, Rest[]> = { together: [], processes: [] }
+for (let turn = 0; turn < RUNS; turn++)
+  for (const name of ['together', 'processes'] as const) rests[name].push(await rest(LAYOUTS[name]))
+for (const [name, [first]] of Object.entries(rests)) console.log(name, first)
+
+row('milliseconds of a processor a second at rest, everything counted', ' ms/s', ({ idle }) => sum(idle))
+row('memory at rest, everything counted', ' MiB', ({ memory }) => sum(memory))
+const idle = median(rests.together.map(({ idle }) => sum(idle)))
+report({
+  row: 'a processor at rest with one process for all services, ms/s',
+  parley: `${idle.toFixed(0)} ms/s`,
+  against: '',
+  ratio: idle,
+  spread: [idle, idle],
+  reach: { most: MOST_MS },
+})
+
+async function rest(layout: (typeof LAYOUTS)[keyof typeof LAYOUTS]): Promise<Rest> {
+  const own = await startOwnSystem({ instances: {}, ...layout, say: console.error })
+  try {
+    const groups = groupProcesses(own)
+    await pause(CALM_MS)
+    return { idle: await measureIdle(() => groups, IDLE_SECONDS), memory: memoryOf(groups) }
+  } finally {
+    await own.stop()
+  }
+}
+
+function row(title: string, unit: string, figureOf: (rest: Rest) => number): void {
+  const [together, processes] = [rests.together.map(figureOf), rests.processes.map(figureOf)]
+  report({
+    row: `${title}: one process for all services, and one for each`,
+    parley: `${median(together).toFixed(0)}${unit}`,
+    against: `${median(processes).toFixed(0)}${unit}`,
+    ...compare(together, processes),
+  })
+}
