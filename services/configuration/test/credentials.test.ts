@@ -207,3 +207,67 @@ test("a channel's access token stays where it was stored for until it is sent ag
   await put('channels/1', channel({ accessToken: 'a', phoneNumberId: '1', apiUrl: 'https://third.example' }))
   expect(await originsOf('channels/1')).toBeUndefined()
 })
+
+describe('the credentials of an OAuth client', () => {
+  const client = (oauth: object) => ofAction(70, { value: { oauth: { clientId: 'c', ...oauth } } })
+  const A = 'https://a.example/token'
+  const B = 'https://b.example/token'
+  const statusOf = async (method: string, body: unknown) =>
+    (await server.call(method, '/rest/configs/oauth', { body })).json.errors?.map(
+      ({ path, code }: { path: string; code: string }) => `${path} ${code}`,
+    ) ?? 'stored'
+
+  test.each<[string, string, object, string | string[]]>([
+    ['the same address', 'PUT', client({ clientSecret: MASK, tokenUrl: A }), 'stored'],
+    ['another scope', 'PATCH', { value: { oauth: { scope: 'x' } } }, 'stored'],
+    ['another address and another secret', 'PUT', client({ clientSecret: 't', tokenUrl: B }), 'stored'],
+    [
+      'another address alone',
+      'PATCH',
+      { value: { oauth: { tokenUrl: B } } },
+      ['/value/oauth/clientSecret secret_needed'],
+    ],
+    [
+      'another address and the secret masked',
+      'PUT',
+      client({ clientSecret: MASK, tokenUrl: B }),
+      ['/value/oauth/clientSecret secret_needed'],
+    ],
+    [
+      'no address and the secret masked',
+      'PUT',
+      client({ clientSecret: MASK }),
+      ['/value/oauth/clientSecret secret_needed'],
+    ],
+  ])('are given again with another address of their tokens: %s', async (_name, method, body, expected) => {
+    await put('configs/oauth', client({ clientSecret: 's', tokenUrl: A }))
+    expect(await statusOf(method, body)).toEqual(expected)
+  })
+
+  test('are marked while they are refused, which the check finds, until they are stored again or work', async () => {
+    const stored = await put('configs/oauth', client({ clientSecret: 's', tokenUrl: A }))
+    const mark = (body: object) =>
+      server.callAs('dispatcher', '/internal/workspaces/1/actions/70/credentials', { method: 'POST', body })
+    const findings = async () =>
+      (await server.call('GET', '/rest/check')).json.data
+        .filter(({ code }: { code: string }) => code === 'credentials_refused')
+        .map(({ resource, _id, message }: JsonFinding) => ({ resource, _id, message }))
+    const refused = { state: 'refused', reason: 'It said invalid_client.' }
+    expect((await mark(refused)).json).toEqual({ marked: true })
+    expect((await mark(refused)).json).toEqual({ marked: false })
+    expect(await findings()).toEqual([
+      { resource: 'configs', _id: stored._id, message: expect.stringContaining('invalid_client') },
+    ])
+    expect((await mark({ state: 'working' })).json).toEqual({ marked: true })
+    expect(await findings()).toEqual([])
+    await mark(refused)
+    await put('configs/oauth', client({ clientSecret: 't', tokenUrl: A }))
+    expect(await findings()).toEqual([])
+  })
+})
+
+interface JsonFinding {
+  resource: string
+  _id: number
+  message: string
+}

@@ -120,6 +120,7 @@ export async function buildApp(
     config,
     replica,
     secrets,
+    instance,
     redis,
     publisher,
     statuses,

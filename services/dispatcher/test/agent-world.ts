@@ -8,7 +8,9 @@ import { createSecretBox, sealSecrets, secretKeyring } from '@parley/shared/seal
 import type { Agent, AgentAction } from '../src/agents/agent.ts'
 import type { Toolbox, ToolOutcome } from '../src/agents/toolbox.ts'
 import { createOpenToolbox } from '../src/agents/tools/open-toolbox.ts'
+import { createToolImages } from '../src/agents/tools/tool-images.ts'
 import type { Channel } from '../src/channels/channels.ts'
+import type { AccessTokens } from '../src/channels/functions/access-tokens.ts'
 import { createReadOperationCall } from '../src/channels/functions/operation-call.ts'
 import { createSpecReader } from '../src/channels/functions/spec-reader.ts'
 import { createHttpClient } from '../src/channels/http/http-client.ts'
@@ -71,15 +73,20 @@ export const agentOf = (actions: AgentAction[], type: Agent['type'] = 'functionC
   workflows: [],
 })
 
+/** Where no credentials name an OAuth client. */
+export const noTokens: AccessTokens = { filled: async (_action, given) => given, refused: () => {} }
+
 /** Toolboxes over real HTTP to loopback, with a configuration service that `post` stands for. */
 export function startTools(
   options: {
     post?: (path: string, body: unknown) => Promise<unknown>
     listMs?: number
+    tokens?: AccessTokens
     readFile?: ReadThreadFile
   } = {},
 ) {
   const specs = createSpecReader()
+  const toolImages = createToolImages()
   const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS.parse('127.0.0.0/8') })
   const post = options.post ?? (async () => undefined)
   const signer = createSigner('service key of this test')
@@ -90,10 +97,13 @@ export function startTools(
     configuration: { post },
     isFirstOfName: async () => true,
     fetch: globalThis.fetch,
+    toolImages,
+    tokens: options.tokens ?? noTokens,
     listMs: options.listMs ?? 1_000,
     listedForMs: 500,
   })
   return {
+    toolImages,
     open: (agent: Agent, own: Partial<Channel> = {}, of: Partial<WebhookMessage> = {}): Promise<Toolbox> =>
       open({
         ...{ agent, channel: { ...channel, ...own }, messageId: 'm', thread: 'thread-1' },

@@ -48,6 +48,17 @@ describe('a circuit breaker', () => {
     expect(call('unanswered')).toBe(false)
   })
 
+  test('waits for a probe for as long as that may take', () => {
+    const { clock, breaker, fail } = breakerAt()
+    fail(FAILURES)
+    clock.now += OPEN_MS
+    expect(breaker.enter({ timeoutMs: 120_000 }).kind).toBe('entered')
+    clock.now += 120_000
+    expect(breaker.enter()).toEqual({ kind: 'refused', until: clock.now + 5_000 })
+    clock.now += 5_000
+    expect(breaker.enter().kind).toBe('entered')
+  })
+
   test('is not open for longer when the clock is set back', () => {
     const { clock, breaker, fail } = breakerAt()
     fail(FAILURES)

@@ -9,6 +9,8 @@ interface Row {
   state?: SendState
   reports?: boolean
   isRepeatable?: boolean
+  /** Of the call, in seconds. */
+  limit?: number
   /** Seconds since it was claimed, and since when a status would have come. */
   age?: number
   clear?: number | null
@@ -50,6 +52,16 @@ describe('a send may be made', () => {
       { state: 'pending', reports: false, isRepeatable: false },
       { kind: 'free' },
     ],
+    [
+      'not while a call with a longer time limit may be at work',
+      { reports: false, isRepeatable: false, limit: 120, age: 124.499 },
+      { kind: 'busy', until: now + 1 },
+    ],
+    [
+      'no more once that is over, where it may not be made twice',
+      { reports: false, isRepeatable: false, limit: 120, age: 124.5 },
+      { kind: 'interrupted' },
+    ],
     ['not without a word of it, where that is reported', { age: 17 }, { kind: 'interrupted' }],
     ['not while a status may still come', { due: 30 }, { kind: 'busy', until: now + 2_000 }],
     ['after a window of silence', { due: 0, clear: 120 }, { kind: 'free' }],
@@ -63,14 +75,15 @@ describe('a send may be made', () => {
     ['not while they can not be', { due: 0, clear: null }, { kind: 'busy', until: now + 2_000 }],
   ])('%s', (_name, row, expected) => {
     const { state = 'claimed', reports = true, isRepeatable = true } = row
-    const { age = 3_600, clear = 3_600, due, marker = 0 } = row
+    const { age = 3_600, clear = 3_600, due, marker = 0, limit } = row
+    const timeoutMs = limit && limit * 1_000
     const record = {
       updatedAt: new Date(now - age * 1_000),
       ...(due === undefined ? {} : { due: new Date(now + due * 1_000) }),
     }
     const clearSince = clear === null ? undefined : now - clear * 1_000
     const statuses = { clearSince: () => clearSince, consumedUntil: () => now - marker * 1_000 }
-    const options = { record, statuses, uncertainWindow: WINDOW, now }
+    const options = { record, statuses, uncertainWindow: WINDOW, now, timeoutMs }
     expect(claimOf({ ...options, send: { state }, reports, isRepeatable })).toEqual(expected)
   })
 

@@ -42,7 +42,10 @@ describe('the published MCP server', () => {
   test('its tools join those of the actions, and are called with arguments that fit', async () => {
     const toolbox = await tools.open(agentOf([refunds(), server(everything.url)]))
     expect(namesOf(toolbox)).toEqual(expect.arrayContaining([...OWN, 'refund', 'echo', 'get-sum']))
-    expect(toolbox.notes).toEqual([])
+    expect(toolbox.notes).toEqual([expect.stringContaining('which runs as a task only')])
+    expect(toolbox.instructions).toEqual([
+      { server: 'Orders', instructions: expect.stringContaining('Everything Server') },
+    ])
     const echo = toolbox.descriptions.find(({ name }) => name === 'echo')
     expect(echo?.inputSchema).toMatchObject({
       type: 'object',
@@ -62,11 +65,33 @@ describe('the published MCP server', () => {
     })
   })
 
-  test('says an image or a resource in words', async () => {
+  test('says an image or a resource in words, and its images are there for a model that sees', async () => {
     const toolbox = await tools.open(agentOf([server(everything.url)]))
     expect(await callTool(toolbox, 'get-tiny-image', {})).toMatchObject({
-      result: { state: 'done', text: expect.stringContaining('[image image/png]') },
+      result: { state: 'done', text: expect.stringContaining('[image image/png, 4 KiB]') },
     })
+    expect(tools.toolImages.get('m:t0:0')).toEqual([{ mediaType: 'image/png', data: expect.any(Buffer) }])
+    expect(await callTool(toolbox, 'get-resource-links', { count: 1 })).toMatchObject({
+      result: { text: expect.stringMatching(/\[resource .*demo:\/\/resource/) },
+    })
+    expect(
+      await callTool(toolbox, 'get-resource-reference', { resourceType: 'Text', resourceId: 1 }),
+    ).toMatchObject({ result: { text: expect.stringMatching(/\[resource demo:\/\/.*\]\n/) } })
+    expect(await callTool(toolbox, 'get-structured-content', { location: 'Chicago' })).toMatchObject({
+      result: { text: expect.stringMatching(/^\{[^{]*temperature[^{]*\}$/) },
+    })
+  })
+
+  test('tells of its progress, by which a call may take longer than its time limit', async () => {
+    const configs = new Map([['settings', { timeoutSeconds: 2 }]])
+    const toolbox = await tools.open(agentOf([server(everything.url, { configs })]))
+    expect(
+      await callTool(toolbox, 'trigger-long-running-operation', { duration: 4, steps: 8 }),
+    ).toMatchObject({ result: { state: 'done', text: expect.stringContaining('completed') } })
+    expect(
+      await callTool(toolbox, 'trigger-long-running-operation', { duration: 6, steps: 1 }),
+    ).toMatchObject({ kind: 'unreached', reason: 'no answer in time' })
+    toolbox.close?.()
   })
 })
 
@@ -112,9 +137,24 @@ describe('the tools of a server', () => {
   })
 
   test('with pages without end are read ten pages far', async () => {
-    rough.respond = speaking(() => ({ tools: [], nextCursor: 'again' }))
-    await tools.open(agentOf([roughServer()]))
-    expect(rough.calls.filter(({ text }) => text.includes('"tools/list"')).length).toBe(10)
+    let page = 0
+    rough.respond = speaking(() => ({ tools: [tool(`t${page}`)], nextCursor: `page ${++page}` }))
+    const toolbox = await tools.open(agentOf([roughServer()]))
+    expect(page).toBe(10)
+    expect(namesOf(toolbox).length).toBe(OWN.length + 10)
+    expect(toolbox.notes?.join()).toContain('its list goes on')
+  })
+
+  test('whose pages go in a circle are each listed once', async () => {
+    const pages = new Map([
+      [undefined, { tools: [tool('a')], nextCursor: 'two' }],
+      ['two', { tools: [tool('b')], nextCursor: 'three' }],
+      ['three', { tools: [tool('c')], nextCursor: 'two' }],
+    ])
+    rough.respond = speaking(({ json }) => pages.get(json.params.cursor) ?? {})
+    const toolbox = await tools.open(agentOf([roughServer()]))
+    expect(namesOf(toolbox)).toEqual([...OWN, 'a', 'b', 'c'])
+    expect(toolbox.notes).toEqual([])
   })
 
   test.each<[string, (call: EndpointCall, res: ServerResponse) => void]>([

@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { WebhookMessage } from '@parley/shared/message'
+import { createCallSettingsOf } from '../src/channels/functions/call-settings.ts'
 import { createFindAction } from '../src/channels/functions/find-action.ts'
 import { createFunctions } from '../src/channels/functions/functions.ts'
 import { createReadOperationCall } from '../src/channels/functions/operation-call.ts'
-import { createIsIdempotentAction, effectOf, isIdempotent } from '../src/channels/functions/repeatable.ts'
+import { effectOf, isIdempotent } from '../src/channels/functions/repeatable.ts'
 import { createSpecReader } from '../src/channels/functions/spec-reader.ts'
 import { createHttpClient } from '../src/channels/http/http-client.ts'
 import { createSigner } from '../src/channels/signing.ts'
 import { config } from '../src/config.ts'
 import type { Outcome } from '../src/message/outcome.ts'
-import { actionOf, agentOf, callTool, channel, documentsOf, startTools } from './agent-world.ts'
+import { actionOf, agentOf, callTool, channel, documentsOf, noTokens, startTools } from './agent-world.ts'
 import { type CallEndpoint, startCallEndpoint } from './call-endpoint.ts'
 
 const METHODS = ['get', 'head', 'put', 'delete', 'options', 'post', 'patch']
@@ -114,7 +115,8 @@ async function asFunction(given: Given): Promise<{ code: string; isRepeatable: b
     }),
     readCall,
     credentialsOf: async () => undefined,
-    isIdempotentAction: createIsIdempotentAction({ find: find as never }),
+    callSettingsOf: createCallSettingsOf({ find: find as never }),
+    tokens: noTokens,
   })
   const answer = { functions: [{ name: 'work', args: {} }] }
   const message: WebhookMessage = { extId: 'c', user: {}, thread: { extId: 't' }, answer }

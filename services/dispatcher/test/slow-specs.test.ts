@@ -5,6 +5,7 @@ import { createFunctions } from '@parley/dispatcher/channels/functions/functions
 import { createReadOperationCall } from '@parley/dispatcher/channels/functions/operation-call'
 import type { SpecReader } from '@parley/dispatcher/channels/functions/spec-reader'
 import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
+import { noTokens } from './agent-world.ts'
 import { deliveryOptions } from './delivery-options.ts'
 import { dispatcherDatabase } from './dispatcher-database.ts'
 import { newRecord } from './new-record.ts'
@@ -64,7 +65,8 @@ function twoActions() {
       signer: { headers: () => ({}) } as never,
     }),
     credentialsOf: async () => undefined,
-    isIdempotentAction: async () => false,
+    callSettingsOf: async () => ({ isIdempotent: false, timeoutMs: 15_000 }),
+    tokens: noTokens,
   })
   return { state, functions }
 }

@@ -145,6 +145,7 @@ function agentsOf(world: World, note: (step: string) => void): Agents {
   const mediaSlots = createMediaSlots()
   return {
     loadAgent: async ({ type }) => ({ kind: 'found', agent: agentOf(1, type) }),
+    toolImages: { get: () => [] },
     openToolbox: async () => ({
       descriptions: [],
       sourceOf: (name) => ({ action: 1, name }),

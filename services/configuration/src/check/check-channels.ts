@@ -137,10 +137,11 @@ function checkTokens({ documents }: Pick<Batch, 'documents'>): Finding[] {
   })
 }
 
-/** Settings that nobody reads, and credentials that stay behind, because an address that uses them leads elsewhere than it did when they were stored. */
+/** Settings that nobody reads, and credentials that are refused, or that stay behind, because an address that uses them leads elsewhere than it did when they were stored. */
 export async function checkConfigs(batch: Batch): Promise<Finding[]> {
   const findings = batch.documents.flatMap(configFindings)
   for (const config of batch.documents) {
+    findings.push(...refusedFinding(config))
     if (config.origins === undefined || !isCredentials(config.name)) continue
     const { _id, name, owner, ownerType } = config
     const credentials = { _id, name: String(name), owner, ownerType }
@@ -150,6 +151,14 @@ export async function checkConfigs(batch: Batch): Promise<Finding[]> {
       findings.push(...withheldFinding(config, 'configs', '/value', others))
   }
   return findings
+}
+
+/** Credentials for which the authorization server of their action gives no access token. */
+function refusedFinding({ _id, refused }: ResourceDocument): Finding[] {
+  const { reason } = (refused ?? {}) as { reason?: string }
+  if (reason === undefined) return []
+  const message = `${reason} Store credentials that it takes.`
+  return [{ code: 'credentials_refused', resource: 'configs', _id, path: '/value', message }]
 }
 
 function withheldFinding(

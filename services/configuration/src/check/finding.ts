@@ -19,6 +19,7 @@ export const finding = z.object({
     'unknown_setting',
     'shadowed',
     'credentials_withheld',
+    'credentials_refused',
     'failing_subscription',
     'full_subscription',
     'disabled_subscription',

@@ -19,6 +19,7 @@ import { findSubscriptions, markSubscription, subscriptionMark } from '../subscr
 import { applyOperation } from '../tasks/apply-operation.ts'
 import { eraseTasks, findErasable } from '../tasks/erase-tasks.ts'
 import { findTask } from '../tasks/find-task.ts'
+import { credentialsMark, markCredentials } from './mark-credentials.ts'
 
 const NEGATIVE = /^-\d{1,16}$/
 const MAX_CHANNELS = 200
@@ -60,6 +61,10 @@ export function internalRoutes(dependencies: Dependencies): Router {
   router
     .route('/workspaces/:workspace/subscriptions/:id/mark')
     .post(body, marks(dependencies))
+    .all(methodNotAllowed('POST'))
+  router
+    .route('/workspaces/:workspace/actions/:id/credentials')
+    .post(body, credentialMarks(dependencies))
     .all(methodNotAllowed('POST'))
   router.route('/subscriptions').get(subscriptions({ database })).all(methodNotAllowed('GET'))
   router
@@ -161,6 +166,15 @@ function marks(dependencies: Dependencies): RequestHandler<{ workspace: string; 
     const { id = 0 } = parsePathId(definitions.subscriptions, req.params.id)
     const address = { workspace: workspaceOf(req.params), id }
     res.json({ marked: await markSubscription(dependencies, address, validate(subscriptionMark, req.body)) })
+  }
+}
+
+/** `POST …/actions/{id}/credentials`: what the dispatcher reports of asking for access tokens with them. */
+function credentialMarks(dependencies: Dependencies): RequestHandler<{ workspace: string; id: string }> {
+  return async (req, res) => {
+    const { id = 0 } = parsePathId(definitions.actions, req.params.id)
+    const owner = { workspace: workspaceOf(req.params), action: id }
+    res.json({ marked: await markCredentials(dependencies, owner, validate(credentialsMark, req.body)) })
   }
 }
 

@@ -1,9 +1,10 @@
 import { BOUND_VALUE, readBindings } from '@parley/shared/bound-value'
 import { CONFIGURATION_RESOURCES, KINDS } from '@parley/shared/configuration-resources'
-import { configDocument, WORKFLOWS_CONFIG } from '@parley/shared/documents/assistant'
+import { CREDENTIALS_CONFIG, configDocument, WORKFLOWS_CONFIG } from '@parley/shared/documents/assistant'
 import { type JsonObject, jsonObject, pointerSegment } from '@parley/shared/json-object'
 import type { FieldError } from '@parley/shared/problem'
-import { ownOrigins, type Reference, type ResourceDefinition } from './definition.ts'
+import { z } from 'zod'
+import { ownOrigins, type Reference, type ResourceDefinition, valueAt } from './definition.ts'
 
 /** An owner's type is free text; where it names a resource, in the singular or the plural, it is a reference. */
 const owners: Reference[] = CONFIGURATION_RESOURCES.map((to) => ({
@@ -13,6 +14,17 @@ const owners: Reference[] = CONFIGURATION_RESOURCES.map((to) => ({
   // What it owns is a part of what it is: a config of an assistant may give it another model.
   changes: true,
 }))
+
+const origins = ownOrigins(
+  'Where the credentials in it go, and nowhere else: the origins of what used them when they were stored, or of the first that did',
+)
+
+const refused = z
+  .object({ since: z.iso.datetime(), reason: z.string() })
+  .optional()
+  .describe(
+    'There while the authorization server gives no access token for the credentials in it: since when, and why',
+  )
 
 /** A key that is put again for another assistant would take the model away from the first, without a word. */
 function errorsOfOwner({ from, to }: { from: JsonObject | undefined; to: JsonObject }): FieldError[] {
@@ -51,14 +63,40 @@ export const config: ResourceDefinition = {
     ownerType: 'assistant',
   },
   keyed: true,
-  errorsOfChange: (change) => [...errorsOfOwner(change), ...errorsOfBindings(change)],
+  errorsOfChange: (change) => [
+    ...errorsOfOwner(change),
+    ...errorsOfBindings(change),
+    ...errorsOfTokenUrl(change),
+  ],
   schema: configDocument.body,
-  own: ownOrigins(
-    'Where the credentials in it go, and nowhere else: the origins of what used them when they were stored, or of the first that did',
-  ),
+  own: { ...origins, shape: { ...origins.shape, refused } },
   indexed: { name: 'text', owner: 'integer', ownerType: 'text' },
   references: owners,
   freeReferences: [
     { field: 'value.ids', to: 'workflows', when: { field: 'name', values: [WORKFLOWS_CONFIG] } },
   ],
+}
+
+const CLIENTS = ['value.oauth', 'value.credentials.oauth']
+const CLIENT_SECRETS = ['clientSecret', 'refreshToken']
+
+/** The secrets of an OAuth client go where its `tokenUrl` was when they were stored: they follow it nowhere else. */
+function errorsOfTokenUrl(change: {
+  from: JsonObject | undefined
+  /** What has not changed is sealed as it was. */
+  to: JsonObject
+}): FieldError[] {
+  const { from, to } = change
+  if (from === undefined || to.name !== CREDENTIALS_CONFIG) return []
+  return CLIENTS.flatMap((path) => {
+    const [before, after] = [from, to].map((doc) => valueAt(doc, `${path}.tokenUrl`))
+    if (before === after) return []
+    return CLIENT_SECRETS.flatMap((key): FieldError[] => {
+      const stored = valueAt(from, `${path}.${key}`)
+      if (stored === undefined || stored !== valueAt(to, `${path}.${key}`)) return []
+      const message =
+        'was stored for another tokenUrl: give another one, or delete the config and store it again'
+      return [{ path: `/${path.replaceAll('.', '/')}/${key}`, code: 'secret_needed', message }]
+    })
+  })
 }

@@ -94,4 +94,9 @@ export type ConversationItem =
       reasoning?: Reasoning
     }
   /** Facts about person, thread and task as JSON text, marked as data. */
-  | { role: 'data'; json: string }
+  | {
+      role: 'data'
+      json: string
+      /** What the data tell of; only for a model that reads images. */
+      images?: readonly { mediaType: string; data: Buffer }[]
+    }

@@ -6,11 +6,29 @@ import type { ToolCall, ToolResult, ToolSource } from '../message/turn.ts'
 import type { Agent } from './agent.ts'
 import type { ToolDescription } from './model-client.ts'
 
+/** What bounds one attempt at a call. */
+export interface AttemptLimits {
+  /** Where it is asked and says no, nothing has left. */
+  mayLeave?: MayLeave
+  /** How much time the message has left, in milliseconds: the attempt is broken off then. */
+  leftMs?: number
+  /** Once aborted, nothing begins, and what runs gets no more time than it has. */
+  ended?: AbortSignal
+}
+
+/** What a tool server says of its tools, for the model, as data. */
+export interface ServerInstructions {
+  server: string
+  instructions: string
+}
+
 /** The tools that one agent may call in one turn, 128 at most. */
 export interface Toolbox {
   descriptions: ToolDescription[]
   /** What is missing of the tools, and why, in sentences for those who configure the assistant; 20 at most. */
   notes?: readonly string[]
+  /** Of the servers of its tools. */
+  instructions?: readonly ServerInstructions[]
   /** What a name among the descriptions stands for. */
   sourceOf(name: string): ToolSource | undefined
   /**
@@ -18,6 +36,8 @@ export interface Toolbox {
    * fit, and a tool that is not there, is `invalid`, with a text that lets the model correct it.
    */
   open(call: Pick<ToolCall, 'tool' | 'args' | 'of'>): Promise<OpenedTool>
+  /** Ends what its calls had of servers. Waits for nothing; no call is made afterwards. */
+  close?(): void
 }
 
 export type OpenedTool =
@@ -36,11 +56,10 @@ export type OpenedTool =
       isKeyed?: boolean
       /** Whether it only reads: calls of one action that do have no order among them. */
       isReadOnly?: boolean
-      /**
-       * One attempt within 12 s, with `id` as the idempotency key. Where `mayLeave` is asked and says no, nothing has
-       * left. Never rejects.
-       */
-      deliver(id: string, mayLeave?: MayLeave): Promise<ToolOutcome>
+      /** The longest one attempt takes, in milliseconds, as long as its server tells of no progress: 12 s unless said otherwise. */
+      timeoutMs?: number
+      /** One attempt, with `id` as the idempotency key. Never rejects. */
+      deliver(id: string, limits?: AttemptLimits): Promise<ToolOutcome>
     }
   | { kind: 'invalid'; reason: string }
 

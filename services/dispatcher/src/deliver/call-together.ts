@@ -37,8 +37,8 @@ export async function callTogether(run: MessageRun, calls: ReadyCall[]): Promise
 async function enterAll(run: MessageRun, calls: ReadyCall[]): Promise<Entered[]> {
   const admissions = await Promise.all(
     calls.map(async (call) => {
-      const { url } = call.route
-      return { call, admission: url === undefined ? undefined : await enter(run, url) }
+      const { url, timeoutMs } = call.route
+      return { call, admission: url === undefined ? undefined : await enter(run, url, timeoutMs) }
     }),
   )
   return admissions.flatMap(({ call, admission }) =>

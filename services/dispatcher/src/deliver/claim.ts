@@ -4,8 +4,6 @@ import type { MessageRecord, Send } from '../message/message-record.ts'
 /** A claimed send that has not left by then, because its slots went by, leaves no more. */
 export const SEND_DEADLINE_MS = 3_000
 const CLOCKS_MS = 1_500
-/** How long a claim may be at work: until it leaves and as long as the longest call, with a margin for clocks. */
-const CLAIM_MS = SEND_DEADLINE_MS + DELIVERY_MS + CLOCKS_MS
 const STATUS_CHECK_MS = 2_000
 const MARKER_CHECK_MS = 500
 
@@ -35,16 +33,21 @@ export function claimOf(options: {
   send: Pick<Send, 'state'>
   reports: boolean
   isRepeatable: boolean
+  /** How long the call may take, in milliseconds. */
+  timeoutMs?: number | undefined
   statuses: StatusArrival
   uncertainWindow: number
   now: number
 }): Claim {
   const { record, send, reports, isRepeatable, statuses, uncertainWindow, now } = options
+  const { timeoutMs = DELIVERY_MS } = options
   const { due, updatedAt } = record
   if (send.state !== 'claimed') return { kind: 'free' }
-  const claimedUntil = updatedAt.getTime() + CLAIM_MS
+  // Until it leaves and as long as the call may take, with a margin for clocks.
+  const claimMs = SEND_DEADLINE_MS + timeoutMs + CLOCKS_MS
+  const claimedUntil = updatedAt.getTime() + claimMs
   // Claimed by a clock that was wrong, it would be waited for until that time has come.
-  const isOfWrongClock = updatedAt.getTime() > now + CLAIM_MS
+  const isOfWrongClock = updatedAt.getTime() > now + claimMs
   if (due === undefined && claimedUntil > now && !isOfWrongClock)
     return { kind: 'busy', until: Math.min(claimedUntil, now + STATUS_CHECK_MS) }
   if (!reports) return { kind: isRepeatable ? 'free' : 'interrupted' }

@@ -24,7 +24,7 @@ export function createDeliverMessage(options: DeliverOptions): DeliverMessage {
   return async (record, leased, calling) => {
     const run = new MessageRun({ record, leased, calling, options, slots })
     try {
-      const result = await deliver(run)
+      const result = await deliver(run).finally(() => run.close())
       return resultForThread(record, run.record.lane, result)
     } catch (error) {
       const again = { kind: 'reload', at: options.now() + TROUBLE_PAUSE_MS, for: 'server' } as const

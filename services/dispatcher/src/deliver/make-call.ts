@@ -1,6 +1,9 @@
 import type { OpenedTool, Toolbox, ToolOutcome } from '../agents/toolbox.ts'
 import { whyNotRepeated } from '../agents/tools/tool.ts'
 import { agentTypeOf } from '../agents/turns/agents.ts'
+import { deadlineOf, turnSettingsOf } from '../agents/turns/bounds.ts'
+import { DELIVERY_MS } from '../channels/callback.ts'
+import { CALL_MS } from '../channels/functions/call-settings.ts'
 import type { MayLeave } from '../channels/http/http-client.ts'
 import { failedCall, uncertainCall } from '../message/call-result.ts'
 import type { MessageRecord, Progress, Send } from '../message/message-record.ts'
@@ -37,17 +40,34 @@ export async function makeCall(run: MessageRun, next: NextSend): Promise<StepRes
     case 'handOff':
       return handOff(run, { ...next, reason: opened.reason })
     case 'call': {
-      const first = readyCall(next, opened)
+      const first = readyCall(run, next, opened)
       const together = await callTogether(run, [first, ...(await concurrentCalls(run, next, opened))])
       return together ?? sendBy(run, first.route, next)
     }
   }
 }
 
-function readyCall(next: NextSend, opened: Extract<OpenedTool, { kind: 'call' }>): ReadyCall {
-  const { url, isRepeatable = true, isKeyed } = opened
-  const deliver = async (mayLeave: MayLeave) => outcomeOf(await opened.deliver(next.send.id, mayLeave))
-  return { ...next, route: { reports: false, isRepeatable, isKeyed, url, call: 'result', deliver } }
+function readyCall(
+  run: MessageRun,
+  next: NextSend,
+  opened: Extract<OpenedTool, { kind: 'call' }>,
+): ReadyCall {
+  const { url, isRepeatable = true, isKeyed, timeoutMs } = opened
+  const deliver = async (mayLeave: MayLeave) => {
+    const limits = { mayLeave, leftMs: timeLeft(run), ended: run.leased.ended }
+    return outcomeOf(await opened.deliver(next.send.id, limits))
+  }
+  return {
+    ...next,
+    route: { reports: false, isRepeatable, isKeyed, url, timeoutMs, call: 'result', deliver },
+  }
+}
+
+/** What was begun in time has the usual time of a call, so that few calls are broken off that may have an effect. */
+function timeLeft({ record, options, channel }: MessageRun): number {
+  const now = options.now()
+  const { messageMs } = turnSettingsOf(channel.config)
+  return Math.max(deadlineOf(record, { messageMs, now }) - now, CALL_MS)
 }
 
 /**
@@ -75,7 +95,7 @@ async function concurrentCalls(
     const isReadOnly = one.isReadOnly === true
     const isFree = before.every((earlier) => earlier.action !== action || (earlier.isReadOnly && isReadOnly))
     before.push({ action, isReadOnly })
-    if (isFree) concurrent.push(readyCall({ index: at, send: other }, one))
+    if (isFree) concurrent.push(readyCall(run, { index: at, send: other }, one))
   }
   return concurrent
 }
@@ -90,12 +110,14 @@ async function settleInterrupted(
   )
   if (send.state !== 'claimed' || others.length === 0) return undefined
   const { uncertainWindow, statuses, now } = run.options
-  const asked = { record: run.record, send, reports: false, isRepeatable: false }
-  const claim = claimOf({ ...asked, uncertainWindow, statuses, now: now() })
-  if (claim.kind === 'busy') return { kind: 'reload', at: claim.until, for: 'status' }
   const calls = await Promise.all(
     [{ index, send }, ...others].map(async (one) => ({ ...one, opened: await openCallOf(run, one.send) })),
   )
+  const longest = calls.map(({ opened }) => (opened.kind === 'call' && opened.timeoutMs) || DELIVERY_MS)
+  const asked = { record: run.record, send, reports: false, isRepeatable: false }
+  const timeoutMs = Math.max(...longest)
+  const claim = claimOf({ ...asked, timeoutMs, uncertainWindow, statuses, now: now() })
+  if (claim.kind === 'busy') return { kind: 'reload', at: claim.until, for: 'status' }
   await run.message.commitMerged((record) => interruptedCalls(record, calls, now()))
   return { kind: 'next' }
 }

@@ -162,6 +162,11 @@ export class MessageRun {
     return record.takenOver !== undefined || calling(() => options.threads.isWithPerson(record))
   }
 
+  /** Ends what its calls had of servers. Waits for nothing. */
+  close(): void {
+    void this.toolbox?.then((one) => one?.close?.()).catch(() => undefined)
+  }
+
   /** Takes over what is to be sent; it is stored with the first claim, or by {@link storeAnswer}. */
   take({ sends, answer }: Planned): void {
     this.message.record = { ...this.record, sends, ...(answer === undefined ? {} : { answer }) }
@@ -187,6 +192,8 @@ export interface DeliveryRoute {
   keys?: RateKeys | undefined
   /** What it calls; undefined where that can't be said. */
   url?: string | undefined
+  /** The longest one attempt takes, in milliseconds: 12 s unless said otherwise. */
+  timeoutMs?: number | undefined
   /** Where a model made it: what it is given of it. */
   call?: CallKind
   /** Makes one attempt. Nothing leaves where `mayLeave` says no once the connection is there. */

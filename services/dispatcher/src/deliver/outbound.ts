@@ -19,6 +19,7 @@ import { createAskSeeing } from '../agents/model/seeing.ts'
 import { createTranscriptOf } from '../agents/model/transcribe.ts'
 import { promptOf, timeZoneOf } from '../agents/prompt/prompt.ts'
 import { createOpenToolbox } from '../agents/tools/open-toolbox.ts'
+import { createToolImages } from '../agents/tools/tool-images.ts'
 import { type Agents, createAgents } from '../agents/turns/agents.ts'
 import { createDescribeAssistant } from '../agents/turns/describe-assistant.ts'
 import { MAX_CALLS } from '../agents/turns/model-calls.ts'
@@ -26,11 +27,13 @@ import { createUsage } from '../agents/usage/usage.ts'
 import type { Callback } from '../channels/callback.ts'
 import { type Channels, createChannels } from '../channels/channels.ts'
 import { createEndpoints } from '../channels/endpoints/endpoints.ts'
+import { createAccessTokens } from '../channels/functions/access-tokens.ts'
+import { createCallSettingsOf } from '../channels/functions/call-settings.ts'
 import { createCredentialsOf } from '../channels/functions/credentials.ts'
 import { createFindAction } from '../channels/functions/find-action.ts'
 import { createFunctions } from '../channels/functions/functions.ts'
 import { createReadOperationCall } from '../channels/functions/operation-call.ts'
-import { createIsIdempotentAction } from '../channels/functions/repeatable.ts'
+import { createReportTokens } from '../channels/functions/report-tokens.ts'
 import { createSpecReader } from '../channels/functions/spec-reader.ts'
 import { createHandOffCallback } from '../channels/hand-off.ts'
 import { createHandle } from '../channels/handle.ts'
@@ -82,11 +85,12 @@ interface Outbound {
 export function createOutbound(options: {
   config: Config
   replica: Replica
-  secrets: Pick<SecretBox, 'open'>
+  secrets: Pick<SecretBox, 'open' | 'seal'>
+  instance: string
   redis: Redis
   publisher: Pick<Publisher, 'publish'>
   statuses: StatusArrival
-  collections: Pick<Collections, 'messages' | 'threads' | 'usage' | 'usedTokens'>
+  collections: Pick<Collections, 'messages' | 'threads' | 'usage' | 'usedTokens' | 'accessTokens'>
   configuration: Pick<InternalClient, 'get' | 'post'>
   webhook: Pick<InternalClient, 'getBytes' | 'post'>
   traffic: Pick<Traffic, 'moved' | 'left'>
@@ -125,9 +129,27 @@ export function createOutbound(options: {
   const transcriptOf = createTranscriptOf({ fetch, sources, usage })
   const mediaSlots = createMediaSlots()
   const model = createModelClient({ fetch })
+  const toolImages = createToolImages()
+  const tokens = createAccessTokens({
+    http: calls('function'),
+    collection: collections.accessTokens,
+    secrets,
+    instance: options.instance,
+    report: createReportTokens({ configuration, log }),
+  })
   const agents = createAgents({
     loadAgent,
-    openToolbox: createOpenToolbox({ specs, readCall, signer, configuration, isFirstOfName, fetch }),
+    openToolbox: createOpenToolbox({
+      specs,
+      readCall,
+      signer,
+      configuration,
+      isFirstOfName,
+      fetch,
+      toolImages,
+      tokens,
+    }),
+    toolImages,
     choicesOf: (agent) => choicesOf(agent, deployment),
     promptOf: (parts) => promptOf({ ...parts, timeZone: timeZoneOf(parts.channel) }),
     model,
@@ -172,7 +194,8 @@ export function createOutbound(options: {
       findAction: createFindAction({ replica, secrets, specs }),
       readCall,
       credentialsOf: createCredentialsOf({ replica, secrets }),
-      isIdempotentAction: createIsIdempotentAction(replica),
+      callSettingsOf: createCallSettingsOf(replica),
+      tokens,
     }),
     submit: createSubmit(publisher, isFirstOfName),
     sendRateLimit: {

@@ -100,7 +100,7 @@ export async function sendBy(run: MessageRun, route: DeliveryRoute, next: NextSe
   if (run.record.takenOver !== undefined) return settleEndMerged(run, HANDLER_IS_PERSON)
   const pause = await waitForStatus(run, route, next)
   if (pause !== undefined) return pause
-  const admission = route.url === undefined ? undefined : await enter(run, route.url)
+  const admission = route.url === undefined ? undefined : await enter(run, route.url, route.timeoutMs)
   if (admission?.kind === 'wait') {
     if (isToSystem(route.call)) return waitToCall(run, { ...next, call: route.call }, admission)
     return waitForEndpoint(run, admission)
@@ -115,7 +115,7 @@ export async function sendBy(run: MessageRun, route: DeliveryRoute, next: NextSe
 /** A claimed send is not made again while its status may still arrive. */
 function waitForStatus(
   run: MessageRun,
-  { reports, isRepeatable = true, isKeyed = false, call }: DeliveryRoute,
+  { reports, isRepeatable = true, isKeyed = false, timeoutMs, call }: DeliveryRoute,
   { index, send }: NextSend,
 ): StepResult | undefined | Promise<StepResult> {
   const { uncertainWindow, statuses, now } = run.options
@@ -124,6 +124,7 @@ function waitForStatus(
     send,
     reports,
     isRepeatable,
+    timeoutMs,
     uncertainWindow,
     statuses,
     now: now(),
@@ -145,8 +146,12 @@ async function settleInterruptedCall(run: MessageRun, { index, send }: NextSend)
   return { kind: 'next' }
 }
 
-export function enter({ record, calling, options }: MessageRun, url: string): Admission | Promise<Admission> {
-  return waitFor(calling, options.endpoints.enter({ workspace: record.workspace, url }))
+export function enter(
+  { record, calling, options }: MessageRun,
+  url: string,
+  timeoutMs: number | undefined,
+): Admission | Promise<Admission> {
+  return waitFor(calling, options.endpoints.enter({ workspace: record.workspace, url, timeoutMs }))
 }
 
 /** Reserves a slot, claims the send, calls the other side, and settles what it said. */

@@ -4,6 +4,7 @@ import type { Connection, mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { NoticeRecord } from '../message/notice-record.ts'
 import type { ThreadRecord } from '../message/thread-record.ts'
+import type { AccessTokenRecord } from './access-token-record.ts'
 import type { AuditedMessage, AuditState, RemovedHour, UnreadableMessage } from './audit-records.ts'
 import { ensureIndexes } from './ensure-indexes.ts'
 import { LAYOUT_ID, type LayoutRecord } from './layout-record.ts'
@@ -76,6 +77,7 @@ export interface Collections {
   usedTokens: mongo.Collection<UsedTokens>
   notices: mongo.Collection<NoticeRecord>
   earlyStatuses: mongo.Collection<EarlyStatus>
+  accessTokens: mongo.Collection<AccessTokenRecord>
 }
 
 /** The dispatcher's collections, on the native driver: the message path is batches of plain documents. */
@@ -102,6 +104,7 @@ export function collectionsOf(connection: Connection): Collections {
     usedTokens: native('usedTokens'),
     notices: native('notices'),
     earlyStatuses: native('earlyStatuses'),
+    accessTokens: native('accessTokens'),
   }
 }
 
@@ -185,6 +188,9 @@ export async function prepareDatabase(connection: Connection, partitions: number
       partialFilterExpression: { ownerHash: { $exists: true } },
     },
     { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+  ])
+  await ensureIndexes(connection, collections.accessTokens, [
+    { key: { removedAt: 1 }, expireAfterSeconds: 0 },
   ])
   await ensureIndexes(connection, collections.audited, [
     { key: { workspace: 1, hour: 1, channel: 1, place: 1 } },

@@ -10,6 +10,7 @@ import { createMediaSlots } from '../../src/agents/model/media-slots.ts'
 import { createAskSeeing } from '../../src/agents/model/seeing.ts'
 import type { ModelChoice, ModelClient, ModelRequest, ModelResult } from '../../src/agents/model-client.ts'
 import type { OpenedTool, Toolbox } from '../../src/agents/toolbox.ts'
+import { createToolImages } from '../../src/agents/tools/tool-images.ts'
 import { type AgentParts, createAgents } from '../../src/agents/turns/agents.ts'
 import { createUsage } from '../../src/agents/usage/usage.ts'
 import type { Callback, Delivery } from '../../src/channels/callback.ts'
@@ -304,6 +305,7 @@ export class AgentSystem {
         now: Date.now,
       }),
       hearing: { canHear: () => false, hear: () => Promise.reject(new Error('nobody hears')) },
+      toolImages: createToolImages(),
       mediaSlots: createMediaSlots(),
       model: modelClient,
       askSeeing: createAskSeeing({

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { createAskSeeing, isSeeing } from '../../src/agents/model/seeing.ts'
 import type { ConversationItem, ModelRequest } from '../../src/agents/model-client.ts'
+import { imageItems } from '../../src/agents/tools/tool-images.ts'
 import type { Channel } from '../../src/channels/channels.ts'
 import { CallError } from '../../src/channels/http/call-error.ts'
 import { modelTurn } from './agent-system.ts'
@@ -50,6 +51,44 @@ async function asked(
   const result = await ask({ ...choice, vision }, { ...modelRequest({ conversation }), channel })
   return { result, fetched, given: requests[0]?.conversation ?? [] }
 }
+
+describe('images that tools gave', () => {
+  const given: ConversationItem = {
+    role: 'data',
+    json: '{"imagesOfToolResults":["chart"]}',
+    images: [{ mediaType: 'image/png', data: PNG }],
+  }
+  const hello: ConversationItem = { role: 'person', text: 'Hi' }
+
+  test('are shown to a model that reads images', async () => {
+    expect((await asked([hello, given])).given).toEqual([hello, given])
+    expect(isSeeing(choice, { conversation: [hello, given] })).toBe(true)
+  })
+
+  test('are left out for another, which reads of them in the results', async () => {
+    expect((await asked([hello, given], { vision: false })).given).toEqual([hello])
+    expect(isSeeing({ ...choice, vision: false }, { conversation: [given] })).toBe(false)
+  })
+
+  test('are the latest four of a message, 8 MiB together at most, with the tools that gave them', () => {
+    const of = (bytes: number) => ({ mediaType: 'image/png', data: Buffer.alloc(bytes) })
+    const images = new Map([
+      ['a', [of(1), of(2)]],
+      ['b', []],
+      ['c', [of(3), of(4), of(5)]],
+    ])
+    const calls = ['a', 'b', 'c', 'gone'].map((id) => ({ id, tool: `tool ${id}` }))
+    const [item] = imageItems({ get: (id) => images.get(id) ?? [] }, calls)
+    expect(item).toEqual({
+      role: 'data',
+      json: '{"imagesOfToolResults":["tool a","tool c","tool c","tool c"]}',
+      images: [of(2), of(3), of(4), of(5)],
+    })
+    const large = { get: () => [of(5 * 1024 * 1024), of(4 * 1024 * 1024)] }
+    expect(imageItems(large, [{ id: 'a', tool: 't' }])).toMatchObject([{ images: [of(5 * 1024 * 1024)] }])
+    expect(imageItems({ get: () => [] }, calls)).toEqual([])
+  })
+})
 
 describe('a model that reads images', () => {
   test('is given each in its place, as its bytes and its type', async () => {

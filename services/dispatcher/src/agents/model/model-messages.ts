@@ -44,7 +44,7 @@ function withCallsAsData(item: ConversationItem): ConversationItem[] {
 function messagesOfItem(item: ConversationItem, ids: Set<string>): Messages {
   switch (item.role) {
     case 'data':
-      return [userText(`<data>\n${markedJson(item.json)}\n</data>`)]
+      return [userText(`<data>\n${markedJson(item.json)}\n</data>`, item.images)]
     case 'person':
       return messageOfPerson(item)
     case 'assistant':
@@ -59,17 +59,25 @@ function messagesOfItem(item: ConversationItem, ids: Set<string>): Messages {
 /** Facts as they are written: the mark around them can't be closed from inside. */
 export const markedJson = (json: string): string => json.replaceAll('<', '\\u003c')
 
-const userText = (text: string): Messages[number] => ({ role: 'user', content: [{ type: 'text', text }] })
+const userText = (text: string, images: readonly Image[] = []): Messages[number] => ({
+  role: 'user',
+  content: [{ type: 'text', text }, ...fileParts(images)],
+})
+
+type Image = { mediaType: string; data: Buffer }
 
 function messageOfPerson({ text, images = [] }: Extract<ConversationItem, { role: 'person' }>): Messages {
-  const files = images.map(({ mediaType, data }) => ({
+  const files = fileParts(images)
+  const texts = textParts(text)
+  return files.length + texts.length === 0 ? [] : [{ role: 'user', content: [...texts, ...files] }]
+}
+
+const fileParts = (images: readonly Image[]) =>
+  images.map(({ mediaType, data }) => ({
     type: 'file' as const,
     mediaType,
     data: { type: 'data' as const, data: new Uint8Array(data) },
   }))
-  const texts = textParts(text)
-  return files.length + texts.length === 0 ? [] : [{ role: 'user', content: [...texts, ...files] }]
-}
 
 function messagesOfAssistant(
   text: string,

@@ -40,7 +40,8 @@ export function createAskSeeing(options: {
   http: MediaSources['http']
 }): AskSeeing {
   const { model, http } = options
-  return async (choice, { channel, ...request }) => {
+  return async (choice, { channel, ...given }) => {
+    const request = seenBy(choice, given)
     const needed = imagesFor(choice, request)
     if (needed.length === 0)
       return model.ask(choice, { ...request, conversation: withImages(request.conversation, new Map()) })
@@ -61,7 +62,15 @@ function untilLoaded({ signal, timeoutMs }: Pick<ModelRequest, 'signal' | 'timeo
 
 /** Whether a model is given images of the conversation, which are then in memory. */
 export function isSeeing(choice: ModelChoice, request: Pick<ModelRequest, 'conversation'>): boolean {
-  return imagesFor(choice, request).length > 0
+  return imagesFor(choice, request).length > 0 || seenBy(choice, request).conversation.some(isOfTools)
+}
+
+const isOfTools = (item: ConversationItem): boolean => item.role === 'data' && item.images !== undefined
+
+/** Without what tools gave as images where the model reads none: their results say that there were some. */
+export function seenBy<R extends Pick<ModelRequest, 'conversation'>>({ vision }: ModelChoice, request: R): R {
+  if (vision === true) return request
+  return { ...request, conversation: request.conversation.filter((item) => !isOfTools(item)) }
 }
 
 const imagesFor = (

@@ -3,7 +3,7 @@ import { defined } from '@parley/shared/defined'
 import type { JsonObject } from '@parley/shared/json-object'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { DELIVERY_MS } from '../../channels/callback.ts'
+import type { AccessTokens } from '../../channels/functions/access-tokens.ts'
 import {
   type PlacedBinding,
   placedIn,
@@ -11,10 +11,12 @@ import {
   withBound,
   withoutBound,
 } from '../../channels/functions/bindings.ts'
+import { callSettingsIn } from '../../channels/functions/call-settings.ts'
 import { reasonOfUnused } from '../../channels/functions/configured-bindings.ts'
 import { headersFor, reasonToWithholdCredentials, redacted } from '../../channels/functions/credentials.ts'
 import { shortened } from '../../channels/functions/model-schema.ts'
-import { leavesOpen, saysIdempotent } from '../../channels/functions/repeatable.ts'
+import { leavesOpen } from '../../channels/functions/repeatable.ts'
+import { TokenError } from '../../channels/functions/request-token.ts'
 import { contextHeaders } from '../../channels/functions/signed-context.ts'
 import { ArgsError } from '../../channels/functions/spec-document.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
@@ -25,9 +27,9 @@ import { secretsInUrl } from '../../channels/http/error-text.ts'
 import type { Signer } from '../../channels/signing.ts'
 import { type AgentAction, credentialsIn } from '../agent.ts'
 import { withItsNumbers } from '../exact-responses.ts'
-import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
-import { callResult, serverTool, textOf, toolPage } from './mcp-results.ts'
-import { type McpTarget, RedirectRefused, withMcpSession } from './mcp-session.ts'
+import type { AttemptLimits, OpenedTool, ToolOutcome } from '../toolbox.ts'
+import { imagesOf, serverTool, textOf, toolPage } from './mcp-results.ts'
+import { McpCalls, type McpTarget, NotBegun, RedirectRefused, withMcpSession } from './mcp-session.ts'
 import {
   type ActionTools,
   bindingsOf,
@@ -37,6 +39,7 @@ import {
   type ToolContext,
 } from './operation-tools.ts'
 import { failed, resultOf, type Tool, uncertain } from './tool.ts'
+import type { ToolImages } from './tool-images.ts'
 
 const LIST_MS = 5_000
 const LISTED_FOR_MS = 60_000
@@ -46,6 +49,9 @@ const MAX_CHARACTERS = 16 * 1024 * 1024
 const MAX_PAGES = 10
 const MAX_SCHEMA_CHARACTERS = 32 * 1024
 const MAX_NAME = 256
+const MAX_INSTRUCTIONS = 4_000
+/** However long a server tells of its progress, in milliseconds. */
+const MAX_CALL_MS = 300_000
 const MAX_REASON = 500
 
 /** A tool with what its server says of it. */
@@ -61,6 +67,9 @@ interface ServerTool extends ListedTool {
 interface Listing {
   tools: ServerTool[]
   notes: string[]
+  instructions?: string
+  /** The server refused who asks. */
+  isUnauthorized?: boolean
 }
 
 interface Server extends McpTarget {
@@ -80,11 +89,14 @@ type McpTools = (action: AgentAction, context: ToolContext) => Promise<ActionToo
 export function createMcpTools(options: {
   fetch: typeof fetch
   specs: Pick<SpecReader, 'ask'>
+  toolImages: Pick<ToolImages, 'put'>
+  tokens: AccessTokens
   signer: Signer
   listMs?: number
   listedForMs?: number
 }): McpTools {
-  const { fetch, specs, signer, listMs = LIST_MS, listedForMs = LISTED_FOR_MS } = options
+  const { fetch, specs, toolImages, tokens, signer } = options
+  const { listMs = LIST_MS, listedForMs = LISTED_FOR_MS } = options
   const listings = new LRUCache<string, Listing, Server>({
     max: MAX_LISTS,
     maxSize: MAX_CHARACTERS,
@@ -97,7 +109,8 @@ export function createMcpTools(options: {
       } catch (error) {
         options.ttl = Math.min(FAILED_FOR_MS, listedForMs)
         const reason = shortened(redacted(reasonOf(error), server.secrets), MAX_REASON)
-        return { tools: [], notes: [`The tools of ${nameOf(server)} are missing: ${reason}`] }
+        const isUnauthorized = statusOf(error) === UNAUTHORIZED
+        return { tools: [], notes: [`The tools of ${nameOf(server)} are missing: ${reason}`], isUnauthorized }
       }
     },
   })
@@ -108,38 +121,59 @@ export function createMcpTools(options: {
     const credentials = credentialsIn(action)
     const withheld = reasonToWithholdCredentials(action._id, credentials, action.moduleUrl)
     if (withheld !== undefined) return { tools: [], notes: [withheld] }
-    const { headers, secrets: sent } = headersFor(credentials?.value)
+    const filled = await tokens
+      .filled({ workspace, _id: action._id }, credentials, { url: action.moduleUrl, isDiscovered: true })
+      .catch(asTokenError)
+    if (filled instanceof TokenError)
+      return {
+        tools: [],
+        notes: [`The tools of ${nameOf({ action: action._id })} are missing: ${filled.message}`],
+      }
+    const { headers, secrets: sent } = headersFor(filled?.value)
     const secrets = [...sent, ...secretsInUrl(action.moduleUrl)]
     const key = `${workspace}/${action._id}/${action.version}`
-    const isIdempotent = saysIdempotent(action.configs.values())
+    const { isIdempotent, timeoutMs } = callSettingsIn(action.configs.values())
     const server = { url: action.moduleUrl, headers, secrets, workspace, action: action._id, key }
     if (!/^https?:/.test(server.url) || !URL.canParse(server.url))
       return { tools: [], notes: [`The module of action ${action._id} is no http(s) URL.`] }
+    const refused = () => tokens.refused(filled)
     const listing = await listings.forceFetch(`${key} ${JSON.stringify(headers)}`, { context: server })
+    if (listing.isUnauthorized) refused()
     const bound = boundTools(listing.tools, configured)
     if (typeof bound === 'string')
       return { tools: [], notes: notesOf({ tools: [], left: 0, broken: [], missing: bound }, nameOf(server)) }
+    const calls = new McpCalls({ fetch, target: server })
     const tools = bound.map(({ tool: listed, bindings }): Tool => {
       const tool = { ...listed, isRepeatable: listed.isRepeatable || isIdempotent }
       const headersOf = (id: string) =>
         signsContext(action) ? contextHeaders(signer, { ...context, action, operationId: tool.name }, id) : {}
-      const opening = { fetch, specs, server, tool, headersOf }
+      const opening = { calls, specs, toolImages, refused, server, tool, timeoutMs, headersOf }
       return {
         ...listed,
         open: (args) => openedBound(opening, args, { bindings, context: callContext(context) }),
       }
     })
-    return { tools, notes: listing.notes }
+    const { notes, instructions } = listing
+    const said = instructions === undefined ? {} : { instructions: { server: action.name, instructions } }
+    return { tools, notes, ...said, close: () => calls.close() }
   }
 }
 
-const nameOf = ({ action }: Server): string => `the MCP server of action ${action}`
+const UNAUTHORIZED = 401
+
+function asTokenError(error: unknown): TokenError {
+  if (error instanceof TokenError) return error
+  throw error
+}
+
+const nameOf = ({ action }: Pick<Server, 'action'>): string => `the MCP server of action ${action}`
 
 /** The first tools that a server lists, how many it lists, and whether its list goes on. */
 interface Listed {
   tools: z.output<typeof serverTool>[]
   count: number
   more: boolean
+  instructions: string | undefined
 }
 
 async function listed(fetch: typeof globalThis.fetch, target: McpTarget, timeoutMs: number): Promise<Listed> {
@@ -147,15 +181,19 @@ async function listed(fetch: typeof globalThis.fetch, target: McpTarget, timeout
     const tools: Listed['tools'] = []
     let count = 0
     let cursor: string | undefined
+    const seen = new Set<string>()
     for (let pages = 0; pages < MAX_PAGES; pages++) {
       const params = cursor === undefined ? {} : { cursor }
       const page = await client.request({ method: 'tools/list', params }, toolPage, request)
       count += page.tools.length
       tools.push(...z.array(serverTool).parse(page.tools.slice(0, MAX_TOOLS - tools.length)))
       cursor = page.nextCursor
+      // A list that leads back to a page that was read has no more.
+      if (cursor !== undefined && seen.has(cursor)) cursor = undefined
       if (cursor === undefined || count > MAX_TOOLS) break
+      seen.add(cursor)
     }
-    return { tools, count, more: cursor !== undefined }
+    return { tools, count, more: cursor !== undefined, instructions: client.getInstructions() }
   })
 }
 
@@ -163,11 +201,12 @@ async function listed(fetch: typeof globalThis.fetch, target: McpTarget, timeout
 async function listingOf(
   specs: Pick<SpecReader, 'ask'>,
   server: Server,
-  { tools, count, more }: Listed,
+  { tools, count, more, instructions }: Listed,
 ): Promise<Listing> {
   const own = tools.flatMap((tool) => {
     const schema = schemaText(tool.inputSchema)
-    return schema === undefined || tool.name.length > MAX_NAME ? [] : [{ tool, schema }]
+    const isOther = schema === undefined || tool.name.length > MAX_NAME
+    return isOther || isTask(tool) ? [] : [{ tool, schema }]
   })
   const plain = own.map(({ tool: { name, description = '', inputSchema } }) => ({
     name,
@@ -178,7 +217,12 @@ async function listingOf(
   const spec = withItsNumbers(JSON.stringify(plain))
   const answer = await specs.ask({ kind: 'server_tools', workspace, key, spec })
   if (answer.kind !== 'tools') return { tools: [], notes: [`The tools of ${nameOf(server)} can't be read.`] }
-  const left = count - own.length + answer.left
+  const tasks = tools.filter(isTask)
+  const left = count - own.length - tasks.length + answer.left
+  const broken = [
+    ...answer.broken,
+    ...tasks.map(({ name }) => `is ${JSON.stringify(name)}, which runs as a task only`),
+  ]
   const byName = new Map(own.map((one) => [one.tool.name, one] as const))
   return {
     tools: answer.tools.flatMap((tool) => {
@@ -190,11 +234,15 @@ async function listingOf(
       return [{ ...tool, schema: found.schema, isRepeatable, isReadOnly }]
     }),
     notes: [
-      ...notesOf({ ...answer, left }, nameOf(server)),
+      ...notesOf({ ...answer, left, broken }, nameOf(server)),
       ...(more ? [`There are more tools of ${nameOf(server)}: its list goes on.`] : []),
     ],
+    ...(instructions ? { instructions: shortened(instructions, MAX_INSTRUCTIONS) } : {}),
   }
 }
+
+/** One whose result has to be asked for again and again, which the protocol tries out. */
+const isTask = ({ execution }: z.output<typeof serverTool>): boolean => execution?.taskSupport === 'required'
 
 function schemaText(schema: unknown): string | undefined {
   try {
@@ -207,10 +255,14 @@ function schemaText(schema: unknown): string | undefined {
 }
 
 interface Opening {
-  fetch: typeof fetch
+  calls: McpCalls
   specs: Pick<SpecReader, 'ask'>
+  toolImages: Pick<ToolImages, 'put'>
+  /** The server refused the access token. */
+  refused(): void
   server: Server
   tool: ServerTool
+  timeoutMs: number
   headersOf(id: string): Record<string, string>
 }
 
@@ -250,7 +302,7 @@ function openedBound(
 }
 
 async function openedCall(opening: Opening, args: JsonObject): Promise<OpenedTool> {
-  const { specs, server, tool } = opening
+  const { specs, server, tool, timeoutMs } = opening
   const { workspace, key, url } = server
   const checked = await specs.ask({
     kind: 'fits',
@@ -263,27 +315,28 @@ async function openedCall(opening: Opening, args: JsonObject): Promise<OpenedToo
   if (checked.kind === 'bad_args')
     return { kind: 'invalid', reason: `The argument ${checked.path || '/'} ${checked.reason}.` }
   const { isRepeatable, isReadOnly } = tool
-  return { kind: 'call', url, isRepeatable, isReadOnly, deliver: (id) => called(opening, args, id) }
+  const deliver = (key: string, limits: AttemptLimits = {}) => called(opening, { args, key, ...limits })
+  return { kind: 'call', url, isRepeatable, isReadOnly, timeoutMs, deliver }
 }
 
 async function called(
-  { fetch, server, tool, headersOf }: Opening,
-  args: JsonObject,
-  id: string,
+  { calls, toolImages, refused, server, tool, timeoutMs, headersOf }: Opening,
+  { args, key, leftMs = MAX_CALL_MS, ended }: { args: JsonObject; key: string } & AttemptLimits,
 ): Promise<ToolOutcome> {
-  const { url, secrets } = server
-  const target = { url, headers: { ...server.headers, ...headersOf(id), 'idempotency-key': id } }
-  let isConnected = false
+  if (ended?.aborted) return { kind: 'unreached', reason: 'Another instance has the message.' }
+  const { secrets } = server
+  const totalMs = Math.min(leftMs, MAX_CALL_MS)
+  const limits = { timeoutMs: Math.min(timeoutMs, leftMs), totalMs, ended }
+  const headers = { ...headersOf(key), 'idempotency-key': key }
   try {
-    const result = await withMcpSession({ fetch, target, timeoutMs: DELIVERY_MS }, (client, request) => {
-      isConnected = true
-      const params = { name: tool.name, arguments: args }
-      return client.request({ method: 'tools/call', params }, callResult, request)
-    })
+    const result = await calls.call({ name: tool.name, args, headers }, limits)
+    toolImages.put(key, imagesOf(result))
     const text = redacted(textOf(result), secrets)
     return { kind: 'answered', result: resultOf(result.isError === true ? 'failed' : 'done', text) }
   } catch (error) {
-    return outcomeOfError(error, { secrets, mayHaveRun: isConnected && !tool.isRepeatable })
+    if (statusOf(error instanceof NotBegun ? error.cause : error) === UNAUTHORIZED) refused()
+    if (error instanceof NotBegun) return outcomeOfError(error.cause, { secrets, mayHaveRun: false })
+    return outcomeOfError(error, { secrets, mayHaveRun: !tool.isRepeatable })
   }
 }
 

@@ -5,6 +5,7 @@ import { checkBytes, roundedIn, unstorable } from '@parley/shared/json-body'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { parseExact } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
+import type { AccessTokens } from '../../channels/functions/access-tokens.ts'
 import { approximate } from '../../channels/functions/exact-schema.ts'
 import type { ReadOperationCall } from '../../channels/functions/operation-call.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
@@ -20,6 +21,7 @@ import { personTools } from './person-tools.ts'
 import { withOwnNames, withPlainNames } from './property-names.ts'
 import { taskTools } from './task-tools.ts'
 import type { Tool } from './tool.ts'
+import type { ToolImages } from './tool-images.ts'
 
 const MAX_CHARACTERS = 64
 const MAX_ARGS_BYTES = 256 * 1024
@@ -40,6 +42,8 @@ export function createOpenToolbox(options: {
   configuration: Pick<InternalClient, 'post'>
   isFirstOfName: IsFirstOfName
   fetch: typeof fetch
+  toolImages: Pick<ToolImages, 'put'>
+  tokens: AccessTokens
   listMs?: number
   listedForMs?: number
 }): OpenToolbox {
@@ -63,10 +67,17 @@ export function createOpenToolbox(options: {
       return tools.map((tool) => ({ tool, source: sourceOf(tool, action) }))
     })
     const ownSourced = own.map((tool): SourcedTool => ({ tool, source: sourceOf(tool) }))
-    return toolboxOf(
+    const toolbox = toolboxOf(
       [...ownSourced, ...ofAll],
       ofActions.flatMap(({ notes }) => notes),
     )
+    return {
+      ...toolbox,
+      instructions: ofActions.flatMap(({ instructions }) => instructions ?? []),
+      close: () => {
+        for (const { close } of ofActions) close?.()
+      },
+    }
   }
 }
 

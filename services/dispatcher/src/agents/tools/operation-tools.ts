@@ -8,7 +8,10 @@ import type { WebhookMessage } from '@parley/shared/message'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { Channel } from '../../channels/channels.ts'
+import type { AccessTokens } from '../../channels/functions/access-tokens.ts'
+import { callSettingsIn } from '../../channels/functions/call-settings.ts'
 import {
+  type ActionCredentials,
   CREDENTIALS_WITHHELD,
   reasonToWithholdCredentials,
   redacted,
@@ -20,14 +23,15 @@ import {
   type ReadOperationCall,
   type ReadyOperation,
 } from '../../channels/functions/operation-call.ts'
-import { leavesOpen, saysIdempotent } from '../../channels/functions/repeatable.ts'
+import { leavesOpen } from '../../channels/functions/repeatable.ts'
+import { TokenError } from '../../channels/functions/request-token.ts'
+import { sendWithToken } from '../../channels/functions/send-with-token.ts'
 import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import type { ToolList } from '../../channels/functions/tool-list.ts'
 import { CallError } from '../../channels/http/call-error.ts'
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
-import type { MayLeave } from '../../channels/http/http-client.ts'
 import { type AgentAction, credentialsIn } from '../agent.ts'
-import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
+import type { AttemptLimits, OpenedTool, ServerInstructions, ToolOutcome } from '../toolbox.ts'
 import { failed, resultOf, type Tool, uncertain } from './tool.ts'
 
 const MAX_LISTS = 1_000
@@ -48,6 +52,9 @@ export interface ToolContext {
 export interface ActionTools {
   tools: Tool[]
   notes: string[]
+  instructions?: ServerInstructions
+  /** Ends what its calls had of a server. */
+  close?(): void
 }
 
 /** The operations of an action's spec as tools. Rejects with `unavailable`. */
@@ -57,8 +64,9 @@ type OperationTools = (action: AgentAction, context: ToolContext) => Promise<Act
 export function createOperationTools(options: {
   specs: Pick<SpecReader, 'ask'>
   readCall: ReadOperationCall
+  tokens: AccessTokens
 }): OperationTools {
-  const { specs, readCall } = options
+  const { specs, readCall, tokens } = options
   const lists = new LRUCache<string, ToolList>({
     max: MAX_LISTS,
     maxSize: MAX_CHARACTERS,
@@ -103,7 +111,9 @@ export function createOperationTools(options: {
         binding: { configured, context: callContext(context) },
         signsContext: signsContext(action),
       })
-      return 'kind' in operation ? openedFailure(operation) : openedCall(operation, action)
+      return 'kind' in operation
+        ? openedFailure(operation)
+        : openedCall(operation, { action: called, tokens })
     }
     return {
       tools: list.tools.map((tool) => ({ ...tool, open: open(tool.name) })),
@@ -170,39 +180,49 @@ function openedFailure(failure: FailedOutcome): OpenedTool {
   }
 }
 
-function openedCall(operation: ReadyOperation, action: AgentAction): OpenedTool {
+function openedCall(
+  operation: ReadyOperation,
+  { action, tokens }: { action: AgentAction & { workspace: number }; tokens: AccessTokens },
+): OpenedTool {
   const credentials = operation.asksForCredentials ? credentialsIn(action) : undefined
   const withheld = reasonToWithholdCredentials(action._id, credentials, operation.url)
   if (withheld !== undefined) return openedFailure(channelFailure(CREDENTIALS_WITHHELD, withheld))
-  const isIdempotent = saysIdempotent(action.configs.values())
+  const { isIdempotent, timeoutMs } = callSettingsIn(action.configs.values())
   const isRepeatable = operation.isRepeatable || isIdempotent
   const isKeyed = operation.isKeyed && !isIdempotent
-  const call = { operation, credentials: credentials?.value, isRepeatable, isKeyed }
+  const call = { operation, action, tokens, credentials, isRepeatable, isKeyed, timeoutMs }
   return {
     kind: 'call',
     url: operation.url,
     isRepeatable,
     isKeyed,
     isReadOnly: operation.isReadOnly,
-    deliver: (id, mayLeave) => delivered(call, id, mayLeave),
+    timeoutMs,
+    deliver: (id, limits) => delivered(call, id, limits),
   }
 }
 
 interface PlannedCall {
   operation: ReadyOperation
-  credentials: Parameters<ReadyOperation['send']>[1]
+  action: { workspace: number; _id: number }
+  tokens: AccessTokens
+  credentials: ActionCredentials | undefined
   isRepeatable: boolean
   isKeyed: boolean
+  timeoutMs: number
 }
 
 async function delivered(
-  { operation, credentials, ...repeated }: PlannedCall,
+  { operation, action, tokens, credentials, timeoutMs, ...repeated }: PlannedCall,
   id: string,
-  mayLeave: MayLeave | undefined,
+  { mayLeave, leftMs = timeoutMs }: AttemptLimits = {},
 ): Promise<ToolOutcome> {
   try {
-    const { response, secrets } = operation.send(id, credentials, mayLeave)
-    const { status, body } = await response
+    const { answer, secrets } = await sendWithToken(tokens, {
+      ...{ operation, action, credentials, id, mayLeave },
+      timeoutMs: Math.min(timeoutMs, leftMs),
+    })
+    const { status, body } = answer
     const text = body === '' ? `HTTP ${status} without a body.` : redacted(body, secrets)
     return (
       outcomeOfOpen(status, { text, repeated }) ?? {
@@ -211,8 +231,14 @@ async function delivered(
       }
     )
   } catch (error) {
+    if (error instanceof TokenError) return withoutToken(error)
     return outcomeOfError(error, repeated)
   }
+}
+
+/** Nothing was called. */
+function withoutToken({ message, isRefused }: TokenError): ToolOutcome {
+  return isRefused ? failed(message) : { kind: 'unreached', reason: message }
 }
 
 const isOk = (status: number): boolean => status >= 200 && status < 300

@@ -9,12 +9,14 @@ import type { ToolCall, ToolResult, Turn } from '../../message/turn.ts'
 import { HANDED_OFF } from '../../message/turn-progress.ts'
 import type { Agent } from '../agent.ts'
 import { reasoningOf } from '../model/reasoning.ts'
+import { seenBy } from '../model/seeing.ts'
 import type { ConversationItem, ModelChoice, ModelRequest, ModelResult } from '../model-client.ts'
 import type { Toolbox } from '../toolbox.ts'
 import { whyNotRepeated } from '../tools/tool.ts'
+import { imageItems } from '../tools/tool-images.ts'
 import { type AgentParts, assistantChannel } from '../turns/agents.ts'
 import { turnSettingsOf } from '../turns/bounds.ts'
-import { cutText, dataItem } from '../turns/conversation-items.ts'
+import { cutText, dataItem, withServers } from '../turns/conversation-items.ts'
 import { fitHistory } from '../turns/fit-history.ts'
 import { afterRefusal, choiceOf, hasTriesLeft, nextChoice, retryOf } from '../turns/model-retry.ts'
 import { unlessSilent } from '../turns/silence.ts'
@@ -74,7 +76,10 @@ interface TrialResult {
   isSpent?: boolean
 }
 
-type Parts = Pick<AgentParts, 'loadAgent' | 'openToolbox' | 'choicesOf' | 'promptOf' | 'model' | 'usage'>
+type Parts = Pick<
+  AgentParts,
+  'loadAgent' | 'openToolbox' | 'toolImages' | 'choicesOf' | 'promptOf' | 'model' | 'usage'
+>
 
 /** One trial while it runs. */
 interface Run extends Trial {
@@ -145,21 +150,25 @@ async function turnsOf(run: Run): Promise<Ended> {
     const turn: Turn = { ...answer.turn, at: new Date(), calls: [] }
     turns.push(turn)
     isSpoken ||= turn.text.trim() !== ''
-    for (const [at, call] of calls.entries()) {
-      if (isOver(run)) return dead(`The trial did not come to an end within ${messageMs / 1_000} seconds.`)
-      const {
-        result,
-        isHandOff,
-        isShown = false,
-      } = await given(run, toolbox, {
-        agent: loaded.agent,
-        call,
-        turns,
-        id: `${run.id}:${turns.length}:${at}`,
-      })
-      turn.calls.push({ ...call, result })
-      isSpoken ||= isShown
-      if (isHandOff) return { ...HANDED_OFF, turns }
+    try {
+      for (const [at, call] of calls.entries()) {
+        if (isOver(run)) return dead(`The trial did not come to an end within ${messageMs / 1_000} seconds.`)
+        const {
+          result,
+          isHandOff,
+          isShown = false,
+        } = await given(run, toolbox, {
+          agent: loaded.agent,
+          call,
+          turns,
+          id: callId(run, turns.length - 1, at),
+        })
+        turn.calls.push({ ...call, result })
+        isSpoken ||= isShown
+        if (isHandOff) return { ...HANDED_OFF, turns }
+      }
+    } finally {
+      toolbox.close?.()
     }
     if (calls.length === 0) return { state: 'done', turns }
   }
@@ -207,13 +216,19 @@ async function requestOf(
   )
   const conversation = [
     ...latestOf([...(run.earlier ?? []), ...said.slice(0, -1)], channel),
-    dataItem(data),
+    dataItem(withServers(data, toolbox)),
     ...said.slice(-1),
     ...earlier,
+    ...imageItems(parts.toolImages, madeIn(run, turns)),
   ]
   const request = { workspace, system, conversation, tools: toolbox.descriptions, signal }
   return { toolbox, choices, request }
 }
+
+const callId = ({ id }: Run, turn: number, call: number): string => `${id}:${turn + 1}:${call}`
+
+const madeIn = (run: Run, turns: readonly Turn[]) =>
+  turns.flatMap(({ calls }, turn) => calls.map(({ tool }, at) => ({ tool, id: callId(run, turn, at) })))
 
 /** As many as a channel without settings gives a model. */
 function latestOf(earlier: ConversationItem[], { config }: Pick<Channel, 'config'>): ConversationItem[] {
@@ -241,7 +256,10 @@ async function ask(
       ...{ timeoutMs, signal },
       estimate: () => ({ prompt: estimatePrompt(choice, request), maxOutputTokens: choice.maxOutputTokens }),
       ask: async ({ received: _received, ...limits }) =>
-        unlessSilent(await parts.model.ask({ ...choice, ...limits }, { ...request, timeoutMs }), silence),
+        unlessSilent(
+          await parts.model.ask({ ...choice, ...limits }, { ...seenBy(choice, request), timeoutMs }),
+          silence,
+        ),
     })
     if (result.kind === 'answered' || signal.aborted) return result
     const next = nextTry(result, { tries, choices: choices.length })
@@ -295,6 +313,7 @@ async function given(
   toolbox: Toolbox,
   { agent, call, turns, id }: { agent: Agent; call: Omit<ToolCall, 'result'>; turns: Turn[]; id: string },
 ): Promise<{ result: ToolResult; isHandOff?: true; isShown?: true }> {
+  const { tools } = run
   const repeated = whyNotRepeated(turns, call)
   if (repeated !== undefined) return { result: { state: 'failed', text: repeated } }
   const opened = await toolbox.open({ tool: call.tool, args: call.args })
@@ -308,8 +327,8 @@ async function given(
     run.task = changed.task
     return { result: changed.result }
   }
-  if (run.tools === 'describe') return { result: { state: 'done', text: NOT_CALLED } }
-  const outcome = await opened.deliver(id)
+  if (tools === 'describe') return { result: { state: 'done', text: NOT_CALLED } }
+  const outcome = await opened.deliver(id, { leftMs: Math.max(1, run.deadline - Date.now()) })
   if (outcome.kind !== 'unreached') return { result: outcome.result }
   return { result: { state: 'failed', text: outcome.reason } }
 }

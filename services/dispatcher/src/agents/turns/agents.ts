@@ -16,6 +16,7 @@ import type { CallSlots, MediaKind } from '../model/media-slots.ts'
 import type { AskSeeing } from '../model/seeing.ts'
 import type { ModelChoice, ModelClient } from '../model-client.ts'
 import type { OpenToolbox } from '../toolbox.ts'
+import type { ToolImages } from '../tools/tool-images.ts'
 import type { Usage } from '../usage/usage.ts'
 import { createGather, type Gather } from './gathering.ts'
 import { createReadHistory, type ReadHistory } from './history.ts'
@@ -36,6 +37,8 @@ export interface AgentParts {
   /** Asks the model, with the images that came with messages. */
   askSeeing: AskSeeing
   hearing: Hearing
+  /** What the tools of messages gave besides text. */
+  toolImages: Pick<ToolImages, 'get'>
   /** For what calls have in memory, shared with whatever else of this process hears. */
   mediaSlots: Record<MediaKind, CallSlots>
   usage: Usage

@@ -11,6 +11,7 @@ import { settledTurns } from '../../message/turn-progress.ts'
 import type { Quoted } from '../../thread-log/quoted-messages.ts'
 import { reasoningOf } from '../model/reasoning.ts'
 import type { ConversationItem } from '../model-client.ts'
+import type { Toolbox } from '../toolbox.ts'
 import { withShortResults } from './fit-history.ts'
 
 /** What one message, or one value of a person, thread or task, brings into a prompt at most. */
@@ -124,6 +125,11 @@ function saidOf({ sends }: Spoken, { text, position }: { text: string; position:
 /** Facts about person, thread and task, for the prompt. */
 export function dataItem(data: object): ConversationItem {
   return { role: 'data', json: JSON.stringify(boundedData(data)) }
+}
+
+/** The facts, with what the servers of the tools say of these. */
+export function withServers(data: object, { instructions = [] }: Pick<Toolbox, 'instructions'>): object {
+  return instructions.length === 0 ? data : { ...data, toolServers: instructions }
 }
 
 /** The facts, of which each that is too long is its JSON text, cut. */

@@ -6,11 +6,12 @@ import { quotedBy } from '../../thread-log/quoted-messages.ts'
 import type { Agent } from '../agent.ts'
 import type { ModelRequest } from '../model-client.ts'
 import type { Toolbox } from '../toolbox.ts'
+import { imageItems } from '../tools/tool-images.ts'
 import type { Agents } from './agents.ts'
 import { clockOf, turnSettingsOf } from './bounds.ts'
-import { dataItem, personItems, turnItems } from './conversation-items.ts'
+import { dataItem, personItems, turnItems, withServers } from './conversation-items.ts'
 
-type Needed = Pick<Agents, 'openToolbox' | 'readHistory' | 'readQuoted' | 'promptOf'>
+type Needed = Pick<Agents, 'openToolbox' | 'toolImages' | 'readHistory' | 'readQuoted' | 'promptOf'>
 
 /**
  * What a model is given for the next turn of a message. Of the earlier messages those that are `visible`, without what they
@@ -42,12 +43,23 @@ export async function modelRequest(
   const toolbox = await agents.openToolbox({ agent, channel, messageId, thread, message })
   const earlier = await agents.readHistory(record, { ...turnSettingsOf(channel.config), visible })
   const quoted = visible === undefined ? await quotedBy(agents.readQuoted, record, message) : undefined
-  const { system, data } = agents.promptOf({ agent, channel, message, now: clockOf(record, now) })
+  const prompt = agents.promptOf({ agent, channel, message, now: clockOf(record, now) })
+  const { system } = prompt
+  const data = withServers(prompt.data, toolbox)
   const conversation = [
     ...earlier,
     dataItem(data),
     ...personItems({ ...record, message, quoted }),
     ...turnItems(record, { isCurrent: true }),
+    ...imageItems(agents.toolImages, callsOf(record)),
   ]
   return { request: { workspace, system, conversation, tools: toolbox.descriptions }, toolbox, data }
+}
+
+/** The calls that were made of a message, by the ids of their sends. */
+function callsOf({ sends, turns = [] }: MessageRecord): { tool: string; id: string }[] {
+  return sends.flatMap(({ id, of }) => {
+    const call = of?.call === undefined ? undefined : turns[of.turn]?.calls[of.call]
+    return call === undefined ? [] : [{ id, tool: call.tool }]
+  })
 }

@@ -49,6 +49,7 @@ export function estimatePrompt(
   for (const item of conversation) {
     tokens += ITEM_TOKENS
     if (item.role === 'data') {
+      images += item.images?.length ?? 0
       // As the model is given it.
       tokens += estimateTokens(item.json.replaceAll('<', '\\u003c'))
       continue

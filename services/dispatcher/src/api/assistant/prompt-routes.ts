@@ -47,7 +47,7 @@ const prompt = z
   .meta({ id: 'Prompt', description: 'What a model is given' })
 
 export type Prompting = SubjectSources & {
-  agents: Pick<Agents, 'loadAgent' | 'promptOf' | 'openToolbox' | 'readHistory' | 'readQuoted'>
+  agents: Pick<Agents, 'loadAgent' | 'promptOf' | 'openToolbox' | 'toolImages' | 'readHistory' | 'readQuoted'>
 }
 
 /** Its secrets masked, for those who may read the assistant. */

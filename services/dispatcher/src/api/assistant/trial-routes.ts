@@ -93,7 +93,7 @@ const trial = z
 export type Trying = SubjectSources & {
   agents: Pick<
     Agents,
-    'loadAgent' | 'openToolbox' | 'choicesOf' | 'promptOf' | 'model' | 'usage' | 'readHistory'
+    'loadAgent' | 'openToolbox' | 'toolImages' | 'choicesOf' | 'promptOf' | 'model' | 'usage' | 'readHistory'
   >
 }
 

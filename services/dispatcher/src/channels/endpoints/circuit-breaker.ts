@@ -3,8 +3,11 @@ export const FAILURES = 5
 /** How long it is left alone at first, in milliseconds; twice as long after each probe that brought none either. */
 export const OPEN_MS = 5_000
 export const MAX_OPEN_MS = 60_000
-/** A probe that has not ended by then counts no more: the longest call takes less. */
+/** A probe that has not ended by then counts no more: most calls take less, and the others say how long they may take. */
 export const PROBE_MS = 20_000
+/** What a call takes besides waiting for its answer. */
+const MARGIN_MS = 5_000
+const MAX_PROBE_MS = 125_000
 
 /** How a call ended: any answer says that the endpoint works; `unknown` when it was not made. */
 export type CallEnd = 'answered' | 'unanswered' | 'unknown'
@@ -32,13 +35,17 @@ export class CircuitBreaker {
     return isAhead(this.#openUntil, { now: this.#now(), atMost: MAX_OPEN_MS }) ? 'open' : 'half_open'
   }
 
-  /** Whether a call may be made; one that entered has to be ended, which says whether the breaker opened by it. */
-  enter(): BreakerEntry {
+  /**
+   * Whether a call that takes `timeoutMs` at most may be made; one that entered has to be ended, which says whether the
+   * breaker opened by it.
+   */
+  enter({ timeoutMs = 0 }: { timeoutMs?: number | undefined } = {}): BreakerEntry {
     const now = this.#now()
     if (this.state() === 'open') return { kind: 'refused', until: this.#openUntil }
-    if (isAhead(this.#probeUntil, { now, atMost: PROBE_MS }))
+    if (isAhead(this.#probeUntil, { now, atMost: MAX_PROBE_MS }))
       return { kind: 'refused', until: this.#probeUntil }
-    if (this.state() === 'half_open') this.#probeUntil = now + PROBE_MS
+    if (this.state() === 'half_open')
+      this.#probeUntil = now + Math.min(Math.max(PROBE_MS, timeoutMs + MARGIN_MS), MAX_PROBE_MS)
     const openings = this.#openings
     return { kind: 'entered', end: (end) => this.#end(end, openings) }
   }

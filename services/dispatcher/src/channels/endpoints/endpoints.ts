@@ -22,8 +22,15 @@ export type Admission =
   | { kind: 'wait'; until: number; for: 'circuit_breaker' | 'host'; reason: string }
 
 export interface Endpoints {
-  /** Asks for a call to a URL, at once or within 2 s. Whoever has entered leaves, whatever happened. */
-  enter(target: { workspace: number; url: string }): Admission | Promise<Admission>
+  /**
+   * Asks for a call to a URL that takes `timeoutMs` at most, at once or within 2 s. Whoever has entered leaves, whatever
+   * happened.
+   */
+  enter(target: {
+    workspace: number
+    url: string
+    timeoutMs?: number | undefined
+  }): Admission | Promise<Admission>
   /** Endpoints whose circuit breaker is not closed. */
   open(): number
 }
@@ -49,9 +56,9 @@ export function createEndpoints(options: { now: () => number; opened(): void }):
   const hosts = new LRUCache<string, Host>({ max: MAX_ENDPOINTS })
   const targets = new LRUCache<string, Target>({ max: MAX_TARGETS })
   /** With room at the host. */
-  const enterAt = (host: Host, { key, name }: { key: string; name: string }): Admission => {
+  const enterAt = (host: Host, { key, name }: Target, timeoutMs: number | undefined): Admission => {
     const guard = known(breakers, key, () => ({ breaker: new CircuitBreaker(now), lastTurn: 0 }))
-    const entry = guard.breaker.enter()
+    const entry = guard.breaker.enter({ timeoutMs })
     if (entry.kind === 'refused') {
       leaveHost(host)
       const reason = `${name} has not answered lately, and is tried by one call at a time.`
@@ -64,19 +71,20 @@ export function createEndpoints(options: { now: () => number; opened(): void }):
     return { kind: 'entered', leave }
   }
   return {
-    enter({ workspace, url }) {
-      const { name, origin, key } = known(targets, `${workspace} ${url}`, () => targetOf(workspace, url))
+    enter({ workspace, url, timeoutMs }) {
+      const target = known(targets, `${workspace} ${url}`, () => targetOf(workspace, url))
+      const { name, origin } = target
       const host = known(hosts, origin, (): Host => ({ calls: 0, queue: new Set(), lastTurn: 0 }))
       if (host.calls < CALLS_AT_ONCE) {
         host.calls++
-        return enterAt(host, { key, name })
+        return enterAt(host, target, timeoutMs)
       }
       const reason = `${CALLS_AT_ONCE} calls to ${name} are in flight.`
       const busy = (): Admission => {
         return { kind: 'wait', until: turnOf(host, now() + BUSY_MS), for: 'host', reason }
       }
       if (host.queue.size >= MAX_QUEUED) return busy()
-      return roomAt(host).then((hasRoom) => (hasRoom ? enterAt(host, { key, name }) : busy()))
+      return roomAt(host).then((hasRoom) => (hasRoom ? enterAt(host, target, timeoutMs) : busy()))
     },
     open: () => [...breakers.values()].filter(({ breaker }) => breaker.state() !== 'closed').length,
   }

@@ -5,6 +5,8 @@ import type { Channel } from '../channels.ts'
 import { outcomeOfCall, outcomeOfStatus } from '../http/call-outcome.ts'
 import { withErrorText } from '../http/error-text.ts'
 import type { MayLeave } from '../http/http-client.ts'
+import type { AccessTokens } from './access-tokens.ts'
+import type { CallSettingsOf } from './call-settings.ts'
 import { CREDENTIALS_WITHHELD, type CredentialsOf, reasonToWithholdCredentials } from './credentials.ts'
 import type { Action, FindAction } from './find-action.ts'
 import {
@@ -14,7 +16,9 @@ import {
   type ReadyOperation,
   slowSpec,
 } from './operation-call.ts'
-import { effectOf, type IsIdempotentAction } from './repeatable.ts'
+import { effectOf } from './repeatable.ts'
+import { TokenError } from './request-token.ts'
+import { sendWithToken } from './send-with-token.ts'
 
 const FRESH_MS = 1_000
 
@@ -46,7 +50,8 @@ interface FunctionAttempt {
   url?: string
   /** Whether it may be called again when it may have been done. */
   isRepeatable?: boolean
-  /** Calls it, within 12 s. */
+  /** The longest one attempt takes, in milliseconds. */
+  timeoutMs?: number
   deliver(mayLeave: MayLeave): Promise<Outcome>
 }
 
@@ -58,9 +63,10 @@ export function createFunctions(options: {
   findAction: FindAction
   readCall: ReadOperationCall
   credentialsOf: CredentialsOf
-  isIdempotentAction: IsIdempotentAction
+  callSettingsOf: CallSettingsOf
+  tokens: Pick<AccessTokens, 'filled' | 'refused'>
 }): Functions {
-  const { findAction, readCall, credentialsOf, isIdempotentAction } = options
+  const { findAction, readCall, credentialsOf, callSettingsOf, tokens } = options
   const ready = async (call: FunctionCall, needs?: { notBefore?: number | undefined }) => {
     const { channel, messageId, message, content } = call
     const { name, position } = content
@@ -93,11 +99,12 @@ export function createFunctions(options: {
       const { given, withheld } = await credentials(operation, action)
       if (withheld !== undefined)
         return { isRepeatable: false, deliver: async () => channelFailure(CREDENTIALS_WITHHELD, withheld) }
-      const isRepeatable = operation.isRepeatable || (await isIdempotentAction(action))
+      const { isIdempotent, timeoutMs } = await callSettingsOf(action)
+      const isRepeatable = operation.isRepeatable || isIdempotent
       const deliver = async (mayLeave: MayLeave) => {
         try {
-          const { response, secrets } = operation.send(call.id, given?.value, mayLeave)
-          const answer = await response
+          const sending = { operation, action, credentials: given, id: call.id, timeoutMs, mayLeave }
+          const { answer, secrets } = await sendWithToken(tokens, sending)
           const sent = {
             url: operation.url,
             headers: { secrets: secrets.join(' ') },
@@ -105,12 +112,20 @@ export function createFunctions(options: {
           }
           return withErrorText(effectOf(outcomeOfStatus(answer), { isRepeatable }), answer, sent)
         } catch (error) {
+          if (error instanceof TokenError) return tokenFailure(error)
           return effectOf(outcomeOfCall(error), { isRepeatable })
         }
       }
-      return { url: operation.url, isRepeatable, deliver }
+      return { url: operation.url, isRepeatable, timeoutMs, deliver }
     },
   }
+}
+
+/** Nothing was called. */
+function tokenFailure({ message, isRefused }: TokenError): FailedOutcome {
+  return isRefused
+    ? channelFailure('no_access_token', message)
+    : { kind: 'retryable', code: 'not_reached', fault: 'channel', reason: message }
 }
 
 function unknownOperation(name: string, badSpec = ''): FailedOutcome {

@@ -4,7 +4,6 @@ import type { WebhookMessage } from '@parley/shared/message'
 import { nativeServers } from '@parley/shared/native-request'
 import { Problem } from '@parley/shared/problem'
 import type { Outcome } from '../../message/outcome.ts'
-import { DELIVERY_MS } from '../callback.ts'
 import type { Channel } from '../channels.ts'
 import type { HttpClient, HttpResponse, MayLeave } from '../http/http-client.ts'
 import type { ReadThreadFile } from '../media/thread-files.ts'
@@ -46,11 +45,11 @@ export interface ReadyOperation {
   isReadOnly: boolean
   /** Whether it goes to the spec's own server, which asks for credentials. */
   asksForCredentials: boolean
-  /** One attempt within 12 s; `id` is the idempotency key. Throws `CallError`. */
+  /** One attempt within `timeoutMs`; `id` is the idempotency key. Throws `CallError`. */
   send(
     id: string,
     credentials: JsonObject | undefined,
-    mayLeave?: MayLeave,
+    limits: { timeoutMs: number; mayLeave?: MayLeave | undefined },
   ): { response: Promise<HttpResponse>; secrets: string[] }
 }
 
@@ -69,7 +68,6 @@ export function createReadOperationCall(options: {
   readFile?: ReadThreadFile
 }): ReadOperationCall {
   const { specs, http, signer, readFile } = options
-  const limits = { timeoutMs: DELIVERY_MS, maxBytes: MAX_RESPONSE_BYTES }
   return async (call) => {
     const { action, operationId, args } = call
     if (nativeServers(action.moduleUrl) === undefined && !/^https?:/.test(action.moduleUrl))
@@ -97,7 +95,7 @@ export function createReadOperationCall(options: {
         isKeyed,
         isReadOnly: request.method === 'GET' || request.method === 'HEAD',
         asksForCredentials: security.length > 0,
-        send(id, credentials, mayLeave) {
+        send(id, credentials, limits) {
           const filled = credentialsFor(security, credentials)
           const signed = call.signsContext === true ? contextHeaders(signer, call, id) : {}
           const own = { ...signed, 'idempotency-key': id }
@@ -109,8 +107,8 @@ export function createReadOperationCall(options: {
             const named = { readFile, messageId: call.messageId, files }
             const body =
               files === undefined ? plain.body : await bodyWithFiles(plain.body ?? '', { ...named, files })
-            const timeoutMs = limits.timeoutMs - (performance.now() - from)
-            return http.send({ ...plain, ...limits, timeoutMs, ...defined({ body, mayLeave }) })
+            const timeoutMs = Math.max(1, limits.timeoutMs - (performance.now() - from))
+            return http.send({ ...plain, ...bounded({ ...limits, timeoutMs }), ...defined({ body }) })
           }
           return { response: response(), secrets: filled.secrets }
         },
@@ -123,7 +121,7 @@ export function createReadOperationCall(options: {
       isKeyed: result.declaresKey === true,
       isReadOnly: false,
       asksForCredentials: false,
-      send(id, _credentials, mayLeave) {
+      send(id, _credentials, limits) {
         const body = moduleBody(call, id)
         const signature = signer.headers({ channel: call.channel, id, payload: body, at: new Date() })
         const headers = { ...signature, 'idempotency-key': id, 'content-type': 'application/json' }
@@ -132,14 +130,19 @@ export function createReadOperationCall(options: {
           url: action.moduleUrl,
           body,
           headers,
-          ...limits,
-          ...defined({ mayLeave }),
+          ...bounded(limits),
         }
         return { response: http.send(sent), secrets: [] }
       },
     }
   }
 }
+
+const bounded = ({ timeoutMs, mayLeave }: Parameters<ReadyOperation['send']>[2]) => ({
+  timeoutMs,
+  maxBytes: MAX_RESPONSE_BYTES,
+  ...defined({ mayLeave }),
+})
 
 const FILES_MS = 6_000
 const MAX_FILE_BYTES = 16 * 1024 * 1024

@@ -1,0 +1,14 @@
+/** The tokens of an action whose credentials name an OAuth client, and the lease of whoever asks for others. */
+export interface AccessTokenRecord {
+  /** `<workspace>/<action>` */
+  _id: string
+  /** What `access-tokens.ts` has of them as JSON text, sealed for the workspace. */
+  sealed?: string
+  /** Until when the access token is valid. */
+  validUntil?: Date
+  /** When the record is removed. */
+  removedAt?: Date
+  /** Of the lease. */
+  owner?: string
+  expiresAt?: Date
+}
