@@ -33,7 +33,12 @@ export function cutSpec(root: JsonObject, operations: readonly string[]): JsonOb
   const paths = Object.entries(objectIn(root.paths)).flatMap(([path, given]) => {
     const item = objectIn(given)
     const own = METHODS.flatMap((method) => {
-      const { responses: _responses, callbacks: _callbacks, requestBody, ...operation } = objectIn(item[method])
+      const {
+        responses: _responses,
+        callbacks: _callbacks,
+        requestBody,
+        ...operation
+      } = objectIn(item[method])
       const isChosen = chosen.size === 0 || namesOf(operation).some((name) => chosen.has(name))
       return Object.hasOwn(item, method) && isChosen
         ? [[method, { ...operation, ...withoutExamples(requestBody), responses: {} }]]
