@@ -115,7 +115,7 @@ describe('a request outside the route table:', () => {
 
   test.each([
     ['GET', '/api/auth/register', 'POST'],
-    ['PUT', '/api/auth/me', 'POST'],
+    ['PUT', '/api/auth/me', 'POST, PATCH'],
     ['GET', '/api/hooks/whatsapp', 'POST'],
     ['POST', '/.well-known/jwks.json', 'GET, HEAD'],
     ['OPTIONS', '/rest/channels/1', 'GET, HEAD, POST, PUT, PATCH, DELETE'],

@@ -117,8 +117,8 @@ export function hosted<S extends z.ZodRawShape>({
     prepare: async (environment) => {
       const config = readConfig(shape, environment)
       const log = createLog({ service: name, level: config.LOG_LEVEL })
-      log.info(memoryBound(config.MEMORY), 'memory of this process, at most')
       const tls = await openServerTls(config, { log })
+      log.info(memoryBound(config.MEMORY), 'memory of this process, at most')
       return async () => {
         const service = await build(config, log)
         const server = await open({ service, config, tls, log })

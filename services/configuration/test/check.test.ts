@@ -42,7 +42,7 @@ test('a sound configuration has no findings', async () => {
   await put('steps/1', { ...bodies.steps, job: 1, next: 2 })
   await put('steps/2', { ...bodies.steps, job: null, next: null })
   await put('workflows/1', { ...bodies.workflows, steps: [1, 2], firstStep: 1 })
-  await put('configs/1', bodies.configs)
+  await put('configs/1', { ...bodies.configs, value: { provider: 'openai', model: 'x' } })
   await put('assistant/1', { ...bodies.assistant, actions: [1], configs: [1], job: 1 })
   await put('channels/1', { ...bodies.channels, config: { ...complete, assistantId: 1 } })
   await put('tasks/1', { ...bodies.tasks, workflow: 1, currentStep: 2 })
@@ -67,6 +67,9 @@ test('settings that nobody reads are named with the nearest name, and time zones
   await put('configs/1', { ...owned, name: 'model', value })
   await put('configs/2', { ...owned, name: 'modle', value: {} })
   await put('configs/3', { ...owned, name: 'opening-hours', value: { monday: 1 } })
+  const ofAction = { owner: 1, ownerType: 'action', name: 'calls' }
+  await put('configs/4', { ...ofAction, value: { timeoutSecond: 20, signedContext: true, colour: 1 } })
+  await put('configs/5', { ...ofAction, name: 'time', value: { timeoutSeconds: 500 } })
   const found = (await check(31)).filter(({ code }) => code === 'unknown_setting')
   expect(found.map(({ resource, _id, path, message }) => `${resource}/${_id}${path} ${message}`)).toEqual([
     'channels/1/config/fallbackMesage nothing reads "fallbackMesage"; is fallbackMessage meant?',
@@ -76,6 +79,8 @@ test('settings that nobody reads are named with the nearest name, and time zones
     'configs/1/value/colour nothing reads "colour"',
     'configs/1/value/fallbacks/0/baseurl nothing reads "baseurl"; is baseUrl meant?',
     'configs/2/name nothing reads "modle"; is model meant?',
+    'configs/4/value/timeoutSecond nothing reads "timeoutSecond"; is timeoutSeconds meant?',
+    'configs/5/value/timeoutSeconds is not a number of 1 to 120: the nearest is taken, or 15 where it is none',
   ])
 })
 

@@ -1,3 +1,4 @@
+import { BOUND_VALUE } from '@parley/shared/bound-value'
 import { distance } from '@parley/shared/distance'
 import { CREDENTIALS_CONFIG, WORKFLOWS_CONFIG } from '@parley/shared/documents/assistant'
 import { type JsonObject, jsonObject, pointerSegment } from '@parley/shared/json-object'
@@ -21,6 +22,9 @@ const OF_ASSISTANTS = [
   ...MODEL_PROVIDERS.map((provider) => `${provider}_CREDENTIALS`),
 ]
 
+const OF_ACTIONS = ['operations', 'idempotent', 'timeoutSeconds', 'signedContext', BOUND_VALUE]
+const MAX_CALL_SECONDS = 120
+
 type Wrong = { path: string; message: string }
 
 /** Settings of a channel under a name that is nearly one that is read, and a time zone that nobody knows. */
@@ -39,15 +43,35 @@ export function channelSettingFindings({ _id, config }: ResourceDocument): Findi
   }))
 }
 
-/** Configs of assistants whose name is nearly one that is read, and settings of models that nobody reads. */
+/**
+ * Configs of assistants whose name is nearly one that is read, settings of models that nobody reads, and settings of
+ * actions that are nearly ones that are read, or out of bounds.
+ */
 export function configFindings({ _id, name, ownerType, value }: ResourceDocument): Finding[] {
-  if (!/^assistants?$/.test(String(ownerType))) return []
-  const near = nearest(String(name), OF_ASSISTANTS)
-  const named = near === undefined ? [] : [{ path: '/name', message: unknown(String(name), near) }]
-  return [...named, ...modelFindings(String(name), jsonObject.safeParse(value).data ?? {})].map((wrong) => ({
+  const settings = jsonObject.safeParse(value).data ?? {}
+  return wrongIn(String(ownerType), String(name), settings).map((wrong) => ({
     ...{ code: 'unknown_setting', resource: 'configs', _id },
     ...wrong,
   }))
+}
+
+function wrongIn(ownerType: string, name: string, settings: JsonObject): Wrong[] {
+  if (/^actions?$/.test(ownerType))
+    return name === CREDENTIALS_CONFIG
+      ? []
+      : [...misspelled(settings, OF_ACTIONS, '/value'), ...timeLimit(settings)]
+  if (!/^assistants?$/.test(ownerType)) return []
+  const near = nearest(name, OF_ASSISTANTS)
+  const named = near === undefined ? [] : [{ path: '/name', message: unknown(name, near) }]
+  return [...named, ...modelFindings(name, settings)]
+}
+
+function timeLimit({ timeoutSeconds }: JsonObject): Wrong[] {
+  if (timeoutSeconds === undefined) return []
+  const isSeconds =
+    typeof timeoutSeconds === 'number' && timeoutSeconds >= 1 && timeoutSeconds <= MAX_CALL_SECONDS
+  const message = `is not a number of 1 to ${MAX_CALL_SECONDS}: the nearest is taken, or 15 where it is none`
+  return isSeconds ? [] : [{ path: '/value/timeoutSeconds', message }]
 }
 
 function modelFindings(name: string, value: JsonObject): Wrong[] {

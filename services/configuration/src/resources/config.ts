@@ -26,10 +26,14 @@ const refused = z
     'There while the authorization server gives no access token for the credentials in it: since when, and why',
   )
 
+/** By these names an assistant has its models and their keys. */
+const OF_MODELS = /^(?:model|ai[-_]chat[-_]provider|transcription|(?:\w+[-_])?credentials)$/i
+
 /** A key that is put again for another assistant would take the model away from the first, without a word. */
 function errorsOfOwner({ from, to }: { from: JsonObject | undefined; to: JsonObject }): FieldError[] {
   const isTaken =
-    from !== undefined &&
+    from?.key !== undefined &&
+    OF_MODELS.test(String(from.name)) &&
     /^assistants?$/.test(String(from.ownerType)) &&
     (from.owner !== to.owner || !/^assistants?$/.test(String(to.ownerType)))
   if (!isTaken) return []
