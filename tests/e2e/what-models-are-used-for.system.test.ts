@@ -37,7 +37,10 @@ describe('GET /rest/usage', () => {
       { text: 'At 9.', usage },
     )
     await clinic.ask('When?')
-    const sums = { messages: 1, turns: 2, inputTokens: 200, outputTokens: 40, errors: 0 }
+    const sums = {
+      ...{ messages: 1, turns: 2, errors: 0 },
+      ...{ inputTokens: 200, cachedTokens: 0, outputTokens: 40 },
+    }
     const found = await rows('?by=day')
     expect(found).toEqual([{ day: today(), ...sums, modelMs: expect.any(Number) }])
     expect(await rows('')).toEqual(found)

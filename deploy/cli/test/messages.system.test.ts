@@ -240,7 +240,7 @@ describe('parley replay', () => {
     const asked = await ana.run(['replay', '--thread', 'r-2', ...picked])
     expect([asked.code, asked.stderr]).toEqual([2, 'error: There is no terminal to ask at: add --yes.\n'])
     const done = await ana.atTerminal(['replay', '--thread', 'r-2', ...picked], [['[y/N]', 'y']])
-    expect([done.code, done.screen]).toEqual([0, expect.stringContaining('messages run again')])
+    expect([done.code, done.screen]).toEqual([0, expect.stringContaining('message run again')])
     expect(await ana.json(['replay', '--phone', '+5511900000013', '--yes'])).toEqual([
       { picked: 1, replayed: 1, more: false },
     ])

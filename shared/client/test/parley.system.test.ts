@@ -195,6 +195,7 @@ describe('a send', () => {
     expect(await parley.messages.send(message('same'), { idempotencyKey: 'k-1' })).toEqual({
       id: first.id,
       isRepeat: true,
+      warning: 'unknown-channel',
     })
   })
 

@@ -70,7 +70,7 @@ const FLORA = {
 const supportChannel = (number: SimulatedNumber): object => ({
   ...{ name: 'Support', description: 'People write here, and Flora answers', extId: SUPPORT_LINE },
   ...{ hook: SIMULATED.name, callback: SIMULATED.name, handlerUrl: 'native:agents/taskManager' },
-  config: { ...configOf(number), assistantId: 1, shareWithModel: ['name'] },
+  config: { ...configOf(number), assistantId: 1, shareWithModel: ['name', 'phone'] },
 })
 
 /** A channel whose updates can't be checked, so that there is something to mend. */

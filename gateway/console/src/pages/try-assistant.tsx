@@ -119,7 +119,8 @@ export function TryAssistant({ id, name }: { id: number; name: string }) {
 
 function Message({ said }: { said: Said }) {
   if (said.role === 'person') return <p class="bubble theirs">{said.text}</p>
-  const { turns, state, reason, notes } = said.trial
+  // A dispatcher of the release before has no notes.
+  const { turns, state, reason, notes = [] } = said.trial
   return (
     <>
       <Turns turns={turns} />

@@ -71,7 +71,7 @@ const clinicChannel = (number: SimulatedNumber): object => ({
   hook: SIMULATED.name,
   callback: SIMULATED.name,
   handlerUrl: 'native:agents/taskManager',
-  config: { ...configOf(number), assistantId: 1, shareWithModel: ['name'] },
+  config: { ...configOf(number), assistantId: 1, shareWithModel: ['name', 'phone'] },
 })
 
 function diaryAction(diaryUrl: string): object {
