@@ -78,6 +78,7 @@ export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn 
     const { _id } = await run.call('POST', '/rest/invitations', { email: 'dora@example.com', role: 'VIEWER' })
     return { parameters: { id: String(_id) } }
   },
+  endOwnSessions: () => ({ body: {} }),
   deleteApiToken: idFrom('createApiToken'),
   deleteUser: idFrom('createUser'),
   putRole: idFrom('createRole'),

@@ -73,7 +73,7 @@ describe.each([
         async () => {
           const replay = page.getByRole('button', { name: 'Replay' })
           if (await replay.isVisible()) await replay.click({ timeout: 1_000 }).catch(() => undefined)
-          return (await page.locator('.facts .badge', { hasText: /^(sent|delivered|read)$/ }).count()) > 0
+          return (await page.locator('.line .badge', { hasText: /^(sent|delivered|read)$/ }).count()) > 0
             ? true
             : undefined
         },
