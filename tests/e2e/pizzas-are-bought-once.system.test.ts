@@ -5,7 +5,7 @@ import { type OwnSystem, startOwnSystem } from '../dispatch/own-system.ts'
 import { type DispatchWorkspace, registerWorkspace } from '../dispatch/workspace.ts'
 
 /** Beyond the time limit of a call. */
-const LATE_MS = 13_000
+const LATE_MS = 17_000
 
 let own: OwnSystem
 let workspace: DispatchWorkspace

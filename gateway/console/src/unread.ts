@@ -42,8 +42,9 @@ export function useUnread(): string {
   return text
 }
 
-/** The conversation that the tab shows, by its `_id`. */
+/** The conversation that the tab shows, by its `_id`, and the one that it showed before, until when. */
 let shown: string | undefined
+let left: { thread: string; at: number } | undefined
 
 /** Nobody is told of what is written in a conversation while they look at it. */
 export function useShown(thread: string): void {
@@ -51,11 +52,12 @@ export function useShown(thread: string): void {
     shown = thread
     return () => {
       if (shown === thread) shown = undefined
+      left = { thread, at: Date.now() }
     }
   }, [thread])
 }
 
-type Question = { asks: string } | { looksAt: string }
+type Question = { asks: string; at: number } | { looksAt: string }
 
 /**
  * Tells of each message that the team is to read, a hand-over as well: in whichever tab reads the stream for all of
@@ -65,18 +67,21 @@ export function useNotices(): void {
   useEffect(() => {
     const known = new Map<string, number>()
     const tabs = new BroadcastChannel(`parley.looks.${account.get()}`)
-    const looks = (thread: string) => shown === thread && !document.hidden && document.hasFocus()
+    const looks = (thread: string, at: number) =>
+      (shown === thread && !document.hidden && document.hasFocus()) ||
+      (left?.thread === thread && left.at >= at)
     const seen = new Set<string>()
     tabs.onmessage = ({ data }: MessageEvent<Question>) => {
       if ('looksAt' in data) seen.add(data.looksAt)
-      else if (looks(data.asks)) tabs.postMessage({ looksAt: data.asks } satisfies Question)
+      else if (looks(data.asks, data.at)) tabs.postMessage({ looksAt: data.asks } satisfies Question)
     }
     const notifyOf = (thread: Thread) => {
       const { _id } = thread
+      const at = Date.parse(thread.lastAt)
       seen.delete(_id)
-      tabs.postMessage({ asks: _id } satisfies Question)
+      tabs.postMessage({ asks: _id, at } satisfies Question)
       setTimeout(() => {
-        if (seen.delete(_id) || looks(_id)) return
+        if (seen.delete(_id) || looks(_id, at)) return
         const text = shownLast(thread.lastMessage).slice(0, LONGEST)
         const onClick = () => void leaveTo(`/conversations/${_id}`)
         raiseNotice({ tag: _id, title: nameOf(thread), text, onClick })

@@ -59,7 +59,10 @@ function ofType(type: string, schema: Schema, level: number): fc.Arbitrary<unkno
     case 'integer':
       return fc.oneof(
         fc.constantFrom(minimum, maximum),
-        fc.integer({ min: Math.max(minimum, -3), max: Math.min(maximum, 40) }),
+        fc.integer({
+          min: Math.min(Math.max(minimum, -3), maximum),
+          max: Math.max(Math.min(maximum, 40), minimum),
+        }),
       )
     case 'number':
       return fc.double({ min: minimum, max: maximum, noNaN: true })
