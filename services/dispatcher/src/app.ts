@@ -186,7 +186,7 @@ export async function buildApp(
   )
   const working = database.ready.then(() => {
     const recentlyStored = new RecentlyStored()
-    const store = createIntakeStore({ messages, recentlyStored })
+    const store = createIntakeStore({ messages, recentlyStored, log })
     const committer = createCommitter(messages, instance)
     const threadLog = createThreadLog({ collections, instance, retentionMs, log })
     const { run, agents, channels } = outbound

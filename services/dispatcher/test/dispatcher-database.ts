@@ -26,6 +26,7 @@ export function dispatcherDatabase({ partitions }: { partitions: number }): Disp
         (await createCommitter(database.collections.messages, 'test').commit(record, progress))
           ? advanced(record, progress)
           : undefined,
+      ensureStored: async () => true,
       release: async () => {},
     },
   }

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { RunResult } from '@parley/dispatcher/deliver/thread-run'
 import { createIntake, type Intake } from '@parley/dispatcher/intake/intake'
 import { createIntakeStore } from '@parley/dispatcher/intake/intake-store'
-import { createPartitionMessages, type PartitionMessages } from '@parley/dispatcher/intake/leased-messages'
 import { storeDeliveries } from '@parley/dispatcher/intake/store-deliveries'
+import { createWriteBehind, type WriteBehind } from '@parley/dispatcher/intake/write-behind'
 import type { MessageRecord, Progress } from '@parley/dispatcher/message/message-record'
 import { createThreads, type Threads } from '@parley/dispatcher/schedule/threads'
 import { type Collections, collectionsOf, prepareDatabase } from '@parley/dispatcher/store/collections'
@@ -57,14 +57,14 @@ afterAll(async () => {
 })
 
 /** What a run does with its message. */
-type Run = (record: MessageRecord, leased: PartitionMessages) => Promise<RunResult>
+type Run = (record: MessageRecord, writeBehind: WriteBehind) => Promise<RunResult>
 
-const open: Array<{ intake: Intake; leased: PartitionMessages; threads: Threads }> = []
+const open: Array<{ intake: Intake; writeBehind: WriteBehind; threads: Threads }> = []
 afterEach(async () => {
-  for (const { intake, leased, threads } of open.splice(0)) {
+  for (const { intake, writeBehind, threads } of open.splice(0)) {
     await threads.stop()
     intake.close()
-    leased.end()
+    writeBehind.abandon()
   }
 })
 
@@ -74,29 +74,41 @@ function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } =
   const warnings: string[] = []
   const log = createLog({ service: 'test', level: 'silent' })
   log.warn = (_facts: unknown, warning?: string) => void warnings.push(String(warning))
-  const store = createIntakeStore({ messages: collections.messages, recentlyStored: new RecentlyStored() })
+  const store = createIntakeStore({
+    messages: collections.messages,
+    recentlyStored: new RecentlyStored(),
+    log,
+  })
   const threads: Threads = createThreads({
     load: (ref, limit) => store.open({ ...ref, partition: 0 }, limit),
     run: async (record) => {
-      const result = await run(record, leased)
+      const result = await run(record, writeBehind)
       if (result.kind === 'closed') ran.push(record._id)
       return result
     },
     concurrency: 4,
   })
   const committer = createCommitter(collections.messages, 'us')
-  const leased = createPartitionMessages({ writer: 'us', isLeased, committer, threadLog: noThreadLog })
+  const writeBehind = createWriteBehind({
+    writer: 'us',
+    isLeased,
+    store,
+    committer,
+    threadLog: noThreadLog,
+    traffic: noTraffic,
+  })
   const intake = createIntake({
     partition: 0,
     repeatsUntil: undefined,
     isLeased,
+    store,
+    writeBehind,
     log,
     threads,
     firstSequenceNumber: term * 1_000,
     nonSpeech: noNonSpeech,
-    store: storeDeliveries({
+    storeFirst: storeDeliveries({
       partition: 0,
-      store,
       collections,
       isLeased,
       threadLog: noThreadLog,
@@ -105,10 +117,10 @@ function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } =
   })
   threads.on('room', () => threads.complete())
   threads.complete()
-  open.push({ intake, leased, threads })
+  open.push({ intake, writeBehind, threads })
   const take = (id: string, options: { thread?: string; redelivered?: boolean } = {}) =>
     intake.take(delivery(id, options))
-  return { ran, warnings, threads, intake, leased, take }
+  return { ran, warnings, threads, intake, writeBehind, take }
 }
 
 function delivery(messageId: string, { thread = 't', redelivered = false } = {}): ConsumeMessage {
@@ -127,23 +139,48 @@ const progress = (record: MessageRecord, change: Partial<Progress>): Progress =>
   const { state, tries, sends, timeline, attempts } = record
   return { state, tries, sends, timeline, attempts, ...change }
 }
-const finish: Run = async (record, leased) => {
-  await leased.commit(record, progress(record, { state: 'done' }))
+const finish: Run = async (record, writeBehind) => {
+  await writeBehind.commit(record, progress(record, { state: 'done' }), { deferrable: true })
   return { kind: 'closed' }
 }
 const isStored = async (id: string) => (await messages.findOne({ _id: id })) !== null
 const stored = async () => (await messages.find().sort({ order: 1 }).toArray()).map(({ _id }) => _id)
 
 describe('a message', () => {
-  test('is in the store before it runs, and acked while it runs', async () => {
-    const gate = Promise.withResolvers<void>()
-    const { ran, take } = startPartition(async (record, leased) => {
-      expect(await isStored(record._id)).toBe(true)
-      await gate.promise
-      return finish(record, leased)
+  test('that ends at once is written in one insert, and only then acked', async () => {
+    const { take } = startPartition(async (record, writeBehind) => {
+      const begun = await writeBehind.commit(record, progress(record, { state: 'sending', open: true }), {
+        deferrable: true,
+      })
+      expect(await isStored(record._id)).toBe(false)
+      return finish(begun ?? record, writeBehind)
     })
-    await Promise.all([take('first'), take('behind it')])
-    expect([await stored(), ran]).toEqual([['first', 'behind it'], []])
+    await take('whole')
+    expect(await messages.findOne({ _id: 'whole' })).toMatchObject({
+      state: 'done',
+      revision: 2,
+    })
+    expect((await messages.findOne({ _id: 'whole' }))?.open).toBeUndefined()
+  })
+
+  test('is in the store before what must not happen without it', async () => {
+    const { take } = startPartition(async (record, writeBehind) => {
+      const claimed = await writeBehind.commit(record, progress(record, { state: 'sending', open: true }))
+      expect(await messages.findOne({ _id: record._id })).toMatchObject({ state: 'sending', revision: 1 })
+      return finish(claimed ?? record, writeBehind)
+    })
+    await take('claimed')
+    await eventually(async () => (await messages.findOne({ _id: 'claimed' }))?.state === 'done')
+  })
+
+  test('that takes long is stored and acked meanwhile, and its end is written to it', async () => {
+    const gate = Promise.withResolvers<void>()
+    const { take } = startPartition(async (record, writeBehind) => {
+      await gate.promise
+      return finish(record, writeBehind)
+    })
+    await Promise.all([take('long'), take('behind it')])
+    expect(await stored()).toEqual(['long', 'behind it'])
     gate.resolve()
     await eventually(async () => (await messages.countDocuments({ open: true })) === 0)
   })
@@ -154,29 +191,26 @@ describe('a message', () => {
   ])('that %s while it runs, runs once', async (_how, again) => {
     const gate = Promise.withResolvers<void>()
     const runs = Promise.withResolvers<void>()
-    const { ran, take } = startPartition(async (record, leased) => {
+    const { ran, take } = startPartition(async (record, writeBehind) => {
       runs.resolve()
       await gate.promise
-      return finish(record, leased)
+      return finish(record, writeBehind)
     })
     const first = take('twice')
     await runs.promise
     const second = take('twice', again)
-    await Promise.all([first, second])
     gate.resolve()
-    await eventually(() => ran.length > 0)
-    await take('after')
-    await eventually(() => ran.length > 1)
-    expect(ran).toEqual(['twice', 'after'])
+    await Promise.all([first, second])
+    expect(ran).toEqual(['twice'])
   })
 
   test('that comes again in one batch with a repeat of it is claimed in the store, once', async () => {
     const claims: Array<[id: string, stored: string | undefined]> = []
-    const { take } = startPartition(async (record, leased) => {
-      const claimed = await leased.commit(record, progress(record, { state: 'sending', open: true }))
+    const { take } = startPartition(async (record, writeBehind) => {
+      const claimed = await writeBehind.commit(record, progress(record, { state: 'sending', open: true }))
       if (claimed === undefined) return { kind: 'reload', at: Date.now() }
       claims.push([record._id, (await messages.findOne({ _id: record._id }))?.state])
-      return finish(claimed, leased)
+      return finish(claimed, writeBehind)
     })
     await Promise.all([take('before'), take('doubled', { redelivered: true }), take('doubled')])
     await take('after')
@@ -191,10 +225,8 @@ describe('a message', () => {
   test('that has ended is not run again, whoever sends it once more', async () => {
     const { ran, take } = startPartition(finish)
     await take('ended')
-    await eventually(() => ran.length === 1)
     await Promise.all([take('ended'), take('ended', { redelivered: true })])
     await take('next')
-    await eventually(() => ran.length === 2)
     expect(ran).toEqual(['ended', 'next'])
   })
 })
@@ -210,10 +242,10 @@ describe('the messages of a thread', () => {
 
   test('whose head has to wait are stored, and run in order after it', async () => {
     let waits = 0
-    const { ran, take } = startPartition(async (record, leased) => {
-      if (record._id !== 'head' || waits++ > 0) return finish(record, leased)
+    const { ran, take } = startPartition(async (record, writeBehind) => {
+      if (record._id !== 'head' || waits++ > 0) return finish(record, writeBehind)
       const due = new Date(Date.now() + 50)
-      const waiting = await leased.commit(record, progress(record, { open: true, due }))
+      const waiting = await writeBehind.commit(record, progress(record, { open: true, due }))
       return { kind: 'wait', record: waiting ?? record, until: due.getTime() }
     })
     await Promise.all(['head', 'second', 'third'].map((id) => take(id)))
@@ -222,10 +254,37 @@ describe('the messages of a thread', () => {
     expect(ran).toEqual(['head', 'second', 'third', 'fourth', 'fifth'])
   })
 
+  test.each([
+    ['comes when the thread is to be read from the store', false],
+    ['may be in the store already', true],
+  ])('are in the store before one behind them that %s', async (_why, redelivered) => {
+    const gate = Promise.withResolvers<void>()
+    const began = Promise.withResolvers<void>()
+    const { ran, take, threads, writeBehind } = startPartition(async (record, own) => {
+      await own.ensureStored(record)
+      began.resolve()
+      await gate.promise
+      return finish(record, own)
+    })
+    const head = take('head')
+    await began.promise
+    const second = take('second')
+    await eventually(() => writeBehind.resultOf('second') !== undefined)
+    if (!redelivered) threads.wake({ workspace: 1, thread: 't' })
+    const third = take('third', { redelivered })
+    await eventually(() => isStored('third'))
+    const storedWithIt = await stored()
+    gate.resolve()
+    await Promise.all([head, second, third])
+    expect(storedWithIt).toEqual(['head', 'second', 'third'])
+    await eventually(() => ran.length === 3)
+    expect(ran).toEqual(['head', 'second', 'third'])
+  })
+
   test('run in order, each once, while the database comes and goes', async () => {
     let waits = 0
-    const { ran, take } = startPartition(async (record, leased) => {
-      if (++waits % 3 > 0) return finish(record, leased)
+    const { ran, take } = startPartition(async (record, writeBehind) => {
+      if (++waits % 3 > 0) return finish(record, writeBehind)
       return { kind: 'reload', at: Date.now() + 20 }
     })
     const ids = Array.from({ length: 60 }, (_, n) => `m-${String(n).padStart(2, '0')}`)
@@ -250,7 +309,7 @@ describe('the messages of a thread', () => {
 })
 
 describe('messages that arrive while the database is unavailable', () => {
-  test('are stored together once it is back: none waits for those before it to be tried once more', async () => {
+  test('are looked up again together: none waits for those before it to be tried once more', async () => {
     const { ran, warnings, take } = startPartition(finish)
     const ids = Array.from({ length: 20 }, (_, n) => `during-${n}`)
     proxy.cut()
@@ -259,20 +318,53 @@ describe('messages that arrive while the database is unavailable', () => {
     proxy.mend()
     const earlier = warnings.length
     await Promise.all(taken)
-    await eventually(() => ran.length === ids.length)
     expect(ran).toEqual(ids)
     // The driver may need a moment to find it again.
     expect(warnings.length - earlier).toBeLessThan(5)
   })
 })
 
-test('what is not stored when the lease ends is left to the next owner of the lease, and nothing of it is written', async () => {
-  let isLeased = true
-  const { ran, take, intake } = startPartition(finish, { isLeased: () => isLeased })
-  const left = [take('left'), take('behind it')]
-  isLeased = false
-  intake.close()
-  const ends = await Promise.allSettled(left)
-  expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-  expect([await messages.countDocuments({}), ran]).toEqual([0, []])
+describe('what is not stored when the lease ends', () => {
+  test('is left to the next owner of the lease, and nothing of it is written any more', async () => {
+    let isLeased = true
+    const gate = Promise.withResolvers<void>()
+    const began = Promise.withResolvers<void>()
+    const { take, intake, writeBehind } = startPartition(
+      async (record) => {
+        began.resolve()
+        await gate.promise
+        return finish(record, writeBehind)
+      },
+      { isLeased: () => isLeased },
+    )
+    const left = take('left')
+    await began.promise
+    isLeased = false
+    intake.close()
+    writeBehind.abandon()
+    gate.resolve()
+    await expect(left).rejects.toThrow('left to the next owner')
+    expect(await messages.countDocuments({})).toBe(0)
+  })
+
+  test('is stored on a hand-over as far as it has begun, and left where it has not', async () => {
+    const gate = Promise.withResolvers<void>()
+    const began = Promise.withResolvers<void>()
+    const { take, intake, writeBehind, threads } = startPartition(async (record, own) => {
+      began.resolve()
+      await gate.promise
+      return finish(record, own)
+    })
+    const begun = take('begun', { thread: 'a' })
+    const behind = take('behind', { thread: 'a' })
+    await began.promise
+    const stopped = threads.stop()
+    gate.resolve()
+    await stopped
+    intake.close()
+    await writeBehind.close()
+    await begun
+    await expect(behind).rejects.toThrow('left to the next owner')
+    expect(await stored()).toEqual(['begun'])
+  })
 })

@@ -14,13 +14,16 @@ import { createProviderCallback } from '../src/channels/provider-callback.ts'
 import { createDeliverMessage } from '../src/deliver/deliver-message.ts'
 import type { DeliverOptions } from '../src/deliver/message-run.ts'
 import type { RunResult } from '../src/deliver/thread-run.ts'
-import { createPartitionMessages, type PartitionMessages } from '../src/intake/leased-messages.ts'
+import { createIntakeStore } from '../src/intake/intake-store.ts'
+import { createWriteBehind, type WriteBehind } from '../src/intake/write-behind.ts'
 import type { MessageRecord } from '../src/message/message-record.ts'
 import { type Collections, collectionsOf, prepareDatabase } from '../src/store/collections.ts'
 import { createCommitter } from '../src/store/commit.ts'
+import { RecentlyStored } from '../src/store/recently-stored.ts'
 import { deliveryOptions } from './delivery-options.ts'
 import { newRecord } from './new-record.ts'
 import { noThreadLog } from './no-threads.ts'
+import { noTraffic } from './no-traffic.ts'
 
 const APP = 'interrupted-store'
 const log = createLog({ service: 'test', level: 'silent' })
@@ -45,10 +48,10 @@ beforeAll(async () => {
   messages = collectionsOf(database.connection).messages
   admin = await mongoose.mongo.MongoClient.connect(mongoUrl)
 })
-const open: PartitionMessages[] = []
+const open: WriteBehind[] = []
 afterEach(async () => {
   await failCommands('off')
-  for (const one of open.splice(0)) one.end()
+  for (const one of open.splice(0)) one.abandon()
 })
 afterAll(async () => {
   await releaseDatabase(database.connection.db)
@@ -75,9 +78,15 @@ function startInstance(options: {
 }) {
   const { term, isLeased = () => true, deliver = () => {}, channels } = options
   const committer = createCommitter(messages, 'i')
-  const writer = `i/${term}`
-  const leased = createPartitionMessages({ writer, isLeased, committer, threadLog: noThreadLog })
-  open.push(leased)
+  const writeBehind = createWriteBehind({
+    writer: `i/${term}`,
+    isLeased,
+    committer,
+    threadLog: noThreadLog,
+    traffic: noTraffic,
+    store: createIntakeStore({ messages, recentlyStored: new RecentlyStored(), log }),
+  })
+  open.push(writeBehind)
   const delivering: Callback = {
     reports: true,
     deliver: async () => {
@@ -89,8 +98,8 @@ function startInstance(options: {
   const own = { read, ...defined({ channels }) }
   const run = createDeliverMessage(deliveryOptions(options.callback ?? delivering, own))
   return {
-    leased,
-    run: (record: MessageRecord): Promise<RunResult> => run(record, leased, (call) => call()),
+    writeBehind,
+    run: (record: MessageRecord): Promise<RunResult> => run(record, writeBehind, (call) => call()),
   }
 }
 
@@ -209,12 +218,12 @@ describe('a claim under which nothing has left is taken back', () => {
   })
 
   test('but never one that somebody else has made', async () => {
-    const { leased } = startInstance({ term: 1, deliver: () => {} })
+    const { writeBehind } = startInstance({ term: 1, deliver: () => {} })
     const base = newRecord({ _id: 'theirs', body })
     const send = { id: 'theirs:0', content: { kind: 'text' as const, text: 'hi' }, state: 'claimed' as const }
     const theirs = { ...base, revision: 1, writer: 'i/2', sends: [send] }
     await messages.insertOne(theirs)
-    await leased.release(base, [0])
+    await writeBehind.release(base, [0])
     expect(await stored('theirs')).toEqual(theirs)
   })
 })

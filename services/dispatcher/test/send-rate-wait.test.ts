@@ -62,6 +62,7 @@ function limitedRunner(options: { commitMs: number; slots: FoundSlot[]; queued?:
       await pause(options.commitMs)
       return advanced(record, progress)
     },
+    ensureStored: async () => true,
     release: async (_record, indexes) => void released.push(...indexes),
   }
   /** Runs the message as its thread does: again at the time that it asks for. */

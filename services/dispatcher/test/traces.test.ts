@@ -71,6 +71,7 @@ async function traceOf(world: World): Promise<string[]> {
       note(`store ${stateOf(stored)}`)
       return stored
     },
+    ensureStored: async () => true,
     release: async () => {},
   }
   const run = createDeliverMessage(optionsOf(world, { note, now: () => now, read: async () => stored }))

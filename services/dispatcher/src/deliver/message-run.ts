@@ -33,7 +33,7 @@ import type { StatusArrival } from './claim.ts'
 import { audioKeyOf, callKeyOf } from './decide-turn.ts'
 import type { Facts, LookedUp, Planned } from './step.ts'
 import type { Calling } from './thread-run.ts'
-import { type LeasedMessages, WrittenMessage } from './written-message.ts'
+import { type LeasedMessages, Superseded, WrittenMessage } from './written-message.ts'
 
 /** What the dispatcher knows of the thread that a message belongs to. */
 export interface KnownThreads {
@@ -156,10 +156,15 @@ export class MessageRun {
     return this.#read.message
   }
 
-  /** Whether a person has the thread. Whoever takes it over once that is read finds the message, and marks it. */
+  /**
+   * Whether a person has the thread. It is read once the message is stored: whoever takes the thread over afterwards
+   * finds the message, and marks it.
+   */
   async isWithPerson(): Promise<boolean> {
-    const { calling, options, record } = this
-    return record.takenOver !== undefined || calling(() => options.threads.isWithPerson(record))
+    const { leased, calling, options, record } = this
+    if (record.takenOver !== undefined) return true
+    if (!(await leased.ensureStored(record))) throw new Superseded()
+    return calling(() => options.threads.isWithPerson(record))
   }
 
   /** Ends what its calls had of servers. Waits for nothing. */

@@ -5,7 +5,7 @@ import { type Admission, callEndOf } from '../channels/endpoints/endpoints.ts'
 import type { MayLeave } from '../channels/http/http-client.ts'
 import type { RateKeys } from '../channels/send-rate-limit/local-rate.ts'
 import { CALL_FOR_MS, failedCall, hasBegun, isToSystem, triedSince } from '../message/call-result.ts'
-import type { MessageRecord, Send } from '../message/message-record.ts'
+import type { Send } from '../message/message-record.ts'
 import { objectIn } from '../message/object-content.ts'
 import {
   INTERRUPTED,
@@ -86,7 +86,8 @@ async function submitTask(
   // A handler asked again may submit something else.
   if (run.record.answer !== undefined) await run.storeAnswer()
   try {
-    if (!run.leased.isLeased()) throw new Superseded()
+    // Which thread is the first of its name is known of what is stored.
+    if (!(await run.leased.ensureStored(run.record)) || !run.leased.isLeased()) throw new Superseded()
     await submit({ record: run.record, channel, submit: message.answer.submit ?? {} })
   } catch (error) {
     if (!isUnavailable(error)) throw error
@@ -162,42 +163,30 @@ async function sendNow(
 ): Promise<StepResult> {
   const pause = route.keys && (await waitForRate(run, route.keys, send))
   if (pause !== undefined) return pause
+  // Should this process die, what nobody reports on is made again under the same id in any case, where it may be;
+  // but it must be the same, and a handler asked again may answer something else.
+  const { reports, isRepeatable = true } = route
+  const deferrable = !reports && isRepeatable && run.record.answer === undefined
   const unclaimed = run.record
-  const claim = claimed(unclaimed, { index, at: run.options.now() })
-  const isClaimed = needsClaim(run.record, route)
   let mayLeave: MayLeave
   try {
-    if (isClaimed) await run.message.commitUnderLease(claim)
-    else run.message.advance(claim)
+    await run.message.commitUnderLease(claimed(unclaimed, { index, at: run.options.now() }), { deferrable })
     mayLeave = untilDeadline(run)
     if (route.keys !== undefined) await run.rate.atSlot(send.id, { keys: route.keys, mayLeave })
     if (!mayLeave()) throw new Superseded()
     if (route.keys !== undefined) run.options.traffic.left(run.record, route.keys)
   } catch (error) {
     // Left as it is, it would count as uncertain, though nothing has left.
-    if (isClaimed && (error instanceof Superseded || isUnavailable(error)))
-      await run.message.release(unclaimed, index)
+    if (error instanceof Superseded || isUnavailable(error)) await run.message.release(unclaimed, index)
     throw error
   }
   const attempted = await attempt(run, route, mayLeave)
   if (attempted === undefined) {
-    if (isClaimed) await run.message.release(unclaimed, index)
+    await run.message.release(unclaimed, index)
     throw new Superseded()
   }
   leave?.(callEndOf(attempted.outcome))
   return settleSend(run, { index, reports: route.reports, call: route.call, ...attempted })
-}
-
-/**
- * Should this process die, what a caller has posted and nobody reports on is made again under the same id in any case,
- * where it may be: the first try of it needs no claim. What an agent or a handler answers does, since a person may take
- * the thread over.
- */
-function needsClaim(
-  { state, inbound }: MessageRecord,
-  { reports, isRepeatable = true }: DeliveryRoute,
-): boolean {
-  return reports || !isRepeatable || inbound === true || state !== 'received'
 }
 
 /** An endpoint that may not be called for too long counts as one that can't be reached. */

@@ -57,7 +57,8 @@ export async function settleSend(
       (settlement.kind === 'settled'
         ? settledSend(run.record, { index, settlement, attempt, at, retentionMs })
         : letPass(run, unsettled(run.record, { index, settlement, attempt, at, retentionMs })))
-    if (await run.message.commitFact(progress)) return resultAfter(run, progress)
+    const deferrable = given === undefined && settlement.kind === 'settled'
+    if (await run.message.commitFact(progress, { deferrable })) return resultAfter(run, progress)
     await run.message.mergeStatuses()
   }
   throw new Superseded()
@@ -146,7 +147,7 @@ export async function settleEnd(
   const { retentionMs, now } = run.options
   const options = { end, at: now(), retentionMs, ...(answer === undefined ? {} : { answer }) }
   const progress = ended(run.record, options)
-  await run.message.commitUnderLease(progress)
+  await run.message.commitUnderLease(progress, { deferrable: true })
   return closed(run, progress)
 }
 

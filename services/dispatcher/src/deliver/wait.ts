@@ -29,7 +29,8 @@ export async function waitForEndpoint(
   const isPassed = run.isPassable && run.record.lane === undefined
   if ((waitingFor === 'circuit_breaker' || isPassed) && !isUncertain && !isSaid) {
     const progress = letPass(run, postponed(run.record, { due: until, waitingFor, reason }))
-    await run.message.commitUnderLease(progress)
+    // One that others pass is read from the store when it is due.
+    await run.message.commitUnderLease(progress, { deferrable: progress.lane === undefined })
   }
   return { kind: 'wait', record: run.record, until, for: waitingFor }
 }

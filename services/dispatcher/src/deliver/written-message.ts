@@ -21,8 +21,18 @@ export interface LeasedMessages {
    * lease asks them again.
    */
   readonly handedOver: AbortSignal
-  /** As `Committer.commit`; resolves with the message as it then is, or undefined when somebody else has written. */
-  commit(record: MessageRecord, progress: Progress): Promise<MessageRecord | undefined>
+  /**
+   * As `Committer.commit`; resolves with the message as it then is, or undefined when somebody else has written.
+   * With `deferrable` it may be stored later, or never should this process die: the message then runs again from what
+   * the store has of it.
+   */
+  commit(
+    record: MessageRecord,
+    progress: Progress,
+    options?: { deferrable?: boolean },
+  ): Promise<MessageRecord | undefined>
+  /** Resolves once it is in the store; false when it is somebody else's. */
+  ensureStored(record: MessageRecord): Promise<boolean>
   /**
    * Takes back the claims of sends, which a commit on `record` has written or may have written. Leaves the message
    * alone where somebody else has written since.
@@ -30,11 +40,11 @@ export interface LeasedMessages {
   release(record: MessageRecord, indexes: readonly number[]): Promise<void>
 }
 
+type CommitOptions = Parameters<LeasedMessages['commit']>[2]
+
 /** A message as it stands in the store, as far as this instance knows, and how it is written. */
 export class WrittenMessage {
   record: MessageRecord
-  /** As it is in the store, where the record is ahead of that. */
-  #stored: MessageRecord | undefined
   readonly #leased: LeasedMessages
   readonly #read: (id: string) => Promise<MessageRecord | null>
 
@@ -48,18 +58,12 @@ export class WrittenMessage {
     this.#read = options.read
   }
 
-  /** Takes over what is written with the next commit, or never should this process die. */
-  advance(progress: Progress): void {
-    this.#stored ??= this.record
-    this.record = { ...this.record, ...progress }
-  }
-
   /**
    * Commits what may only happen while the lease is valid; retries while it is and the database is unavailable.
    * Throws {@link Superseded}.
    */
-  async commitUnderLease(progress: Progress): Promise<void> {
-    if (!(await this.#commit(progress, () => this.#leased.isLeased()))) throw new Superseded()
+  async commitUnderLease(progress: Progress, options?: CommitOptions): Promise<void> {
+    if (!(await this.#commit(progress, () => this.#leased.isLeased(), options))) throw new Superseded()
   }
 
   /**
@@ -78,9 +82,9 @@ export class WrittenMessage {
    * Commits the outcome of a send, which is true whoever has the lease, so it is tried for a minute. False when
    * somebody else has written the message since.
    */
-  commitFact(progress: Progress): Promise<boolean> {
+  commitFact(progress: Progress, options?: CommitOptions): Promise<boolean> {
     const deadline = performance.now() + FACT_FOR_MS
-    return this.#commit(progress, () => performance.now() < deadline)
+    return this.#commit(progress, () => performance.now() < deadline, options)
   }
 
   /**
@@ -105,15 +109,13 @@ export class WrittenMessage {
     if (written?.open !== true || !isStatusWriter(written.writer) || !this.#leased.isLeased())
       throw new Superseded()
     this.record = written
-    this.#stored = undefined
   }
 
-  async #commit(progress: Progress, allowed: () => boolean): Promise<boolean> {
+  async #commit(progress: Progress, allowed: () => boolean, options?: CommitOptions): Promise<boolean> {
     while (allowed()) {
       try {
-        const written = await this.#leased.commit(this.#stored ?? this.record, progress)
+        const written = await this.#leased.commit(this.record, progress, options)
         if (written === undefined) return false
-        this.#stored = undefined
         this.record = written
         return true
       } catch (error) {

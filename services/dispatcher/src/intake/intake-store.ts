@@ -1,29 +1,44 @@
 import { group } from '@parley/shared/group'
 import { insertNew } from '@parley/shared/insert-new'
+import type { Log } from '@parley/shared/log'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { Collections } from '../store/collections.ts'
 import { createReadList } from '../store/read-list.ts'
 import type { RecentlyStored } from '../store/recently-stored.ts'
 
 const GATHER_MS = 5
-/** What arrived while a statement was worked goes with the next, instead of half of it with the one after. */
+const RETRY_MS = 500
+const MAX_ID_CHARACTERS = 128
+// All that may be in flight of ten partitions, so that nobody's lookup takes a second turn.
+const MAX_LOOKUPS = 1_000
+const LOOKUPS_AT_ONCE = 2
+/** What has ended while a statement was worked goes with the next, instead of half of it with the one after. */
 const MAX_INSERTS = 400
-const INSERTS_AT_ONCE = 2
 const THREADS_AT_ONCE = 16
 const QUERY_MS = 10_000
 
-/** What became of a message that was to be stored: inserted by us, or in the store already, where it may be open. */
-type StoreResult = { kind: 'stored' } | { kind: 'known'; open?: EarlierMessage | undefined }
+/** A message that is to be stored. */
+interface ToStore {
+  /** Whether storing is still ours to do. */
+  isLeased(): boolean
+  /** How long its texts are at the moment. */
+  characters(): number
+  /** The message as it is now; from here on it changes in the store alone. */
+  begin(): MessageRecord
+}
 
-export type EarlierMessage = Pick<MessageRecord, '_id' | 'workspace' | 'thread' | 'lane' | 'takenOver'>
+/** What became of it: inserted by us, in the store already, or left to whoever has the lease now. */
+export type StoreResult = 'stored' | 'known' | 'abandoned'
 
-/** How the partitions of an instance store what arrives: together, since a statement costs more than its share. */
+/**
+ * How the partitions of an instance look up and store what arrives: together, since a statement costs more than its
+ * share.
+ */
 export interface IntakeStore {
-  /**
-   * Stores a message, those given first before the others. Rejects when it is not known whether it was stored: the same
-   * may be given again, and counts as stored where it was.
-   */
-  insert(record: MessageRecord): Promise<StoreResult>
+  /** Those of the ids that are in the store. Rejects while the database is unavailable. */
+  known(ids: string[]): Promise<Set<string>>
+  /** Stores a message, those given first before the others; retries while the lease is valid. */
+  insert(message: ToStore): Promise<StoreResult>
   /** The first open messages of a thread in a partition, at most `limit`. Rejects while the database is unavailable. */
   open(
     thread: Pick<MessageRecord, 'partition' | 'workspace' | 'thread' | 'lane'>,
@@ -34,8 +49,9 @@ export interface IntakeStore {
 export function createIntakeStore(options: {
   messages: Collections['messages']
   recentlyStored: Pick<RecentlyStored, 'note'>
+  log: Log
 }): IntakeStore {
-  const { messages, recentlyStored } = options
+  const { messages } = options
   const readThread = createReadList<MessageRecord>(messages, {
     listsAtOnce: THREADS_AT_ONCE,
     queryMs: QUERY_MS,
@@ -47,22 +63,56 @@ export function createIntakeStore(options: {
         sort: { order: 1 },
         limit,
       }),
-    insert: group<MessageRecord, StoreResult>({
+    known: group<string[], Set<string>>({
       work: async (batch) => {
-        const { stored, known } = await storeBatch(messages, batch)
-        const ours = new Set(stored)
-        for (const record of stored) recentlyStored.note(record)
-        const open = new Map(known.map((record) => [record._id, record]))
-        return batch.map((record) =>
-          ours.has(record) ? { kind: 'stored' } : { kind: 'known', open: open.get(record._id) },
-        )
+        const found = await messages
+          .find({ _id: { $in: batch.flat() } }, { projection: { _id: 1 } })
+          .toArray()
+        const known = new Set(found.map(({ _id }) => _id))
+        return batch.map(() => known)
       },
-      charactersOf: ({ body }) => body.length,
+      charactersOf: (ids) => ids.length * MAX_ID_CHARACTERS,
+      maxItems: MAX_LOOKUPS,
+      gatherMs: GATHER_MS,
+      atOnce: LOOKUPS_AT_ONCE,
+    }),
+    insert: group<ToStore, StoreResult>({
+      work: (batch) => insertAll(options, batch),
+      charactersOf: (message) => message.characters(),
       maxItems: MAX_INSERTS,
       gatherMs: GATHER_MS,
-      atOnce: INSERTS_AT_ONCE,
+      atOnce: 1,
     }),
   }
+}
+
+/** A message whose insert has begun is inserted as it was then, however often that is tried. */
+async function insertAll(
+  { messages, recentlyStored, log }: Parameters<typeof createIntakeStore>[0],
+  batch: ToStore[],
+): Promise<StoreResult[]> {
+  const begun = new Map<ToStore, MessageRecord>()
+  for (;;) {
+    for (const message of batch) {
+      if (!message.isLeased()) begun.delete(message)
+      else if (!begun.has(message)) begun.set(message, message.begin())
+    }
+    if (begun.size === 0) return batch.map(() => 'abandoned')
+    try {
+      const stored = new Set((await storeBatch(messages, [...begun.values()])).stored)
+      for (const record of stored) recentlyStored.note(record)
+      return batch.map((message) => resultOf(begun.get(message), stored))
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : 'unknown'
+      log.warn({ reason }, 'messages not stored yet: MongoDB is unavailable')
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+    }
+  }
+}
+
+function resultOf(record: MessageRecord | undefined, stored: Set<MessageRecord>): StoreResult {
+  if (record === undefined) return 'abandoned'
+  return stored.has(record) ? 'stored' : 'known'
 }
 
 /**

@@ -36,6 +36,8 @@ export interface Unspoken {
 interface PartitionThreads {
   /** Whether the partition is still ours to work. */
   isActive(): boolean
+  /** Stores what runs unstored of a thread. */
+  storeThread(thread: Arriving): Promise<unknown>
   /** Something has changed the open messages of a thread in the store. */
   interrupt(thread: Pick<MessageRecord, 'workspace' | 'thread' | 'lane'>): void
 }
@@ -80,6 +82,7 @@ export function createNonSpeech(options: NonSpeechOptions): NonSpeech {
   const change = async (unspoken: Unspoken, nature: Change, threads: PartitionThreads) => {
     const since = performance.now()
     do {
+      await threads.storeThread(unspoken.record)
       const found = await changeOriginal(options, unspoken, nature, threads)
       if (found !== undefined) return found
     } while (await waitForOriginal(threads.isActive, since))

@@ -18,9 +18,9 @@ import type { Traffic } from '../store/traffic.ts'
 import type { ThreadLog } from '../thread-log/thread-log.ts'
 import { createIntake, type Intake } from './intake.ts'
 import type { IntakeStore } from './intake-store.ts'
-import { createPartitionMessages } from './leased-messages.ts'
 import type { NonSpeech } from './non-speech.ts'
 import { storeDeliveries } from './store-deliveries.ts'
+import { createWriteBehind } from './write-behind.ts'
 
 /** Deliveries of one partition that are not acked yet. */
 const PREFETCH = 100
@@ -73,11 +73,18 @@ export function openPartition(options: {
   const { partition, term, repeatsUntil, isValid: isLeased } = lease
   let stopped = false
   const active = () => !stopped && isLeased()
-  const leased = createPartitionMessages({ writer: `${instance}/${term}`, isLeased, committer, threadLog })
+  const writeBehind = createWriteBehind({
+    writer: `${instance}/${term}`,
+    isLeased,
+    store,
+    committer,
+    threadLog,
+    traffic,
+  })
   const threads = createThreads({
     load: ({ workspace, thread, lane }, limit) =>
       store.open({ partition, workspace, thread, ...defined({ lane }) }, limit),
-    run: (record, calling) => run(record, leased, calling),
+    run: (record, calling) => run(record, writeBehind, calling),
     concurrency: THREADS_AT_ONCE,
     partitions: options.partitions,
   })
@@ -89,8 +96,10 @@ export function openPartition(options: {
     isLeased,
     repeatsUntil,
     firstSequenceNumber: term * SEQUENCE_NUMBERS_PER_TERM,
-    store: storeDeliveries({ partition, store, collections, isLeased, threadLog, traffic }),
+    store,
+    storeFirst: storeDeliveries({ partition, collections, isLeased, threadLog, traffic }),
     nonSpeech,
+    writeBehind,
     threads,
     log,
   })
@@ -113,15 +122,15 @@ export function openPartition(options: {
     isDrained: () => untilEnd.isDrained() && threadLog.isWhole(lease),
     attach: (connection) => consumer.attach(connection),
     async release() {
-      await Promise.race([modelCalls.drain(leased.ended), pause(drainMs, leased.ended)])
+      await Promise.race([modelCalls.drain(writeBehind.ended), pause(drainMs, writeBehind.ended)])
       stopped = true
       const closed = consumer.close()
       const idle = threads.stop()
-      await Promise.race([idle, pause(drainMs, leased.ended)])
-      leased.handOver()
+      await Promise.race([idle, pause(drainMs, writeBehind.ended)])
+      writeBehind.handOver()
       await idle
       intake.close()
-      leased.end()
+      await writeBehind.close()
       await closed
       await threadLog.release(lease)
     },
@@ -130,7 +139,7 @@ export function openPartition(options: {
       threadLog.abandon(lease)
       void threads.stop()
       intake.close()
-      leased.end()
+      writeBehind.abandon()
       consumer.abandon()
     },
   }

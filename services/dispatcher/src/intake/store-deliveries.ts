@@ -5,7 +5,7 @@ import { isReplayable, isResumable, reopened, replayed } from '../message/progre
 import type { Collections } from '../store/collections.ts'
 import type { Traffic } from '../store/traffic.ts'
 import type { ThreadLog } from '../thread-log/thread-log.ts'
-import type { EarlierMessage, IntakeStore } from './intake-store.ts'
+import { storeBatch } from './intake-store.ts'
 import type { DeliveryReading } from './read-delivery.ts'
 
 // Longer than the retention of the log stream: the auditor reads each entry of the log within that time.
@@ -24,7 +24,6 @@ export interface Arrived {
 
 interface StoreOptions {
   partition: number
-  store: Pick<IntakeStore, 'insert'>
   collections: Pick<Collections, 'messages' | 'rejected' | 'audited'>
   threadLog: Pick<ThreadLog, 'touch'>
   traffic: Pick<Traffic, 'accepted'>
@@ -32,11 +31,11 @@ interface StoreOptions {
   isLeased(): boolean
 }
 
-/** Stores what arrived; rejects when it could not, and the same may then be given again. */
+/** Stores what is not run first; rejects when it could not, and the same may then be given again. */
 export type StoreDeliveries = (arrived: Arrived[]) => Promise<{
   stored: MessageRecord[]
   /** Open messages that were stored before: they have come again, or are to run again. */
-  earlier: EarlierMessage[]
+  earlier: Array<Pick<MessageRecord, 'workspace' | 'thread' | 'lane' | 'takenOver'>>
 }>
 
 /**
@@ -44,7 +43,7 @@ export type StoreDeliveries = (arrived: Arrived[]) => Promise<{
  * that what an earlier attempt stored is recognised.
  */
 export function storeDeliveries(options: StoreOptions): StoreDeliveries {
-  const { partition, store, collections, threadLog, traffic } = options
+  const { partition, collections, threadLog, traffic } = options
   const { messages } = collections
   const requireLease = () => {
     if (!options.isLeased()) throw new Error('the lease is gone')
@@ -55,9 +54,7 @@ export function storeDeliveries(options: StoreOptions): StoreDeliveries {
       reading.kind === 'message' ? [{ ...reading.message, partition, order }] : [],
     )
     requireLease()
-    const results = await Promise.all(records.map((record) => store.insert(record)))
-    const stored = records.filter((_record, at) => results[at]?.kind === 'stored')
-    const known = results.flatMap((result) => (result.kind === 'known' && result.open) || [])
+    const { stored, known } = await storeBatch(messages, records)
     for (const record of stored) {
       threadLog.touch(record)
       traffic.accepted(record)

@@ -215,10 +215,10 @@ function readyIn<T>({ urgent, ready }: ChannelQueue<T>): number {
 }
 
 /** How long a workspace counts as active after something of it. */
-const ACTIVE_MS = 5 * 60_000
+export const ACTIVE_MS = 5 * 60_000
 
 /** Whether more than one workspace has been active lately; what one may have is bounded more closely then. */
-class SharedUse {
+export class SharedUse {
   readonly #now: () => number
   #last: number | undefined
   /** When two things in a row were of two workspaces. */

@@ -40,6 +40,8 @@ interface ResidentOptions {
   /** How many threads there may be; 100,000 by default. */
   maxThreads?: number | undefined
   now(): number
+  /** These are in memory no more, and to be read from the store. */
+  dropped(records: MessageRecord[]): void
   /** Threads of this workspace did not fit, and now they do: start them all, then call `complete`. */
   room(workspace: number): void
   /** What was the head of a thread is not in it any more. It may have ended, or it may be a thread of its own. */
@@ -145,8 +147,10 @@ export class ResidentThreads {
   retain(thread: Thread, queue: MessageRecord[]): void {
     this.#count(thread, charactersOf(queue) - charactersOf(thread.queue))
     thread.more ||= queue.length === 0 || thread.queue.length > queue.length
+    const dropped = thread.queue.slice(queue.length)
     if (queue.length === 0) thread.soughtId = thread.queue[0]?._id ?? thread.soughtId
     thread.queue = queue
+    if (dropped.length > 0) this.#options.dropped(dropped)
   }
 
   /** Reads the thread's first messages from the store; false when it does not answer. */

@@ -7,6 +7,10 @@ import { DueQueue, SET_BACK_MS } from './due-queue.ts'
 import { ResidentThreads, type Thread, type ThreadRef } from './resident-threads.ts'
 
 interface ThreadEvents {
+  /** These are in memory no more, and to be read from the store. */
+  dropped: [MessageRecord[]]
+  /** This one waits, and those behind it in its thread with it. */
+  waits: [MessageRecord]
   /** Threads of this workspace did not fit in memory, and now they do: wake them all, then call `complete`. */
   room: [workspace: number]
 }
@@ -78,6 +82,7 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
       load: options.load,
       maxThreads: options.maxThreads,
       now: this.#now,
+      dropped: (records) => this.emit('dropped', records),
       room: (workspace) => this.emit('room', workspace),
       vanished: (lane) => this.wake(lane),
     })
@@ -207,10 +212,10 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
       if (thread.queue.length > 0 || thread.more) this.#makeReady(thread)
       else this.#threads.end(thread)
     } else if (result.kind === 'wait') {
-      this.#threads.retainHead(thread, result.record)
+      this.#retainHead(thread, result.record)
       this.#wait(thread, result.until, result.for)
     } else if (result.kind === 'pending') {
-      this.#threads.retainHead(thread, result.record)
+      this.#retainHead(thread, result.record)
       this.#markWaiting(thread, result.for)
       const wait = thread.waits
       // What a call brought is in memory alone until it is stored.
@@ -219,6 +224,11 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
       this.#threads.retain(thread, [])
       this.#wait(thread, result.at, result.for)
     }
+  }
+
+  #retainHead(thread: Thread, head: MessageRecord): void {
+    this.emit('waits', head)
+    this.#threads.retainHead(thread, head)
   }
 
   #wait(thread: Thread, due: number, waitingFor: WaitingFor = 'retry'): void {

@@ -254,7 +254,7 @@ export class AgentSystem {
         ...{ retentionMs: 60_000, originalMs: this.#behaviour.originalMs ?? ORIGINAL_MS },
       }),
       traffic: noTraffic,
-      store: createIntakeStore({ messages, recentlyStored: new RecentlyStored() }),
+      store: createIntakeStore({ messages, recentlyStored: new RecentlyStored(), log }),
       deadLetters: { publish: () => Promise.reject(new Error('nothing here becomes a dead letter')) },
       declare: async () => {},
       committer: createCommitter(messages, 'i'),

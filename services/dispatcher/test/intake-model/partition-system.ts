@@ -249,7 +249,7 @@ export class PartitionSystem {
       threadLog: noThreadLog,
       nonSpeech: noNonSpeech,
       traffic: noTraffic,
-      store: createIntakeStore({ messages, recentlyStored: new RecentlyStored() }),
+      store: createIntakeStore({ messages, recentlyStored: new RecentlyStored(), log }),
       deadLetters: { publish: () => Promise.reject(new Error('nothing here becomes a dead letter')) },
       declare: async () => {},
       committer: createCommitter(messages, 'i'),
