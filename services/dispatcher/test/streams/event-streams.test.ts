@@ -52,7 +52,10 @@ describe('the event stream of a workspace', () => {
     line.endpoint.respond = (_call, res) => void res.writeHead(statuses.shift() ?? 200).end('{}')
     const stream = await follow('/rest/events')
     await line.world.post('f-1', text('f-1', 'failing'))
-    await stream.until((events) => events.find((event) => inWords(event).startsWith('message f-1')))
+    const { data } = await stream.until((events) =>
+      events.find((event) => inWords(event).startsWith('message f-1')),
+    )
+    expect(JSON.parse(data).waiting).toMatchObject({ for: 'retry', code: 'http_500' })
     await line.world.post('f-2', text('f-2', 'fine'))
     await untilDelivered(stream, 'f-2')
     expect(named(wordsOf(stream, 'fine'))).toEqual(whole('f-2'))
