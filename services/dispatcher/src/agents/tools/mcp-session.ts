@@ -1,11 +1,10 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { JsonSchemaValidatorResult } from '@modelcontextprotocol/sdk/validation/types.js'
 import type { JsonObject } from '@parley/shared/json-object'
-import { type BodyForm, boundedResponse } from '../../channels/http/bounded-response.ts'
 import { type ResponseBounds, ResponseCount } from '../../channels/http/response-bounds.ts'
 import { retainingNumbers } from '../exact-responses.ts'
+import { type Bounded, boundedFetch, currentCall, END_MS, formOf, MAX_REQUESTS, ofCall } from './mcp-fetch.ts'
 import { type CallResult, callResult } from './mcp-results.ts'
 
 /** Of the answers of a session that lists, together; of each answer of a session that calls. */
@@ -18,13 +17,8 @@ const BOUNDS: ResponseBounds = {
   outerNodes: 1_000,
   depth: 64,
 }
-/** Of a session that lists, and for each call of one that calls. */
-const MAX_REQUESTS = 20
 const CONNECT_MS = 15_000
-const END_MS = 2_000
 const PROBE_MS = 2_000
-/** An answer that came with the end of its stream is read by then. */
-const LAST_EVENT_MS = 250
 const RESUME = { maxRetries: 3, initialReconnectionDelay: 500, maxReconnectionDelay: 5_000 }
 
 /** A server, and what its requests carry besides the protocol's own headers. */
@@ -146,15 +140,6 @@ async function connected(reached: Reached): Promise<Connection> {
   }
 }
 
-/** What a request of the SDK belongs to, for the fetch below it. */
-interface CallContext {
-  headers: Record<string, string>
-  /** The stream of its answer has ended, and can't be taken up again. */
-  streamEnded?(): void
-}
-
-const currentCall = new AsyncLocalStorage<CallContext>()
-
 async function requested(
   connection: Connection,
   call: Parameters<McpCalls['call']>[0] & { clock: CallClock; totalMs: number },
@@ -205,13 +190,6 @@ class CallClock {
     const left = this.#startedAt + totalMs - performance.now()
     this.#timer = setTimeout(() => this.abort(new Error('no answer in time')), Math.min(timeoutMs, left))
   }
-}
-
-interface Bounded {
-  end: AbortController
-  requests: number
-  /** What counts a response. */
-  countOf(): ResponseCount
 }
 
 /** A session of a client, which has to be opened. */
@@ -292,83 +270,6 @@ function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T
       .then(resolve, reject)
       .finally(() => signal.removeEventListener('abort', abort))
   })
-}
-
-/** The requests of a call have its headers; the SDK waits on where an answer's stream ends without the answer. */
-function ofCall(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
-  return async (input, init = {}) => {
-    const call = init.method === 'POST' ? currentCall.getStore() : undefined
-    if (call === undefined) return fetch(input, init)
-    const headers = new Headers(init.headers)
-    for (const [name, value] of Object.entries(call.headers)) headers.set(name, value)
-    const response = await fetch(input, { ...init, headers })
-    const { body, status } = response
-    if (body === null || call.streamEnded === undefined || formOf(response) !== 'events') return response
-    return new Response(noticingEnd(body, call.streamEnded), { status, headers: response.headers })
-  }
-}
-
-/** As whole events come: what begins a line is a field. */
-const EVENT_ID = /^id:/m
-
-/** The same stream; `ended` is called soon after its end, unless one of its events has an id to go on from. */
-function noticingEnd(body: ReadableStream<Uint8Array>, ended: () => void): ReadableStream<Uint8Array> {
-  const reader = body.getReader()
-  let isResumable = false
-  const notice = () => {
-    if (!isResumable) setTimeout(ended, LAST_EVENT_MS)
-  }
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read()
-          if (done) {
-            controller.close()
-            return notice()
-          }
-          isResumable ||= EVENT_ID.test(Buffer.from(value).toString('latin1'))
-          controller.enqueue(value)
-        } catch (error) {
-          controller.error(error)
-          notice()
-        }
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  )
-}
-
-export class RedirectRefused extends Error {}
-
-/** The requests of one session: counted, without redirects, their responses bounded. */
-function boundedFetch(fetch: typeof globalThis.fetch, bounded: Bounded): typeof globalThis.fetch {
-  const { end } = bounded
-  return async (input, init = {}) => {
-    // A server without a stream of its own answers so; only what broke off is taken up again.
-    const isResumption = new Headers(init.headers).has('last-event-id')
-    if (init.method === 'GET' && !isResumption) return new Response(null, { status: 405 })
-    if (--bounded.requests < 0) throw new Error(`more than ${MAX_REQUESTS} requests`)
-    const isEnd = init.method === 'DELETE'
-    const signal = isEnd
-      ? AbortSignal.timeout(END_MS)
-      : AbortSignal.any([end.signal, ...(init.signal ? [init.signal] : [])])
-    const response = await fetch(input, { ...init, redirect: 'manual', signal })
-    if (response.status >= 300 && response.status < 400) {
-      await response.body?.cancel()
-      throw new RedirectRefused('The server redirects, which is not followed.')
-    }
-    // The SDK drops what goes wrong while it reads events.
-    const exceeded = (error: unknown) => end.abort(error)
-    return boundedResponse(response, { form: formOf(response), count: bounded.countOf(), exceeded })
-  }
-}
-
-/** As the SDK reads it: by the media type, without its parameters. */
-function formOf({ headers }: Response): BodyForm {
-  const [type = ''] = (headers.get('content-type') ?? '').split(';')
-  return type.trim().toLowerCase() === 'text/event-stream' ? 'events' : 'text'
 }
 
 const REPLACED =

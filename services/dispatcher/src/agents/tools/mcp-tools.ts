@@ -28,8 +28,9 @@ import type { Signer } from '../../channels/signing.ts'
 import { type AgentAction, credentialsIn } from '../agent.ts'
 import { withItsNumbers } from '../exact-responses.ts'
 import type { AttemptLimits, OpenedTool, ToolOutcome } from '../toolbox.ts'
+import { RedirectRefused } from './mcp-fetch.ts'
 import { imagesOf, serverTool, textOf, toolPage } from './mcp-results.ts'
-import { McpCalls, type McpTarget, NotBegun, RedirectRefused, withMcpSession } from './mcp-session.ts'
+import { McpCalls, type McpTarget, NotBegun, withMcpSession } from './mcp-session.ts'
 import {
   type ActionTools,
   bindingsOf,

@@ -136,7 +136,7 @@ function showOpen(registry: Registry, readers: ReadonlySet<unknown>): void {
 
 type Listener = (delta: Delta) => void
 
-/** What models say in the threads of a workspace, as any instance hears it. */
+/** The deltas of models in the threads of a workspace, whichever instance they run at. */
 interface DeltaFeed {
   /** Resolves once the listener hears it, or Redis does not answer; returns what ends that. */
   follow(workspace: number, listener: Listener): Promise<() => void>
