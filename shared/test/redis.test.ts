@@ -82,6 +82,8 @@ describe('a Redis with Sentinels', () => {
     await untilReady(redis)
     await redis.set('before', 'yes')
     expect(await asked(nodes[0]!, (one) => one.get('before'))).toBe('yes')
+    // Redis replicates after it has responded; what no replica has is lost with the master.
+    expect(await redis.wait(1, 30_000)).toBe(1)
     process.kill(nodes[0]!.pid!, 'SIGKILL')
     expect(await waitUntil(works(redis), { timeoutMs: 60_000 })).toBe(true)
     expect(await asked(nodes[1]!, (one) => one.get('probe'))).toBe('1')

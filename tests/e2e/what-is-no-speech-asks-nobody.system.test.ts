@@ -100,16 +100,17 @@ test('a message of a group is answered in the group, and nowhere else', async ()
   await shown(isResponse, groupId)
   const [request] = await clinic.requests()
   expect(request.messages.at(-1).content).toBe('Ana: hello all')
-  expect((await sends()).filter(({ to }) => [from, groupId].includes(to)).map(({ to }) => to)).toEqual([
-    groupId,
-  ])
+  const receivers = async () =>
+    (await sends()).map(({ to }) => to).filter((to) => [from, groupId].includes(to))
+  await eventually(async () => (await receivers()).length > 0)
+  expect(await receivers()).toEqual([groupId])
 })
 
 test('a reply reaches the model with what it replies to, and the product that it is about', async () => {
   const { said, shown, conversation } = newPerson()
   await said('What do you offer?')
   await shown(isResponse)
-  const offer = (await sends()).at(-1)
+  const offer = await eventually(async () => (await sends()).at(-1))
   const referred_product = { catalog_id: '77', product_retailer_id: 'SKU-42' }
   await said('How much is this one?', { context: { from: '1', id: offer?.id, referred_product } })
   await eventually(async () => (await conversation()).filter(isResponse).length === 2)
