@@ -24,13 +24,13 @@ function summarising(
   },
 ) {
   const { notes = (_request, n) => `notes ${n}`, config = {}, ...others } = behaviour
-  const answers: ModelRequest[] = []
+  const responses: ModelRequest[] = []
   const summaries: ModelRequest[] = []
   const system = line.start({
     config: { historyLimit: LIMIT, summarise: true, ...config },
     model: (request) => {
       if (!isSummary(request)) {
-        answers.push(request)
+        responses.push(request)
         return `You said ${lastSaid(request)}.`
       }
       summaries.push(request)
@@ -38,7 +38,7 @@ function summarising(
     },
     ...others,
   })
-  return { system, answers, summaries }
+  return { system, responses, summaries }
 }
 
 const threadOf = ({ workspace }: AgentSystem) => ({
@@ -64,7 +64,7 @@ const named = (prefix: string, count: number) => Array.from({ length: count }, (
 
 describe('a conversation that is summarised', () => {
   test('has what falls out of its history in the summary, and the messages after it whole', async () => {
-    const { system, answers, summaries } = summarising({})
+    const { system, responses, summaries } = summarising({})
     await addThread(system)
     await say(system, named('a', 6))
     expect(summaries).toHaveLength(1)
@@ -73,13 +73,13 @@ describe('a conversation that is summarised', () => {
       conversation: ['a1', 'a2', 'a3'].flatMap((id) => [{ person: id }, { assistant: `You said ${id}.` }]),
     })
     expect([summarised.tools, saidIn(summarised)]).toEqual([[], ['Write the notes.']])
-    const last = answers.at(-1) as ModelRequest
+    const last = responses.at(-1) as ModelRequest
     expect(factsOf(last)[0]).toEqual({ summaryOfEarlierMessages: 'notes 1' })
     expect(saidIn(last)).toEqual(['a4', 'a5', 'a6'])
   })
 
   test('has what the summary said before in the next one', async () => {
-    const { system, answers, summaries } = summarising({})
+    const { system, responses, summaries } = summarising({})
     await addThread(system)
     await say(system, named('b', 9))
     expect(summaries).toHaveLength(2)
@@ -87,34 +87,34 @@ describe('a conversation that is summarised', () => {
       notes: 'notes 1',
       conversation: [{ person: 'b4' }, {}, { person: 'b5' }, {}, { person: 'b6' }, {}],
     })
-    expect(factsOf(answers.at(-1) as ModelRequest)[0]).toEqual({ summaryOfEarlierMessages: 'notes 2' })
+    expect(factsOf(responses.at(-1) as ModelRequest)[0]).toEqual({ summaryOfEarlierMessages: 'notes 2' })
   })
 
   test('is so only where the channel asks for it', async () => {
-    const { system, answers, summaries } = summarising({ config: { summarise: undefined } })
+    const { system, responses, summaries } = summarising({ config: { summarise: undefined } })
     await addThread(system)
     await say(system, named('c', 6))
     expect(summaries).toEqual([])
-    expect(saidIn(answers.at(-1) as ModelRequest)).toEqual(['c2', 'c3', 'c4', 'c5', 'c6'])
+    expect(saidIn(responses.at(-1) as ModelRequest)).toEqual(['c2', 'c3', 'c4', 'c5', 'c6'])
   })
 
   test('is answered with what fits where the model writes no summary, which is tried again', async () => {
-    const { system, answers } = summarising({ notes: (_request, n) => (n === 1 ? '' : 'late') })
+    const { system, responses } = summarising({ notes: (_request, n) => (n === 1 ? '' : 'late') })
     await addThread(system)
     await say(system, named('d', 6))
-    expect(saidIn(answers.at(-1) as ModelRequest)).toEqual(['d2', 'd3', 'd4', 'd5', 'd6'])
+    expect(saidIn(responses.at(-1) as ModelRequest)).toEqual(['d2', 'd3', 'd4', 'd5', 'd6'])
     await say(system, ['d7'])
-    expect(factsOf(answers.at(-1) as ModelRequest)[0]).toEqual({ summaryOfEarlierMessages: 'late' })
+    expect(factsOf(responses.at(-1) as ModelRequest)[0]).toEqual({ summaryOfEarlierMessages: 'late' })
   })
 
   test('has a summary that takes a quarter of its history at most', async () => {
-    const { system, answers } = summarising({
+    const { system, responses } = summarising({
       config: { historyTokens: 100, historyLimit: 50 },
       notes: () => `${'n'.repeat(99)}😀`,
     })
     await addThread(system)
     await say(system, named('a-message-of-twenty-characters-', 8))
-    const [{ summaryOfEarlierMessages = '' } = {}] = factsOf(answers.at(-1) as ModelRequest)
+    const [{ summaryOfEarlierMessages = '' } = {}] = factsOf(responses.at(-1) as ModelRequest)
     expect(summaryOfEarlierMessages).toBe('n'.repeat(99))
   })
 

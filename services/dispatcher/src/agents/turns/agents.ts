@@ -21,7 +21,7 @@ import type { Usage } from '../usage/usage.ts'
 import { createGather, type Gather } from './gathering.ts'
 import { createReadExchanges, createReadHistory, type ReadHistory } from './history.ts'
 import { createModelCalls, type ModelCalls } from './model-calls.ts'
-import { createSummarise, type Summarise } from './summary.ts'
+import { createSummarise, type Summarise } from './summarise.ts'
 
 /** What an agent takes that others build. */
 export interface AgentParts {

@@ -11,7 +11,7 @@ import type { ConversationItem } from '../model-client.ts'
 import { itemsOf, type Spoken } from './conversation-items.ts'
 import { CHARACTERS_PER_TOKEN, type Exchange, fitHistory, shortestOf } from './fit-history.ts'
 import { MAX_GATHERED } from './gathering.ts'
-import { readSummary, summaryItem, tokensBeside } from './summary.ts'
+import { readSummary, summaryItem, tokensAfter } from './summary.ts'
 
 /** A larger body has media in it, which is not read for the history. */
 const MAX_BODY_BYTES = 64 * 1024
@@ -79,7 +79,7 @@ export function createReadHistory(
     const { summarises = false, visible } = limits
     const summary = summarises && visible === undefined ? await readSummary(threads, record) : undefined
     const exchanges = await readExchanges(record, { ...limits, after: summary })
-    const fitting = fitHistory(exchanges, tokensBeside(summary, limits)).flatMap(({ items }) => items)
+    const fitting = fitHistory(exchanges, tokensAfter(summary, limits)).flatMap(({ items }) => items)
     return summary === undefined ? fitting : [summaryItem(summary), ...fitting]
   }
 }
