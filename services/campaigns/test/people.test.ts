@@ -156,22 +156,22 @@ describe('attributes', () => {
   test('are declared, checked by their types, and taken from everybody when they go', async () => {
     const attributes = [
       { name: 'city', type: 'text' },
-      { name: 'orders', type: 'number' },
+      { name: 'visits', type: 'number' },
       { name: 'vip', type: 'boolean' },
       { name: 'born', type: 'date' },
     ]
     const declared = await server.call('PUT', '/rest/people/attributes', { body: { attributes } })
     expect([declared.status, declared.json]).toEqual([200, { attributes }])
-    const values = { city: 'Santos', orders: 3.5, vip: true, born: '1990-02-28' }
+    const values = { city: 'Santos', visits: 3.5, vip: true, born: '1990-02-28' }
     const { _id } = await add({ addresses: [newNumber()], attributes: values })
-    const wrong = { city: 1, orders: '3', vip: 'yes', born: '1990-02-30', ['__proto__']: 1, size: 2 }
+    const wrong = { city: 1, visits: '3', vip: 'yes', born: '1990-02-30', ['__proto__']: 1, size: 2 }
     const refused = await errorsOf({ addresses: [newNumber()], attributes: wrong })
     expect(refused[2]).toHaveLength(6)
     const changed = await server.call('PATCH', `/rest/people/${_id}`, {
-      body: { attributes: { city: null, orders: 4 } },
+      body: { attributes: { city: null, visits: 4 } },
     })
-    expect(changed.json.attributes).toEqual({ orders: 4, vip: true, born: '1990-02-28' })
-    const type = [{ name: 'orders', type: 'text' }]
+    expect(changed.json.attributes).toEqual({ visits: 4, vip: true, born: '1990-02-28' })
+    const type = [{ name: 'visits', type: 'text' }]
     const retyped = await server.call('PUT', '/rest/people/attributes', { body: { attributes: type } })
     expect([retyped.status, retyped.json.errors[0].code]).toEqual([422, 'type_changed'])
     const fewer = attributes.slice(2)
@@ -179,7 +179,7 @@ describe('attributes', () => {
     expect((await server.call('GET', '/rest/people/attributes')).json).toEqual({ attributes: fewer })
     const { json } = await server.call('GET', `/rest/people/${_id}`)
     expect(json.attributes).toEqual({ vip: true, born: '1990-02-28' })
-    const again = [...fewer, { name: 'orders', type: 'text' }]
+    const again = [...fewer, { name: 'visits', type: 'text' }]
     const { status } = await server.call('PUT', '/rest/people/attributes', { body: { attributes: again } })
     expect(status).toBe(200)
   })
