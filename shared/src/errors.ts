@@ -133,6 +133,11 @@ export const errors = {
     title: 'The message can not be run again as it stands',
     help: 'Only messages that are dead, failed or unrouted run again.',
   },
+  campaign_state: {
+    status: 409,
+    title: 'The campaign’s state does not allow it',
+    help: '`detail` names its state, and what is in the way. `docs/campaigns.md` has the table of transitions.',
+  },
   subscription_inactive: {
     status: 409,
     title: 'The subscription is turned off',

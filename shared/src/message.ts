@@ -6,6 +6,9 @@ export const MESSAGE_PATHS = ['/api/hooks/whatsapp', '/rest/messages'] as const
 
 const text = z.string().nullish()
 
+/** The source of a message that a campaign sends: nobody else posts with it. */
+export const CAMPAIGN_SOURCE = 'campaign'
+
 /** The arguments of a function entry that sends a template, with texts for its body by position or by name. */
 const templateArgs = (texts: z.ZodType) =>
   z.looseObject({ template: z.string(), language: z.string(), variables: texts.nullish() })

@@ -10,11 +10,23 @@ import { createApp, requireCaller, type Service } from '@parley/shared/service-a
 import { createServiceCalls } from '@parley/shared/service-calls'
 import { Registry } from 'prom-client'
 import { prepareAttributes } from './attributes/attribute-store.ts'
+import type { CampaignRoutesNeeded } from './campaigns/api/campaign-access.ts'
+import { CAMPAIGN_FIELDS } from './campaigns/api/campaign-view.ts'
+import { audienceFilter } from './campaigns/run/audience-filter.ts'
+import type { RunServices } from './campaigns/run/campaign-run.ts'
+import { startCampaigns } from './campaigns/run/start-campaigns.ts'
+import { campaignCollectionsOf, prepareCampaigns } from './campaigns/store/campaign-collections.ts'
 import type { Config } from './config.ts'
 import type { Dependencies } from './dependencies.ts'
 import { PERSON_FIELDS } from './people/person-schema.ts'
 import { routes } from './routes.ts'
 import { preparePeople } from './store/people-collection.ts'
+
+/** The fields that the rules of roles see, by resource. */
+const RULED_FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
+  people: PERSON_FIELDS,
+  campaigns: CAMPAIGN_FIELDS,
+}
 
 /** Connects to the database in the background and wires the campaigns service. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
@@ -23,8 +35,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const signer = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'campaigns', jwks: config.SERVICE_JWKS })
   const calls = await createServiceCalls({ caFile: config.TLS_CA_FILE, log })
-  const targets = roundRobin(config.IDENTITY_URL)
-  const identity = createInternalClient({ targets, audience: 'identity', signer, calls })
+  const inner = (urls: URL[], audience: 'identity' | 'configuration' | 'webhook' | 'dispatcher') =>
+    createInternalClient({ targets: roundRobin(urls), audience, signer, calls })
   const mongo = connectMongo({
     url: config.MONGO_URL,
     database: config.MONGO_DATABASE,
@@ -33,12 +45,21 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     prepare: async (connection) => {
       await prepareAttributes(connection)
       await preparePeople(connection)
+      await prepareCampaigns(connection)
     },
   })
-  const fieldsOf = (resource: string) => (resource === 'people' ? PERSON_FIELDS : undefined)
-  const dependencies: Dependencies = {
-    connection: mongo.connection,
-    authorizer: createAuthorizer(identity, fieldsOf),
+  const fieldsOf = (resource: string) => RULED_FIELDS[resource]
+  const campaigns: RunServices = {
+    ...{ connection: mongo.connection, collections: campaignCollectionsOf(mongo.connection), log },
+    configuration: inner(config.CONFIGURATION_URL, 'configuration'),
+    webhook: inner(config.WEBHOOK_URL, 'webhook'),
+    dispatcher: inner(config.DISPATCHER_URL, 'dispatcher'),
+    ...{ audienceFilter, findTemplate: async () => undefined },
+  }
+  const running = startCampaigns({ ...campaigns, ready: mongo.ready })
+  const dependencies: Dependencies & CampaignRoutesNeeded = {
+    ...{ connection: mongo.connection, campaigns },
+    authorizer: createAuthorizer(inner(config.IDENTITY_URL, 'identity'), fieldsOf),
   }
   const app = createApp({
     log,
@@ -53,6 +74,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     app,
     registry,
     close: async () => {
+      await running.close()
       await Promise.all([mongo.close(), calls.close(), tracing.close()])
     },
   }

@@ -30,6 +30,7 @@ import { collectionsOf, prepareDatabase } from './database.ts'
 import { createHookLog } from './hooks/hook-notes.ts'
 import { createFindHook } from './inbound/find-hook.ts'
 import { internalRoutes } from './internal-routes.ts'
+import { campaignRoutes } from './native/receive-campaign.ts'
 import { createPeople } from './people/people.ts'
 import { routes } from './routes.ts'
 import { createWorkspaces } from './workspaces.ts'
@@ -42,6 +43,8 @@ const FRESH_MS = 1_000
 const LOOKUP_MS = 2_000
 const KIB = 1024
 const MIB = 1024 * KIB
+/** Below it another service asks than below the rest. */
+const CAMPAIGNS_PATH = '/internal/workspaces/:workspace/campaigns'
 // Apart, so that what nobody has signed for can't take the room of callers who are known.
 const FREE_BYTES = { authenticated: MIB, unsigned: 256 * KIB }
 
@@ -146,6 +149,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
         confirmedIds: createConfirmedIds(redis, log),
       }
       app.use(serveRoutes(routes(), needed, { requireCaller: requireCaller(verifier) }))
+      const campaigns = requireService(verifier, 'campaigns')
+      app.use(CAMPAIGNS_PATH, campaigns, campaignRoutes({ publisher, people }))
       app.use('/internal', requireService(verifier, 'dispatcher'), internalRoutes({ audio, people }))
     },
   })

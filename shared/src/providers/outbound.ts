@@ -40,6 +40,8 @@ export interface Outbound {
   idPrefix?: string
   typing?: Typing
   media?: MediaRequests
+  /** What the provider says of whether more may be sent; undefined where it says nothing of the kind. */
+  standing?: StandingRules
   /** Things to look up of a channel at the provider, each a check of its own. */
   account?(settings: Settings, asked: { template?: string; language?: string }): AccountCheck[]
 }
@@ -92,6 +94,27 @@ export interface Rates {
     /** How many a second; undefined where the response does not say it. */
     read(response: ProviderResponse): number | undefined
   }
+}
+
+/** What a notice changes of what may be sent. */
+export interface Standing {
+  template?: { name: string; language: string; status?: string | undefined; quality?: string | undefined }
+  isQualityLow?: boolean
+  isRestricted?: boolean
+  /** How many people may be written to first in 24 hours, by all channels of the account; null for any number. */
+  peopleADay?: number | null
+}
+
+/** Why whoever sends to many stops, whatever they send next. */
+export type StandingCause = 'template_paused' | 'template_disabled' | 'account_restricted'
+
+export interface StandingRules {
+  /** What a refusal means for what would be sent next; undefined where it is of one send alone. */
+  ofCode(code: string): StandingCause | undefined
+  /** What a notice changes, by its subject and all that was sent of it. */
+  ofNotice(field: string, value: unknown): Standing | undefined
+  /** How many people may be written to first in 24 hours, by the response to the question for the rate. */
+  peopleADay(found: unknown): number | null | undefined
 }
 
 /** An error in something that was given, by its path in it. */

@@ -1,4 +1,5 @@
 import { defined } from '@parley/shared/defined'
+import { CAMPAIGN_SOURCE } from '@parley/shared/message'
 import { providerNamed } from '@parley/shared/providers/registry'
 import { isUnavailable } from '@parley/shared/unavailable'
 import { type Admission, callEndOf } from '../channels/endpoints/endpoints.ts'
@@ -213,7 +214,8 @@ async function waitToCall(
 async function waitForRate(run: MessageRun, keys: RateKeys, send: Send): Promise<RunResult | undefined> {
   if (run.record.state === 'received' && isFromProvider(run.record))
     await run.options.sendRateLimit.count(keys)
-  const wait = await run.rate.nextWait(send.id, { keys, ended: run.leased.ended })
+  const limited = run.record.source === CAMPAIGN_SOURCE ? { ...keys, isBulk: true } : keys
+  const wait = await run.rate.nextWait(send.id, { keys: limited, ended: run.leased.ended })
   if (wait === undefined) return undefined
   await run.storeAnswer(wait.for)
   const { record } = run

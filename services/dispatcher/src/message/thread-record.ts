@@ -65,12 +65,22 @@ export interface ThreadRecord {
   joined?: string[]
   /** Of what is left of a thread that goes on in another one: the name of that. */
   joinedInto?: string
+  /** The campaign that wrote to the person last: what they write from then on may be a reply to it. */
+  campaign?: ThreadCampaign
   /** The words of the person's name, as they are searched by. */
   words?: string[]
   /** Of what was said in it earlier than what models are given of it. */
   summary?: ThreadSummary
   /** It ends with the retention of its messages. */
   expiresAt: Date
+}
+
+/** A campaign that wrote in a thread. */
+export interface ThreadCampaign {
+  _id: string
+  /** Whom of its recipients it wrote to. */
+  recipient: string
+  at: Date
 }
 
 /** What a model wrote down of the beginning of a conversation. */

@@ -146,6 +146,10 @@ const THREAD_INDEXES: mongo.IndexDescription[] = [
   { key: ADDRESS_INDEX, partialFilterExpression: { addresses: { $exists: true } } },
   { key: PHONE_INDEX, partialFilterExpression: { phone: { $exists: true } } },
   {
+    key: { workspace: 1, 'campaign._id': 1, lastInboundAt: 1 },
+    partialFilterExpression: { 'campaign._id': { $exists: true } },
+  },
+  {
     key: { workspace: 1, 'handedOff.at': 1 },
     partialFilterExpression: { 'handedOff.at': { $exists: true } },
   },

@@ -1,7 +1,8 @@
 import { defined } from '@parley/shared/defined'
-import type { WebhookMessage } from '@parley/shared/message'
+import { CAMPAIGN_SOURCE, type WebhookMessage } from '@parley/shared/message'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { mongo } from 'mongoose'
+import { z } from 'zod'
 import { addressesIn } from '../message/addresses.ts'
 import { currentMessage } from '../message/current-message.ts'
 import type { Changed, MessageRecord, Send } from '../message/message-record.ts'
@@ -11,6 +12,7 @@ import { isSettled } from '../message/send-state.ts'
 import { isPersonal, mediaOf, type PersonalSend, sentAt, textOfContent } from '../message/spoken-text.ts'
 import {
   searchWords,
+  type ThreadCampaign,
   type ThreadRecord,
   type ThreadUser,
   UNREAD_REASONS,
@@ -21,7 +23,7 @@ const MAX_SHOWN = 200
 const MAX_FIELD = 1_024
 
 /** What a message tells of its thread: the part of the thread's document that is written behind its messages. */
-export type Activity = Pick<ThreadRecord, 'lastMessage' | 'lastAt' | 'addresses' | 'words'> & {
+export type Activity = Pick<ThreadRecord, 'lastMessage' | 'lastAt' | 'addresses' | 'words' | 'campaign'> & {
   user: ThreadUser
 }
 
@@ -96,7 +98,20 @@ export function activityOf(excerpt: Excerpt, named: Excerpt = excerpt): Activity
   }
 }
 
-function messageIn({ body }: Excerpt): Partial<WebhookMessage> {
+const campaignContext = z.object({ campaign: z.string(), recipient: z.string() })
+
+/** The campaign that a message is of, as whoever sent it says. */
+export function campaignOf({
+  source,
+  body,
+  receivedAt: at,
+}: Pick<MessageRecord, 'source' | 'body' | 'receivedAt'>): ThreadCampaign | undefined {
+  if (source !== CAMPAIGN_SOURCE) return undefined
+  const { data } = campaignContext.safeParse(messageIn({ body }).thread?.ctx)
+  return data && { _id: data.campaign, recipient: data.recipient, at }
+}
+
+function messageIn({ body }: Pick<Excerpt, 'body'>): Partial<WebhookMessage> {
   return (jsonOrUndefined(body) ?? {}) as Partial<WebhookMessage>
 }
 

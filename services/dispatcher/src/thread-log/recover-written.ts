@@ -1,10 +1,11 @@
+import { defined } from '@parley/shared/defined'
 import type { mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
 import { SILENT } from '../message/received-content.ts'
 import { ofThread, type ThreadName, threadId } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Lease } from '../store/lease-store.ts'
-import { type Activity, activityOf, excerptOf } from './activity.ts'
+import { type Activity, activityOf, campaignOf, excerptOf } from './activity.ts'
 
 /** A message may be written that much later than it ended, while the database is slow. */
 const MARGIN_MS = 5_000
@@ -63,5 +64,7 @@ export async function latestOf(
   const lastInboundAt = recent.find(({ inbound }) => inbound === true)?.receivedAt
   const named = recent.find(({ names }) => names !== undefined)
   const joined = recent.find((record) => record.joined !== undefined)?.joined
-  return { activity: activityOf(latest, named && excerptOf(named)), lastInboundAt, joined }
+  const campaign = recent.map(campaignOf).find((one) => one !== undefined)
+  const activity = { ...activityOf(latest, named && excerptOf(named)), ...defined({ campaign }) }
+  return { activity, lastInboundAt, joined }
 }

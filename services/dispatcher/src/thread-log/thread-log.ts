@@ -1,12 +1,13 @@
+import { defined } from '@parley/shared/defined'
 import { every } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
 import { LRUCache } from 'lru-cache'
 import type { MessageRecord } from '../message/message-record.ts'
 import { isSilent } from '../message/received-content.ts'
-import { type ThreadName, threadId } from '../message/thread-record.ts'
+import { type ThreadCampaign, type ThreadName, threadId } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Lease } from '../store/lease-store.ts'
-import { activityOf, type Excerpt, excerptOf, isShown, isUnread } from './activity.ts'
+import { activityOf, campaignOf, type Excerpt, excerptOf, isShown, isUnread } from './activity.ts'
 import { joinThreads } from './joined-threads.ts'
 import { latestOf, unwrittenThreads } from './recover-written.ts'
 import { countUnread, type ThreadWrite, writeThread, writeThreads } from './write-threads.ts'
@@ -31,6 +32,8 @@ interface Touched extends ThreadName {
   at: Date
   lastInboundAt: Date | undefined
   isUnread: boolean
+  /** The campaign that it was last written to by. */
+  campaign: ThreadCampaign | undefined
   /** Those that go on in it, where a message says that there are some. */
   joined: string[] | undefined
 }
@@ -105,6 +108,7 @@ class WrittenBehind implements ThreadLog {
       at: isLatest ? excerpt.at : known.at,
       lastInboundAt: later(known?.lastInboundAt, inboundAt),
       isUnread: known?.isUnread === true || isUnread(record),
+      campaign: campaignOf(record) ?? known?.campaign,
       joined: record.joined ?? known?.joined,
     }
     this.#characters += charactersOf(touched) - charactersOf(known)
@@ -187,6 +191,7 @@ class WrittenBehind implements ThreadLog {
           named: undefined,
           at: new Date(0),
           lastInboundAt: undefined,
+          campaign: undefined,
           joined: undefined,
         }
         this.#touched.set(key, { ...(this.#touched.get(key) ?? unknown), isUnread: true })
@@ -235,10 +240,12 @@ class WrittenBehind implements ThreadLog {
 
   async #writeOf(touched: Touched): Promise<ThreadWrite | undefined> {
     const { collections, retentionMs } = this.#options
-    const { workspace, channel, extId, latest, named, lastInboundAt } = touched
+    const { workspace, channel, extId, latest, named, lastInboundAt, campaign } = touched
     const expiresAt = new Date(Date.now() + retentionMs)
-    if (latest !== undefined)
-      return { workspace, channel, extId, activity: activityOf(latest, named), lastInboundAt, expiresAt }
+    if (latest !== undefined) {
+      const activity = { ...activityOf(latest, named), ...defined({ campaign }) }
+      return { workspace, channel, extId, activity, lastInboundAt, expiresAt }
+    }
     const stored = await latestOf(collections.messages, touched)
     if (stored === undefined) return undefined
     touched.joined ??= stored.joined
@@ -253,10 +260,11 @@ class WrittenBehind implements ThreadLog {
       const isUnread = one.isUnread || newer?.isUnread === true
       const lastInboundAt = later(newer?.lastInboundAt, one.lastInboundAt)
       const joined = newer?.joined ?? one.joined
+      const campaign = newer?.campaign ?? one.campaign
       // Without a person's name of its own it is read from the store, as the older one is.
       const waiting =
         newer?.named === undefined ? { ...(newer ?? one), latest: undefined, named: undefined } : newer
-      this.#touched.set(key, { ...waiting, isUnread, lastInboundAt, joined })
+      this.#touched.set(key, { ...waiting, isUnread, lastInboundAt, campaign, joined })
     }
   }
 

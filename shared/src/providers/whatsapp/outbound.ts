@@ -12,6 +12,7 @@ import { objects } from './objects.ts'
 import { errorTextOf, outcomeOf } from './outcome.ts'
 import { personInResponse } from './persons.ts'
 import { rates } from './rates.ts'
+import { standing } from './standing.ts'
 
 /** The longest text that the Cloud API takes in one message, in characters. */
 const MAX_TEXT = 4096
@@ -53,6 +54,7 @@ export const outbound: Outbound = {
     },
   },
   media,
+  standing,
   account,
 }
 

@@ -75,6 +75,10 @@ const thread = z
     lastMessage: z.string().describe('The beginning of what was said last, by whomever'),
     lastAt: time,
     unread: z.number().int().describe('What a person is to read; 1,000 at most are counted'),
+    campaign: z
+      .object({ _id: z.string(), at: time })
+      .optional()
+      .describe('The campaign that wrote to the person last, and when'),
     unreadFor: z
       .object({
         why: z.enum(['unanswered', 'handed_off', 'handler_is_person']),

@@ -17,7 +17,7 @@ function threadView(thread: ThreadRecord, channel: Pick<Channel, 'callback'> | u
 
 /** What its document alone says of a thread. */
 export function threadSummary(thread: ThreadRecord): object {
-  const { channel, extId, joined, lastMessage, lastAt, unread } = thread
+  const { channel, extId, joined, lastMessage, lastAt, unread, campaign } = thread
   const { contactName: name = thread.user.name } = thread
   const handler = handlerOf(thread, Date.now())
   const handlerUntil = handler === 'person' ? thread.handlerUntil : undefined
@@ -28,6 +28,7 @@ export function threadSummary(thread: ThreadRecord): object {
     handler,
     ...defined({ handlerUntil }),
     ...{ lastMessage, lastAt, unread },
+    ...(campaign === undefined ? {} : { campaign: { _id: campaign._id, at: campaign.at } }),
     ...defined({ unreadFor: unread > 0 ? unreadView(thread) : undefined }),
   }
 }

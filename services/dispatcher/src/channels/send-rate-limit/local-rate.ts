@@ -10,6 +10,8 @@ export interface RateKeys {
   perSecond: number
   /** How many it takes of the number for one person: one in each interval, after a burst; any where it is undefined. */
   perPerson?: { intervalMs: number; burst: number } | undefined
+  /** It is one of a campaign's, which conversations go before. */
+  isBulk?: boolean
 }
 
 /** The same as the time from one send to the next, and how early one may be, in milliseconds. */

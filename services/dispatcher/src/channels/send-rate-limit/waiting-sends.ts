@@ -22,12 +22,15 @@ interface Waiting {
 
 interface NumberQueue {
   waiting: Fifo<Waiting>
+  /** Those to many people: behind all others, whenever these came. */
+  bulk: Fifo<Waiting>
   /** When the number may have a slot again (milliseconds since the epoch). */
   notBefore: number
 }
 
 /**
- * The sends of one instance that wait for their number's rate: first come, first served. Only the first of each number
+ * The sends of one instance that wait for their number's rate: first come, first served, and those of campaigns after
+ * those of conversations. Only the first of each number
  * ask for a slot, and none before there may be one, so that those behind them cost nothing however many they are: as many
  * as there are threads in memory, each of which waits with one send.
  */
@@ -51,8 +54,9 @@ export class WaitingSends {
   add(keys: RateKeys, { notBefore, ended }: { notBefore: number; ended: AbortSignal }): Promise<FoundSlot> {
     return new Promise((found) => {
       const known = this.#numbers.get(keys.number)
-      const queue = known ?? { waiting: new Fifo<Waiting>(), notBefore }
-      queue.waiting.push({ keys, ended, found })
+      const queue = known ?? { waiting: new Fifo<Waiting>(), bulk: new Fifo<Waiting>(), notBefore }
+      const fifo = keys.isBulk === true ? queue.bulk : queue.waiting
+      fifo.push({ keys, ended, found })
       if (known !== undefined) return
       this.#numbers.set(keys.number, queue)
       void this.#serve(keys.number, queue)
@@ -64,15 +68,17 @@ export class WaitingSends {
     for (let first: Waiting[] = []; ; ) {
       const pauseMs = Math.min(queue.notBefore - Date.now(), MAX_PAUSE_MS)
       if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
-      const next = first[0] ?? queue.waiting.first
+      const next = first[0] ?? queue.waiting.first ?? queue.bulk.first
       const atOnce = next === undefined ? 0 : this.#askAtOnce(tookMs, this.#intervalOf(next.keys))
-      first = firstOf(atOnce, first, queue.waiting)
+      first = firstOf(atOnce, first, queue)
       if (first.length === 0) return void this.#numbers.delete(number)
       const began = performance.now()
-      const decisions = await Promise.all(first.map(({ keys }) => this.#ask(keys)))
+      const decisions = await Promise.all(first.slice(0, atOnce).map(({ keys }) => this.#ask(keys)))
       tookMs = performance.now() - began
       first = first.filter(({ found }, index) => {
-        const { kind, at } = decisions[index] as RateDecision
+        const decision = decisions[index]
+        if (decision === undefined) return true
+        const { kind, at } = decision
         if (kind === 'number_busy') queue.notBefore = at
         else found({ kind: kind === 'reserved' ? kind : 'later', at })
         return kind === 'number_busy'
@@ -87,17 +93,29 @@ export class WaitingSends {
   }
 }
 
-/** Those that are to ask next: those that found no slot, and then others in the order in which they came. */
-function firstOf(count: number, deferred: Waiting[], waiting: Fifo<Waiting>): Waiting[] {
-  const first: Waiting[] = []
+/**
+ * Those that are to ask next, `count` at least where there are so many: those that found no slot, then others in the order
+ * in which they came; and of either those of conversations first.
+ */
+function firstOf(
+  count: number,
+  deferred: Waiting[],
+  { waiting, bulk }: Pick<NumberQueue, 'waiting' | 'bulk'>,
+): Waiting[] {
+  const [own, late]: [Waiting[], Waiting[]] = [[], []]
   const take = (one: Waiting) => {
     if (one.ended.aborted) one.found({ kind: 'later', at: Date.now() })
-    else first.push(one)
+    else if (one.keys.isBulk === true) late.push(one)
+    else own.push(one)
   }
   deferred.forEach(take)
-  for (let next = waiting.first; next !== undefined && first.length < count; next = waiting.first) {
-    waiting.take()
-    take(next)
+  const fill = (fifo: Fifo<Waiting>, isFull: () => boolean) => {
+    for (let next = fifo.first; next !== undefined && !isFull(); next = fifo.first) {
+      fifo.take()
+      take(next)
+    }
   }
-  return first
+  fill(waiting, () => own.length >= count)
+  fill(bulk, () => own.length + late.length >= count)
+  return [...own, ...late]
 }

@@ -1,0 +1,107 @@
+import type { Authorizer } from '@parley/shared/authorizer'
+import { defined } from '@parley/shared/defined'
+import type { Caller } from '@parley/shared/internal-token'
+import type { OperationParameter } from '@parley/shared/openapi/operation'
+import { allows, type Decision } from '@parley/shared/permission/decide'
+import { Problem } from '@parley/shared/problem'
+import type { Connection, mongo } from 'mongoose'
+import { z } from 'zod'
+import { stopReason } from '../rules/stop-rules.ts'
+import type { RunServices } from '../run/campaign-run.ts'
+import type { CampaignRecord } from '../store/campaign-record.ts'
+import { CAMPAIGN_ID } from './campaign-schema.ts'
+
+const QUERY_MS = 5_000
+const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
+
+/** What the routes of campaigns share. */
+export interface CampaignRoutesNeeded {
+  connection: Connection
+  authorizer: Authorizer
+  campaigns: RunServices
+}
+
+export const campaignParameter: OperationParameter = {
+  in: 'path',
+  name: 'id',
+  description: 'The `_id` of a campaign',
+  schema: z.string(),
+  required: true,
+  example: CAMPAIGN_ID,
+}
+
+/** The campaigns of the caller's workspace that a decision lets through. */
+export function visibleTo(caller: Caller, decision: Decision): mongo.Filter<CampaignRecord> {
+  const workspace = caller.workspace._id
+  if (decision.kind === 'none') return { workspace, $nor: [{}] }
+  return decision.kind === 'some' ? { workspace, $and: [decision.filter] } : { workspace }
+}
+
+/** The campaign that a path names. Throws `not_found`, and `forbidden` for one that may be read and not written. */
+export async function requireCampaign(
+  { authorizer, campaigns }: CampaignRoutesNeeded,
+  { caller, params, access }: { caller: Caller; params: { id: string }; access: 'read' | 'write' },
+): Promise<CampaignRecord> {
+  const allowed = await authorizer.require(caller, 'campaigns', access)
+  if (!ID.test(params.id)) throw new Problem('invalid_id', { detail: 'It is not the id of a campaign.' })
+  const read = access === 'read' ? allowed : await authorizer.decide(caller, 'campaigns', 'read')
+  const found = await campaigns.collections.campaigns.findOne(
+    { _id: params.id, ...visibleTo(caller, read) },
+    { maxTimeMS: QUERY_MS },
+  )
+  if (found === null) throw new Problem('not_found')
+  if (!allows(allowed, found))
+    throw new Problem('forbidden', { detail: 'The role may not write this campaign.' })
+  return found
+}
+
+/**
+ * What sending takes of a caller: to post messages, and to read the channel. Gives the rule on people as JSON where the caller
+ * may read only some: then nobody else is of the audience.
+ */
+export async function requireMaySend(
+  { authorizer, campaigns }: CampaignRoutesNeeded,
+  { caller, channel }: { caller: Caller; channel: number },
+): Promise<{ peopleRule?: string }> {
+  const messages = await authorizer.require(caller, 'messages', 'write')
+  if (messages.kind !== 'all')
+    throw new Problem('forbidden', { detail: 'A campaign takes a role that posts any message.' })
+  const [channels, people] = [
+    await authorizer.require(caller, 'channels', 'read'),
+    await authorizer.require(caller, 'people', 'read'),
+  ]
+  const found = await campaigns.configuration.get(
+    `/internal/workspaces/${caller.workspace._id}/channels/${channel}`,
+  )
+  if (found === undefined || !allows(channels, found as object))
+    throw new Problem('validation_failed', {
+      errors: [
+        { path: '/channel', code: 'unknown_reference', message: 'is not a channel of this workspace' },
+      ],
+    })
+  return defined({ peopleRule: people.kind === 'some' ? JSON.stringify(people.filter) : undefined })
+}
+
+/** Refuses a template that is known not to be sent as it stands. */
+export async function requireSendable(
+  { connection, campaigns }: CampaignRoutesNeeded,
+  { workspace, channel, definition }: CampaignRecord,
+): Promise<void> {
+  const { template } = definition
+  const known = await campaigns.findTemplate(connection, { workspace, channel, ...template })
+  const stop = stopReason({ ...CALM, template: known, shape: undefined })
+  if (stop === undefined) return
+  const message = `is not sent as it stands: ${stop}, ${known?.status ?? 'unknown'}`
+  throw new Problem('validation_failed', { errors: [{ path: '/template', code: stop, message }] })
+}
+
+/** Nothing speaks against sending but what a template is like. */
+const CALM = {
+  ...{ hasChannel: true, isQualityLow: false, isRestricted: false, causes: [] },
+  ...{ refusals: 0, optOuts: 0, limits: { share: 1, of: 1 } },
+}
+
+/** Refuses what the state does not allow. */
+export function refuseState({ state }: Pick<CampaignRecord, 'state'>, what: string): Problem {
+  return new Problem('campaign_state', { detail: `It is ${state}: ${what}.` })
+}

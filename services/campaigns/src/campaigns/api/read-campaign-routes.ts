@@ -1,0 +1,230 @@
+import { cursorOf, encodeCursor, pageLimit, splitPage } from '@parley/shared/list-query'
+import { pageOf } from '@parley/shared/openapi/operation'
+import { type Route, route } from '@parley/shared/openapi/route'
+import { callerOf } from '@parley/shared/service-app'
+import { z } from 'zod'
+import { CAMPAIGN_STATES } from '../rules/campaign-state.ts'
+import { messageIdOf } from '../run/campaign-parts.ts'
+import { RECIPIENT_STATES, type RecipientRecord } from '../store/recipient-record.ts'
+import {
+  type CampaignRoutesNeeded,
+  campaignParameter,
+  requireCampaign,
+  visibleTo,
+} from './campaign-access.ts'
+import { campaignView, campaignViewExample } from './campaign-schema.ts'
+import { viewOf } from './campaign-view.ts'
+
+const QUERY_MS = 5_000
+const EXPORT_BATCH = 1_000
+
+const listCampaigns = route({
+  method: 'GET',
+  path: '/rest/campaigns',
+  access: 'read',
+  id: 'listCampaigns',
+  tag: 'campaigns',
+  summary: 'List campaigns',
+  description: 'The newest first.',
+  query: z.object({
+    state: z.enum(CAMPAIGN_STATES).optional().describe('Where they stand'),
+    limit: pageLimit,
+    after: cursorOf(z.tuple([z.uuid()])).optional(),
+  }),
+  response: pageOf('Campaign', campaignView, campaignViewExample),
+  handle:
+    ({ authorizer, campaigns }: CampaignRoutesNeeded) =>
+    async (_req, res, asked) => {
+      const caller = callerOf(res)
+      const read = await authorizer.require(caller, 'campaigns', 'read')
+      const { limit, after, state } = asked.query()
+      const found = await campaigns.collections.campaigns
+        .find(
+          {
+            $and: [
+              visibleTo(caller, read),
+              state === undefined ? {} : { state },
+              after === undefined ? {} : { _id: { $lt: after[0] } },
+            ],
+          },
+          { maxTimeMS: QUERY_MS },
+        )
+        .sort({ _id: -1 })
+        .limit(limit + 1)
+        .toArray()
+      const { page, last } = splitPage(found, limit)
+      res.json({ data: page.map(viewOf), next: last === undefined ? null : encodeCursor([last._id]) })
+    },
+})
+
+const one = { tag: 'campaigns', access: 'read', parameters: [campaignParameter] } as const
+
+const readCampaign = route({
+  ...one,
+  method: 'GET',
+  path: '/rest/campaigns/{id}',
+  id: 'readCampaign',
+  summary: 'Read a campaign',
+  response: { schema: campaignView, example: campaignViewExample },
+  errors: ['invalid_id', 'not_found'],
+  handle: (needed: CampaignRoutesNeeded) => async (req, res) => {
+    const caller = callerOf(res)
+    res.json(viewOf(await requireCampaign(needed, { caller, params: req.params, access: 'read' })))
+  },
+})
+
+const time = z.iso.datetime()
+
+const recipientView = z
+  .object({
+    person: z.string().describe('Their `_id`'),
+    state: z
+      .enum(RECIPIENT_STATES)
+      .describe(
+        '`claimed` and `posted` are under way, `deferred` is tried again later; then as their message is',
+      ),
+    reason: z.string().optional().describe('Why they were left out, or why their message failed'),
+    code: z.string().optional().describe('The provider’s code, or ours, of that'),
+    message: z.string().optional().describe('The `_id` of their message in the log'),
+    due: time.describe('Not written to before then'),
+    sentAt: time.optional(),
+    category: z.string().optional(),
+    billable: z.boolean().optional(),
+    repliedAt: time.optional(),
+    optedOutAt: time.optional(),
+    updatedAt: time,
+  })
+  .meta({ id: 'CampaignRecipient', description: 'One person of a campaign’s audience' })
+const recipientExample = {
+  person: '0198c0de-1111-7000-8000-3f6d5a4b2c10',
+  state: 'delivered' as const,
+  message: '48341280-0a59-806f-9695-a1f7fc5fde77',
+  due: '2026-11-27T12:00:00.000Z',
+  sentAt: '2026-11-27T12:00:01.000Z',
+  updatedAt: '2026-11-27T12:00:02.000Z',
+}
+
+function recipientOf(recipient: RecipientRecord): object {
+  const {
+    person,
+    state,
+    reason,
+    code,
+    due,
+    claimedAt,
+    category,
+    billable,
+    repliedAt,
+    optedOutAt,
+    updatedAt,
+  } = recipient
+  const wasPosted = recipient.postedAt !== undefined
+  return {
+    ...{ person, state, reason, code, due, category, billable, repliedAt, optedOutAt, updatedAt },
+    ...(wasPosted && { message: messageIdOf(recipient), sentAt: claimedAt }),
+  }
+}
+
+const recipientFilter = {
+  state: z.enum(RECIPIENT_STATES).optional().describe('Where they stand'),
+  reason: z.string().max(200).optional().describe('Why they were left out, or why their message failed'),
+}
+
+const listRecipients = route({
+  ...one,
+  method: 'GET',
+  path: '/rest/campaigns/{id}/recipients',
+  id: 'listCampaignRecipients',
+  summary: 'List the people of a campaign',
+  query: z.object({
+    ...recipientFilter,
+    limit: pageLimit,
+    after: cursorOf(z.tuple([z.string().max(128)])).optional(),
+  }),
+  response: pageOf('CampaignRecipient', recipientView, recipientExample),
+  errors: ['invalid_id', 'not_found'],
+  handle: (needed: CampaignRoutesNeeded) => async (req, res, asked) => {
+    const caller = callerOf(res)
+    const { _id: campaign } = await requireCampaign(needed, { caller, params: req.params, access: 'read' })
+    const { limit, after, ...filter } = asked.query()
+    const found = await recipientsAfter(needed, { campaign, after: after?.[0], filter, limit: limit + 1 })
+    const { page, last } = splitPage(found, limit)
+    res.json({ data: page.map(recipientOf), next: last === undefined ? null : encodeCursor([last.person]) })
+  },
+})
+
+function recipientsAfter(
+  { campaigns }: CampaignRoutesNeeded,
+  {
+    campaign,
+    after = '',
+    filter,
+    limit,
+  }: {
+    campaign: string
+    after?: string | undefined
+    filter: { state?: RecipientRecord['state'] | undefined; reason?: string | undefined }
+    limit: number
+  },
+): Promise<RecipientRecord[]> {
+  const { state, reason } = filter
+  return campaigns.collections.recipients
+    .find(
+      {
+        _id: { $gt: `${campaign}/${after}`, $lt: `${campaign}0` },
+        ...(state !== undefined && { state }),
+        ...(reason !== undefined && { reason }),
+      },
+      { maxTimeMS: QUERY_MS, hint: { _id: 1 } },
+    )
+    .sort({ _id: 1 })
+    .limit(limit)
+    .toArray()
+}
+
+const exportRecipients = route({
+  ...one,
+  method: 'GET',
+  path: '/rest/campaigns/{id}/export',
+  id: 'exportCampaign',
+  summary: 'Export what became of a campaign',
+  description:
+    'One line of JSON for each person of its audience, as the list of recipients has them. It is whole where its last line is `{"end":true}` with their number.',
+  query: z.object(recipientFilter),
+  response: {
+    schema: z.string(),
+    example:
+      '{"person":"0198c0de-1111-7000-8000-3f6d5a4b2c10","state":"delivered"}\n{"end":true,"recipients":1}\n',
+    types: ['application/x-ndjson'],
+  },
+  errors: ['invalid_id', 'not_found'],
+  handle: (needed: CampaignRoutesNeeded) => async (req, res, asked) => {
+    const caller = callerOf(res)
+    const { _id: campaign } = await requireCampaign(needed, { caller, params: req.params, access: 'read' })
+    const filter = asked.query()
+    res.set({
+      'content-type': 'application/x-ndjson',
+      'content-disposition': `attachment; filename="campaign-${campaign}.ndjson"`,
+    })
+    let recipients = 0
+    for (let after: string | undefined, more = true; more; ) {
+      const found: RecipientRecord[] = await recipientsAfter(needed, {
+        campaign,
+        after,
+        filter,
+        limit: EXPORT_BATCH,
+      })
+      const isTaken = res.write(found.map((one) => `${JSON.stringify(recipientOf(one))}\n`).join(''))
+      if (!isTaken && !res.closed)
+        await new Promise((resolve) => res.once('drain', resolve).once('close', resolve))
+      recipients += found.length
+      after = found.at(-1)?.person
+      more = found.length === EXPORT_BATCH && !res.closed
+    }
+    res.end(`${JSON.stringify({ end: true, recipients })}\n`)
+  },
+})
+
+export const readCampaignRoutes: readonly Route<CampaignRoutesNeeded>[] = [
+  ...[listCampaigns, readCampaign, listRecipients, exportRecipients],
+]

@@ -1,0 +1,171 @@
+import { type Route, route } from '@parley/shared/openapi/route'
+import { callerOf } from '@parley/shared/service-app'
+import type { mongo } from 'mongoose'
+import { z } from 'zod'
+import { RECIPIENT_STATES, type RecipientRecord, TO_COME } from '../store/recipient-record.ts'
+import { type CampaignRoutesNeeded, campaignParameter, requireCampaign } from './campaign-access.ts'
+
+const QUERY_MS = 20_000
+const MAX_GROUPS = 1_000
+const MAX_HOURS = 31 * 24
+
+const count = z.number().int()
+const counted = (what: string) => z.array(z.object({ [what]: z.string(), recipients: count }))
+
+const results = z
+  .object({
+    audience: count.describe('Everybody listed so far'),
+    toCome: count.describe('Not sent yet: they wait, or are under way'),
+    leftOut: count,
+    states: z.object(Object.fromEntries(RECIPIENT_STATES.map((state) => [state, count]))),
+    leftOutBy: counted('reason'),
+    failedBy: counted('code').describe('Of those that failed or are dead, by the code'),
+    categories: z
+      .array(z.object({ category: z.string(), billable: z.boolean(), recipients: count }))
+      .describe('What the provider says that messages count as'),
+    cost: z
+      .object({ amount: z.number(), currency: z.string() })
+      .nullable()
+      .describe('By the price of the budget, of what was sent; null where there is none'),
+    replied: count.describe('Who wrote after their message'),
+    optedOut: count.describe('Who opted out after their message'),
+    hours: z
+      .array(
+        z.object({
+          at: z.iso.datetime(),
+          sent: count,
+          delivered: count,
+          read: count,
+          failed: count,
+          replied: count,
+        }),
+      )
+      .describe('By the hour in which they were written to; delivered are also those that were read'),
+    difference: count.describe('Of the audience and all of these states: anything but 0 is an error'),
+  })
+  .meta({ id: 'CampaignResults' })
+
+const none = Object.fromEntries(RECIPIENT_STATES.map((state) => [state, 0]))
+const example = {
+  ...{ audience: 3, toCome: 0, leftOut: 1, states: { ...none, delivered: 2, left_out: 1 } },
+  leftOutBy: [{ reason: 'no_consent', recipients: 1 }],
+  ...{ failedBy: [], categories: [{ category: 'marketing', billable: true, recipients: 2 }], cost: null },
+  ...{ replied: 1, optedOut: 0, difference: 0 },
+  hours: [{ at: '2026-11-27T12:00:00.000Z', sent: 2, delivered: 2, read: 0, failed: 0, replied: 1 }],
+}
+
+const readResults = route({
+  method: 'GET',
+  path: '/rest/campaigns/{id}/results',
+  access: 'read',
+  id: 'readCampaignResults',
+  tag: 'campaigns',
+  summary: 'What became of a campaign',
+  description:
+    'Everybody of the audience is in one state: left out, to come, or as their message is. States of messages are some seconds behind the log.',
+  parameters: [campaignParameter],
+  response: { schema: results, example },
+  errors: ['invalid_id', 'not_found'],
+  handle: (needed: CampaignRoutesNeeded) => async (req, res) => {
+    const caller = callerOf(res)
+    const { _id: campaign, definition } = await requireCampaign(needed, {
+      caller,
+      params: req.params,
+      access: 'read',
+    })
+    const { recipients } = needed.campaigns.collections
+    const [audience, states, reasons, codes, categories, hours, replied, optedOut] = await Promise.all([
+      recipients.countDocuments({ campaign }, { maxTimeMS: QUERY_MS }),
+      group(recipients, { campaign }, '$state'),
+      group(recipients, { campaign, state: 'left_out' }, '$reason'),
+      group(
+        recipients,
+        { campaign, state: { $in: ['failed', 'dead'] } },
+        { $ifNull: ['$code', { $ifNull: ['$reason', 'unknown'] }] },
+      ),
+      group(
+        recipients,
+        { campaign, category: { $exists: true } },
+        { category: '$category', billable: { $eq: ['$billable', true] } },
+      ),
+      hoursOf(recipients, campaign),
+      recipients.countDocuments({ campaign, repliedAt: { $exists: true } }, { maxTimeMS: QUERY_MS }),
+      recipients.countDocuments({ campaign, optedOutAt: { $exists: true } }, { maxTimeMS: QUERY_MS }),
+    ])
+    const byState = {
+      ...none,
+      ...Object.fromEntries(states.map(({ _id, recipients: of }) => [String(_id), of])),
+    } as Record<string, number>
+    const sum = (names: readonly string[]) => names.reduce((all, name) => all + (byState[name] ?? 0), 0)
+    const { money } = definition.budget ?? {}
+    const sent = sum(['sent', 'delivered', 'read'])
+    res.set('cache-control', 'no-store').json({
+      audience,
+      toCome: sum(TO_COME),
+      leftOut: sum(['left_out']),
+      states: byState,
+      leftOutBy: reasons.map(({ _id, recipients: of }) => ({ reason: String(_id), recipients: of })),
+      failedBy: codes.map(({ _id, recipients: of }) => ({ code: String(_id), recipients: of })),
+      categories: categories.map(({ _id, recipients: of }) => ({ ...(_id as object), recipients: of })),
+      cost:
+        money === undefined
+          ? null
+          : { amount: Math.round(sent * money.perMessage * 1e6) / 1e6, currency: money.currency },
+      replied,
+      optedOut,
+      hours,
+      difference: audience - sum(RECIPIENT_STATES),
+    })
+  },
+})
+
+interface Group {
+  _id: unknown
+  recipients: number
+}
+
+function group(
+  recipients: mongo.Collection<RecipientRecord>,
+  match: mongo.Filter<RecipientRecord>,
+  _id: unknown,
+): Promise<Group[]> {
+  return recipients
+    .aggregate<Group>(
+      [
+        { $match: match },
+        { $group: { _id, recipients: { $sum: 1 } } },
+        { $sort: { recipients: -1, _id: 1 } },
+        { $limit: MAX_GROUPS },
+      ],
+      { maxTimeMS: QUERY_MS },
+    )
+    .toArray()
+}
+
+const when = (condition: object) => ({ $sum: { $cond: [condition, 1, 0] } })
+
+async function hoursOf(recipients: mongo.Collection<RecipientRecord>, campaign: string): Promise<object[]> {
+  const found = await recipients
+    .aggregate(
+      [
+        { $match: { campaign, claimedAt: { $exists: true } } },
+        {
+          $group: {
+            _id: { $dateTrunc: { date: '$claimedAt', unit: 'hour' } },
+            sent: when({ $in: ['$state', ['sent', 'delivered', 'read']] }),
+            delivered: when({ $in: ['$state', ['delivered', 'read']] }),
+            read: when({ $eq: ['$state', 'read'] }),
+            failed: when({ $in: ['$state', ['failed', 'dead']] }),
+            replied: when({ $ne: [{ $type: '$repliedAt' }, 'missing'] }),
+          },
+        },
+        { $sort: { _id: 1 } },
+        { $limit: MAX_HOURS },
+      ],
+      { maxTimeMS: QUERY_MS },
+    )
+    .toArray()
+  return found.map(({ _id, ...counts }) => ({ at: _id, ...counts }))
+}
+
+export const resultsRoutes: readonly Route<CampaignRoutesNeeded>[] = [readResults]

@@ -1,0 +1,152 @@
+import { type Route, route } from '@parley/shared/openapi/route'
+import { Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import { type CampaignAction, nextState } from '../rules/campaign-state.ts'
+import { dueTime } from '../rules/due-time.ts'
+import { leaveOutWaiting } from '../run/wind-down.ts'
+import type { CampaignRecord } from '../store/campaign-record.ts'
+import { changeState } from '../store/change-campaign.ts'
+import {
+  type CampaignRoutesNeeded,
+  campaignParameter,
+  refuseState,
+  requireCampaign,
+  requireMaySend,
+  requireSendable,
+} from './campaign-access.ts'
+import { campaignView, campaignViewExample } from './campaign-schema.ts'
+import { viewOf } from './campaign-view.ts'
+
+/** Where a day begins first. */
+const FIRST_ZONE = 'Pacific/Kiritimati'
+
+type Change = Pick<Parameters<typeof changeState>[2], 'set' | 'unset'>
+
+interface ActionRoute {
+  name: string
+  action: CampaignAction
+  id: string
+  summary: string
+  description: string
+  /** What goes with the change. Throws where something else is in the way. */
+  change(
+    needed: CampaignRoutesNeeded,
+    campaign: CampaignRecord,
+    caller: ReturnType<typeof callerOf>,
+  ): Promise<Change>
+  finally?(needed: CampaignRoutesNeeded, campaign: CampaignRecord): Promise<void>
+}
+
+const actions: readonly ActionRoute[] = [
+  {
+    name: 'schedule',
+    action: 'schedule',
+    id: 'scheduleCampaign',
+    summary: 'Schedule a campaign',
+    description:
+      'It begins by itself at its time, at once where it has none. Takes a role that posts messages, and reads the channel; of the audience only those are written to whom the role may read.',
+    async change(needed, campaign, caller) {
+      const { endsAt } = campaign.definition.schedule
+      if (endsAt !== undefined && Date.parse(endsAt) <= Date.now())
+        throw new Problem('validation_failed', {
+          errors: [{ path: '/schedule/endsAt', code: 'in_the_past', message: 'has gone by' }],
+        })
+      const may = await requireMaySend(needed, { caller, channel: campaign.channel })
+      await requireSendable(needed, campaign)
+      return { set: { ...may, active: true, beginsAt: new Date(beginOf(campaign)) } }
+    },
+  },
+  {
+    name: 'unschedule',
+    action: 'unschedule',
+    id: 'unscheduleCampaign',
+    summary: 'Make a scheduled campaign a draft again',
+    description: 'It has not begun yet.',
+    change: async () => ({ unset: ['active', 'beginsAt', 'peopleRule'] }),
+  },
+  {
+    name: 'pause',
+    action: 'pause',
+    id: 'pauseCampaign',
+    summary: 'Pause a campaign',
+    description: 'Nothing is sent from then on; the few messages that are under way arrive.',
+    change: async (_needed, _campaign, caller) => ({
+      set: { paused: { reason: 'person', at: new Date(), by: caller.account.username } },
+      unset: ['waiting'],
+    }),
+  },
+  {
+    name: 'resume',
+    action: 'resume',
+    id: 'resumeCampaign',
+    summary: 'Resume a campaign',
+    description:
+      'It goes on exactly where it was paused, whoever did that. What it stopped for counts anew from then on.',
+    async change(needed, campaign, caller) {
+      await requireMaySend(needed, { caller, channel: campaign.channel })
+      return { set: { since: new Date() }, unset: ['paused'] }
+    },
+  },
+  {
+    name: 'cancel',
+    action: 'cancel',
+    id: 'cancelCampaign',
+    summary: 'Cancel a campaign',
+    description: 'For good: who has not been written to by then is left out.',
+    change: async () => ({ set: { endedAt: new Date() }, unset: ['waiting', 'paused'] }),
+    finally: ({ campaigns }, campaign) => leaveOutWaiting(campaigns, campaign, 'cancelled'),
+  },
+]
+
+function routeOf({
+  name,
+  action,
+  id,
+  summary,
+  description,
+  change,
+  finally: after,
+}: ActionRoute): Route<CampaignRoutesNeeded> {
+  return route({
+    method: 'POST',
+    path: `/rest/campaigns/{id}/${name}` as '/rest/campaigns/{id}/pause',
+    access: 'write',
+    id,
+    tag: 'campaigns',
+    summary,
+    description,
+    parameters: [campaignParameter],
+    response: { schema: campaignView, example: campaignViewExample },
+    errors: ['invalid_id', 'not_found', 'campaign_state', 'validation_failed'],
+    handle: (needed: CampaignRoutesNeeded) => async (req, res) => {
+      const caller = callerOf(res)
+      const campaign = await requireCampaign(needed, { caller, params: req.params, access: 'write' })
+      if (nextState(campaign.state, action) === undefined)
+        throw refuseState(campaign, `there is no ${action} from there`)
+      const changed = await takeThrough(needed, campaign, {
+        action,
+        change: await change(needed, campaign, caller),
+      })
+      await after?.(needed, changed)
+      res.json(viewOf(changed))
+    },
+  })
+}
+
+async function takeThrough(
+  { campaigns }: CampaignRoutesNeeded,
+  campaign: CampaignRecord,
+  { action, change }: { action: CampaignAction; change: Change },
+): Promise<CampaignRecord> {
+  const changed = await changeState(campaigns.collections, campaign, { action, ...change })
+  if (changed === undefined) throw refuseState(campaign, 'somebody has changed it in this moment')
+  return changed
+}
+
+/** When there may be somebody to write to first. */
+function beginOf({ definition: { schedule } }: CampaignRecord): number {
+  const timeZone = schedule.inEachTimeZone ? FIRST_ZONE : schedule.timeZone
+  return dueTime({ at: schedule.at, timeZone, inEachTimeZone: false }, undefined, Date.now())
+}
+
+export const runCampaignRoutes: readonly Route<CampaignRoutesNeeded>[] = actions.map(routeOf)

@@ -1,0 +1,154 @@
+import { randomUUIDv7 } from 'node:crypto'
+import { type Route, route } from '@parley/shared/openapi/route'
+import { allows, type Decision } from '@parley/shared/permission/decide'
+import { Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import { parse } from '@parley/shared/validate'
+import { z } from 'zod'
+import { EDITABLE } from '../rules/campaign-state.ts'
+import type { CampaignDefinition, CampaignRecord } from '../store/campaign-record.ts'
+import {
+  type CampaignRoutesNeeded,
+  campaignParameter,
+  refuseState,
+  requireCampaign,
+} from './campaign-access.ts'
+import {
+  CAMPAIGN_ID,
+  CHANGEABLE,
+  campaignBody,
+  campaignExample,
+  campaignPatch,
+  campaignView,
+  campaignViewExample,
+  definitionErrors,
+} from './campaign-schema.ts'
+import { viewOf } from './campaign-view.ts'
+
+const MAX_BYTES = 1024 * 1024
+const OVER = ['finished', 'cancelled']
+
+const one = { path: '/rest/campaigns/{id}', tag: 'campaigns', parameters: [campaignParameter] } as const
+const response = { schema: campaignView, example: campaignViewExample }
+
+type Body = z.output<typeof campaignBody>
+type Written = Pick<CampaignRecord, 'name' | 'channel' | 'definition'>
+
+function writtenOf({ name, channel, ...definition }: Body): Written {
+  const errors = definitionErrors(definition as CampaignDefinition)
+  if (errors.length > 0) throw new Problem('validation_failed', { errors })
+  return { name, channel, definition: definition as CampaignDefinition }
+}
+
+function requireMayWrite(write: Decision, campaign: CampaignRecord): void {
+  if (!allows(write, campaign))
+    throw new Problem('forbidden', { detail: 'The role does not allow this content.' })
+}
+
+const postCampaign = route({
+  method: 'POST',
+  path: '/rest/campaigns',
+  access: 'write',
+  id: 'postCampaign',
+  tag: 'campaigns',
+  summary: 'Draft a campaign',
+  description: 'Nothing is sent before it is scheduled.',
+  body: { schema: campaignBody, example: campaignExample, maxBytes: MAX_BYTES },
+  response,
+  handle:
+    ({ authorizer, campaigns }: CampaignRoutesNeeded) =>
+    async (_req, res, asked) => {
+      const caller = callerOf(res)
+      const write = await authorizer.require(caller, 'campaigns', 'write')
+      const now = new Date()
+      const campaign: CampaignRecord = {
+        _id: randomUUIDv7(),
+        workspace: caller.workspace._id,
+        ...writtenOf(asked.body()),
+        ...{ state: 'draft', revision: 0, createdAt: now, updatedAt: now },
+        createdBy: caller.account.username,
+      }
+      requireMayWrite(write, campaign)
+      await campaigns.collections.campaigns.insertOne(campaign, { ignoreUndefined: true })
+      res.json(viewOf(campaign))
+    },
+})
+
+const patchCampaign = route({
+  ...one,
+  method: 'PATCH',
+  access: 'write',
+  id: 'patchCampaign',
+  summary: 'Change a campaign',
+  description: `Merges the body into the campaign (RFC 7396). A draft can be changed as a whole, one that is not over in ${CHANGEABLE.map((name) => `\`${name}\``).join(', ')}.`,
+  body: {
+    schema: campaignPatch,
+    example: { name: 'Black Friday, again' },
+    types: ['application/json', 'application/merge-patch+json'],
+    maxBytes: MAX_BYTES,
+  },
+  response,
+  errors: ['invalid_id', 'not_found', 'campaign_state'],
+  handle: (needed: CampaignRoutesNeeded) => async (req, res, asked) => {
+    const caller = callerOf(res)
+    const campaign = await requireCampaign(needed, { caller, params: req.params, access: 'write' })
+    const patch: Record<string, unknown> = asked.body()
+    requireChangeable(campaign, Object.keys(patch))
+    const { name, channel, definition } = campaign
+    const merged = Object.fromEntries(
+      Object.entries({ name, channel, ...definition, ...patch }).filter(
+        ([, value]) => value !== null && value !== undefined,
+      ),
+    )
+    const written = writtenOf(parse(campaignBody, merged))
+    requireMayWrite(await needed.authorizer.require(caller, 'campaigns', 'write'), {
+      ...campaign,
+      ...written,
+    })
+    const found = await needed.campaigns.collections.campaigns.findOneAndUpdate(
+      { _id: campaign._id, revision: campaign.revision },
+      { $set: { ...written, updatedAt: new Date() }, $inc: { revision: 1 } },
+      { returnDocument: 'after', ignoreUndefined: true },
+    )
+    if (found === null) throw refuseState(campaign, 'somebody has changed it in this moment')
+    res.json(viewOf(found))
+  },
+})
+
+function requireChangeable(campaign: CampaignRecord, changed: readonly string[]): void {
+  if (EDITABLE.includes(campaign.state)) return
+  if (OVER.includes(campaign.state)) throw refuseState(campaign, 'it is not changed any more')
+  const fixed = changed.filter((name) => !CHANGEABLE.some((one) => one === name))
+  if (fixed.length > 0) throw refuseState(campaign, `${fixed.join(', ')} can be changed in a draft only`)
+}
+
+const deleteCampaign = route({
+  ...one,
+  method: 'DELETE',
+  access: 'write',
+  id: 'deleteCampaign',
+  summary: 'Delete a campaign',
+  description: 'A draft, or one that is over, with its recipients and results. Its messages stay in the log.',
+  response: {
+    schema: z.object({ _id: z.uuid(), deleted: z.literal(true) }).meta({ id: 'DeletedCampaign' }),
+    example: { _id: CAMPAIGN_ID, deleted: true },
+  },
+  errors: ['invalid_id', 'not_found', 'campaign_state'],
+  handle: (needed: CampaignRoutesNeeded) => async (req, res) => {
+    const caller = callerOf(res)
+    const campaign = await requireCampaign(needed, { caller, params: req.params, access: 'write' })
+    const { _id, revision, state } = campaign
+    if (state !== 'draft' && !OVER.includes(state)) throw refuseState(campaign, 'cancel it first')
+    const { campaigns, recipients, campaignLeases } = needed.campaigns.collections
+    const { deletedCount } = await campaigns.deleteOne({ _id, revision })
+    if (deletedCount === 0) throw refuseState(campaign, 'somebody has changed it in this moment')
+    await Promise.all([recipients.deleteMany({ campaign: _id }), campaignLeases.deleteOne({ _id })])
+    res.json({ _id, deleted: true })
+  },
+})
+
+export const writeCampaignRoutes: readonly Route<CampaignRoutesNeeded>[] = [
+  postCampaign,
+  patchCampaign,
+  deleteCampaign,
+]

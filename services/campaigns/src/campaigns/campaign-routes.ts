@@ -1,0 +1,12 @@
+import type { Route } from '@parley/shared/openapi/route'
+import type { CampaignRoutesNeeded } from './api/campaign-access.ts'
+import { planCampaignRoutes } from './api/plan-campaign-routes.ts'
+import { readCampaignRoutes } from './api/read-campaign-routes.ts'
+import { resultsRoutes } from './api/results-route.ts'
+import { runCampaignRoutes } from './api/run-campaign-routes.ts'
+import { writeCampaignRoutes } from './api/write-campaign-routes.ts'
+
+/** Every public operation on campaigns. */
+export const campaignRoutes: readonly Route<CampaignRoutesNeeded>[] = [
+  ...[readCampaignRoutes, writeCampaignRoutes, runCampaignRoutes, planCampaignRoutes, resultsRoutes].flat(),
+]

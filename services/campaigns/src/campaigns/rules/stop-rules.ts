@@ -1,0 +1,55 @@
+/** Why a campaign stops by itself. */
+export const STOP_REASONS = [
+  'channel_missing',
+  'template_disabled',
+  'template_paused',
+  'template_changed',
+  'account_restricted',
+  'quality_low',
+  'refusals',
+  'opt_outs',
+] as const
+export type StopReason = (typeof STOP_REASONS)[number]
+
+/** What is known when the next send is decided. */
+export interface StopFacts {
+  hasChannel: boolean
+  /** What the template is like at the moment, as far as it is known; `shape` is what its parameters are. */
+  template:
+    | { status?: string | undefined; quality?: string | undefined; shape?: string | undefined }
+    | undefined
+  /** The template's shape when the campaign began. */
+  shape: string | undefined
+  isQualityLow: boolean
+  isRestricted: boolean
+  /** What refusals among the latest messages mean for whatever is sent next. */
+  causes: readonly StopReason[]
+  /** How many of the latest `limits.of` messages were refused, and how many people opted out after theirs. */
+  refusals: number
+  optOuts: number
+  limits: { share: number; of: number }
+}
+
+/** A template that is not one of these is not sent. */
+const SENDABLE = ['APPROVED', 'ACTIVE', 'REINSTATED', 'FLAGGED']
+const DISABLED = ['DISABLED', 'REJECTED', 'DELETED', 'PENDING_DELETION', 'ARCHIVED']
+const LOW = ['RED', 'LOW']
+
+/** Why no more is sent; undefined while nothing speaks against it. The first that holds counts. */
+export function stopReason(facts: StopFacts): StopReason | undefined {
+  const { template, limits } = facts
+  const status = template?.status?.toUpperCase()
+  const isOver = (count: number) => count > limits.share * limits.of
+  const holds: Record<StopReason, boolean> = {
+    channel_missing: !facts.hasChannel,
+    template_disabled: status !== undefined && DISABLED.includes(status),
+    template_paused: status !== undefined && !DISABLED.includes(status) && !SENDABLE.includes(status),
+    template_changed:
+      facts.shape !== undefined && template?.shape !== undefined && facts.shape !== template.shape,
+    account_restricted: facts.isRestricted,
+    quality_low: facts.isQualityLow || LOW.includes(template?.quality?.toUpperCase() ?? ''),
+    refusals: isOver(facts.refusals),
+    opt_outs: isOver(facts.optOuts),
+  }
+  return STOP_REASONS.find((reason) => holds[reason] || facts.causes.includes(reason))
+}

@@ -1,0 +1,53 @@
+import type { LeasedDocument } from '@parley/shared/lease'
+import type { Connection, mongo } from 'mongoose'
+import { makeCollection } from '../../store/make-collection.ts'
+import type { CampaignRecord } from './campaign-record.ts'
+import type { RecipientRecord } from './recipient-record.ts'
+
+/** How many people an account wrote to first, by the hour, over all of its campaigns. */
+export interface PeopleLimitRecord {
+  /** `<workspace>/<account>` */
+  _id: string
+  hours: Record<string, number>
+  revision: number
+}
+
+export interface CampaignCollections {
+  campaigns: mongo.Collection<CampaignRecord>
+  recipients: mongo.Collection<RecipientRecord>
+  campaignLeases: mongo.Collection<LeasedDocument>
+  peopleLimits: mongo.Collection<PeopleLimitRecord>
+}
+
+/** The collections of campaigns, on the native driver. */
+export function campaignCollectionsOf(connection: Connection): CampaignCollections {
+  const native = <T extends mongo.BSON.Document>(name: string) =>
+    connection.collection<T>(name) as unknown as mongo.Collection<T>
+  return {
+    campaigns: native('campaigns'),
+    recipients: native('recipients'),
+    campaignLeases: native('campaignLeases'),
+    peopleLimits: native('peopleLimits'),
+  }
+}
+
+/** What is sent next, the earliest first; with its state at the front, states are counted from it alone. */
+export const DUE_INDEX = { campaign: 1, state: 1, due: 1, _id: 1 } as const
+
+/** Makes the collections and their indexes. */
+export async function prepareCampaigns(connection: Connection): Promise<void> {
+  const { campaigns, recipients } = campaignCollectionsOf(connection)
+  for (const name of ['campaigns', 'recipients', 'campaignLeases', 'peopleLimits'])
+    await makeCollection(connection, name)
+  await campaigns.createIndexes([
+    { key: { workspace: 1, _id: -1 } },
+    { key: { active: 1, beginsAt: 1 }, partialFilterExpression: { active: true } },
+  ])
+  await recipients.createIndexes([
+    { key: DUE_INDEX },
+    { key: { campaign: 1, reason: 1 }, partialFilterExpression: { reason: { $exists: true } } },
+    { key: { campaign: 1, checkAt: 1 }, partialFilterExpression: { checkAt: { $exists: true } } },
+    { key: { campaign: 1, claimedAt: -1 }, partialFilterExpression: { claimedAt: { $exists: true } } },
+    { key: { workspace: 1, person: 1, claimedAt: -1 } },
+  ])
+}

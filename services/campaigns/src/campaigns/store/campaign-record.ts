@@ -1,0 +1,70 @@
+import type { CampaignBudget } from '../rules/budget.ts'
+import type { CampaignState } from '../rules/campaign-state.ts'
+import type { SendTime } from '../rules/due-time.ts'
+import type { StopReason } from '../rules/stop-rules.ts'
+import type { CampaignVariables } from '../rules/variables.ts'
+
+/** Whom a campaign is for. */
+export type Audience =
+  | { segment: string }
+  | { filter: unknown }
+  | { people: readonly string[] }
+  | { import: string }
+  | { everybody: true }
+
+/** What a campaign sends, to whom, when and how much of it. */
+export interface CampaignDefinition {
+  template: { name: string; language: string }
+  variables: CampaignVariables
+  /** What the template is given beside: header, buttons, cards. */
+  more?: Readonly<Record<string, unknown>> | undefined
+  audience: Audience
+  schedule: SendTime & { endsAt?: string | undefined }
+  messagesPerSecond?: number | undefined
+  frequencyCap?: { messages: number; days: number } | undefined
+  requiresConsent: boolean
+  budget?: CampaignBudget | undefined
+  holdoutPercent: number
+  stopAt: { share: number; of: number }
+}
+
+/** What a running campaign waits for. */
+export interface CampaignWait {
+  for: 'time' | 'people_limit' | 'in_flight' | 'configuration' | 'webhook' | 'budget'
+  until?: Date
+}
+
+/** A campaign as it is stored. */
+export interface CampaignRecord {
+  _id: string
+  workspace: number
+  name: string
+  /** The `_id` of its channel. */
+  channel: number
+  state: CampaignState
+  definition: CampaignDefinition
+  /** Counts changes; every change names the revision that it is based on. */
+  revision: number
+  createdAt: Date
+  updatedAt: Date
+  createdBy?: string
+  /** There is something to do for it: it begins, sends, or what became of its messages is read. */
+  active?: true
+  /** When it is taken up first: with each person's own time, when that comes first anywhere. */
+  beginsAt?: Date
+  startedAt?: Date
+  /** Since when what happens at the provider counts, and refusals do. */
+  since?: Date
+  endedAt?: Date
+  /** Why it is paused, and since when; `by` is who did it, where it did not stop by itself. */
+  paused?: { reason: StopReason | 'person'; at: Date; by?: string }
+  /** As JSON: the rule by which who started it may read people; nobody else is of its audience. */
+  peopleRule?: string
+  /** How far its audience is listed. */
+  listed?: { after?: string; isDone: boolean }
+  /** The parameters of its template when it began. */
+  shape?: string
+  waiting?: CampaignWait
+  /** Until when replies have been looked for. */
+  repliesUntil?: Date
+}

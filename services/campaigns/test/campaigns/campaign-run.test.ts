@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
+import { type CampaignWorld, START_MS, startCampaignWorld } from './campaign-world.ts'
+
+let world: CampaignWorld
+
+beforeAll(async () => {
+  world = await startCampaignWorld()
+}, START_MS)
+afterAll(() => world.close(), START_MS)
+
+test('a campaign is sent once to everybody who agreed, and everybody else is left out with a reason', async () => {
+  const line = await world.line()
+  const people = await world.people(30, (index) => {
+    if (index === 0) return { consent: {} }
+    if (index === 1)
+      return { consent: { marketing: { status: 'withdrawn', at: new Date(), source: 'message' } } }
+    if (index === 2) return { addresses: ['telegram:4711'] }
+    return {}
+  })
+  const campaign = await world.draft({
+    channel: line.channel,
+    audience: { people: people.map(({ _id }) => _id) },
+  })
+  await world.act(campaign, 'schedule')
+  await world.until(campaign, 'finished')
+  const results = await eventually(async () => {
+    const found = await world.results(campaign)
+    return found.states.delivered === 27 ? found : undefined
+  })
+  expect(results).toMatchObject({ audience: 30, leftOut: 3, toCome: 0, difference: 0 })
+  expect(results.leftOutBy.map(({ reason }: { reason: string }) => reason).sort()).toEqual([
+    'no_address',
+    'no_consent',
+    'opted_out',
+  ])
+  const sends = await line.sends()
+  expect(new Set(sends.map(({ to }) => to)).size).toBe(27)
+  expect(sends).toHaveLength(27)
+  expect(sends[0]).toMatchObject({
+    template: 'welcome_offer',
+    variables: [expect.stringMatching(/^Ana /), '20%'],
+  })
+})
+
+test('whoever replies is counted, and their thread knows its campaign', async () => {
+  const line = await world.line()
+  const [person, ...others] = await world.people(3)
+  const audience = { people: [person, ...others].map((one) => one?._id) }
+  const campaign = await world.draft({ channel: line.channel, audience })
+  await world.act(campaign, 'schedule')
+  await world.until(campaign, 'finished')
+  await eventually(async () => (await world.results(campaign)).states.delivered === 3)
+  if (person === undefined) throw new Error('nobody')
+  await line.writes(person, 'Quero')
+  await eventually(async () => (await world.results(campaign)).replied === 1)
+  const { json } = await world.ask('dispatcher', 'GET', `/rest/threads?channel=${line.extId}`)
+  expect(json.data.every((thread: { campaign?: { _id: string } }) => thread.campaign?._id === campaign)).toBe(
+    true,
+  )
+})

@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
+import { type CampaignWorld, type Line, START_MS, startCampaignWorld } from './campaign-world.ts'
+
+let world: CampaignWorld
+
+beforeAll(async () => {
+  world = await startCampaignWorld()
+}, START_MS)
+afterAll(() => world.close(), START_MS)
+
+/** A running campaign of which some have arrived. */
+async function running(count: number, definition: object = {}): Promise<{ line: Line; campaign: string }> {
+  const line = await world.line()
+  const people = await world.people(count)
+  const audience = { people: people.map(({ _id }) => _id) }
+  const campaign = await world.draft({
+    channel: line.channel,
+    audience,
+    messagesPerSecond: 20,
+    ...definition,
+  })
+  await world.act(campaign, 'schedule')
+  await eventually(async () => (await line.sends()).length > 0)
+  return { line, campaign }
+}
+
+/** Waits until nothing is under way, and says how many have arrived. */
+const settled = (campaign: string, line: Line): Promise<number> =>
+  eventually(async () => {
+    const { states } = await world.results(campaign)
+    if (states.posted + states.claimed > 0) return undefined
+    return (await line.sends()).length
+  })
+
+/** Everybody got it once, whatever happened meanwhile. */
+async function everybodyOnce(campaign: string, line: Line, count: number): Promise<void> {
+  await world.until(campaign, 'finished')
+  await eventually(async () => (await world.results(campaign)).states.delivered === count)
+  const sends = await line.sends()
+  expect(new Set(sends.map(({ to }) => to)).size).toBe(count)
+  expect(sends).toHaveLength(count)
+  expect((await world.results(campaign)).difference).toBe(0)
+}
+
+describe('a campaign', () => {
+  test('that is paused sends nothing more, and goes on exactly there', async () => {
+    const { line, campaign } = await running(120)
+    await world.act(campaign, 'pause')
+    const before = await settled(campaign, line)
+    expect(before).toBeLessThan(120)
+    expect(await world.read(campaign)).toMatchObject({ state: 'paused', paused: { reason: 'person' } })
+    expect((await line.sends()).length).toBe(before)
+    await world.act(campaign, 'resume')
+    await everybodyOnce(campaign, line, 120)
+  })
+
+  test('stops by itself when its template is paused, and whom that was refused for get theirs afterwards', async () => {
+    const { line, campaign } = await running(120)
+    await line.misbehave({ failures: [{ status: 400, code: 132015 }] })
+    const found = await world.until(campaign, 'paused')
+    expect(found.paused.reason).toBe('template_paused')
+    await line.misbehave({})
+    await world.act(campaign, 'resume')
+    await everybodyOnce(campaign, line, 120)
+  })
+
+  test.each([
+    [
+      'message_template_status_update',
+      { event: 'DISABLED', message_template_name: 'welcome_offer', message_template_language: 'pt_BR' },
+      'template_disabled',
+    ],
+    [
+      'message_template_quality_update',
+      {
+        new_quality_score: 'RED',
+        message_template_name: 'welcome_offer',
+        message_template_language: 'pt_BR',
+      },
+      'quality_low',
+    ],
+    [
+      'phone_number_quality_update',
+      { display_phone_number: '1555', event: 'FLAGGED', current_limit: 'TIER_1K' },
+      'quality_low',
+    ],
+    ['account_update', { event: 'ACCOUNT_RESTRICTION' }, 'account_restricted'],
+  ])('stops by itself after %s with %j', async (field, value, reason) => {
+    const { line, campaign } = await running(400)
+    await line.notice(field, value)
+    expect((await world.until(campaign, 'paused')).paused.reason).toBe(reason)
+    await world.act(campaign, 'cancel')
+  })
+
+  test('stops by itself when too many are refused', async () => {
+    const { line, campaign } = await running(400, { stopAt: { share: 0.02, of: 100 } })
+    await line.misbehave({ failures: [{ status: 400, code: 131026 }] })
+    expect((await world.until(campaign, 'paused')).paused.reason).toBe('refusals')
+    const { failedBy, difference } = await world.results(campaign)
+    expect([failedBy[0].code, difference]).toEqual(['131026', 0])
+    await world.act(campaign, 'cancel')
+  })
+
+  test('stops by itself when too many opt out after their message', async () => {
+    const { campaign } = await running(400, { stopAt: { share: 0.02, of: 50 } })
+    const database = world.parley.database('campaigns')
+    const recipients = database.collection('recipients')
+    const written = await eventually(async () => {
+      const found = await recipients
+        .find({ campaign, claimedAt: { $exists: true } })
+        .limit(5)
+        .toArray()
+      return found.length === 5 ? found : undefined
+    })
+    const marketing = { status: 'withdrawn', at: new Date(Date.now() + 1_000), source: 'message' }
+    await database
+      .collection<{ _id: string }>('people')
+      .updateMany(
+        { _id: { $in: written.map(({ person }) => person) } },
+        { $set: { 'consent.marketing': marketing } },
+      )
+    expect((await world.until(campaign, 'paused')).paused.reason).toBe('opt_outs')
+    expect((await world.results(campaign)).optedOut).toBe(5)
+    await world.act(campaign, 'cancel')
+  })
+
+  test('on a channel that is deleted stops by itself', async () => {
+    const { line, campaign } = await running(400)
+    await world.ask('configuration', 'DELETE', `/rest/channels/${line.channel}`)
+    expect((await world.until(campaign, 'paused')).paused.reason).toBe('channel_missing')
+    await world.act(campaign, 'cancel')
+  })
+
+  test('that is cancelled in the middle leaves out who was not written to, for good', async () => {
+    const { line, campaign } = await running(400)
+    await world.act(campaign, 'cancel')
+    const before = await settled(campaign, line)
+    const results = await eventually(async () => {
+      const found = await world.results(campaign)
+      return found.toCome === 0 ? found : undefined
+    })
+    expect(results).toMatchObject({ difference: 0, leftOutBy: [{ reason: 'cancelled' }] })
+    expect(before + results.leftOut).toBe(results.audience)
+    expect((await world.ask('campaigns', 'POST', `/rest/campaigns/${campaign}/resume`)).json.code).toBe(
+      'campaign_state',
+    )
+  })
+
+  test('waits for the next day where its account may write to no more people', async () => {
+    const line = await world.line()
+    const people = await world.people(60)
+    const audience = { people: people.map(({ _id }) => _id) }
+    const campaign = await world.draft({ channel: line.channel, audience })
+    const estimate = () => world.ask('campaigns', 'POST', `/rest/campaigns/${campaign}/estimate`)
+    expect((await estimate()).json).toMatchObject({ recipients: 60, isExact: true, peopleADay: 100_000 })
+    await line.notice('business_capability_update', { max_daily_conversation_per_phone: 50 })
+    await eventually(async () => (await estimate()).json.days === 2)
+    await world.act(campaign, 'schedule')
+    const waiting = await eventually(async () => {
+      const found = await world.read(campaign)
+      return found.waiting?.for === 'people_limit' ? found.waiting : undefined
+    })
+    expect(Date.parse(waiting.until)).toBeGreaterThan(Date.now() + 23 * 60 * 60_000)
+    expect(await settled(campaign, line)).toBe(50)
+    await world.act(campaign, 'cancel')
+  })
+})
