@@ -106,7 +106,7 @@ export interface Standing {
 }
 
 /** Why whoever sends to many stops, whatever they send next. */
-export type StandingCause = 'template_paused' | 'template_disabled' | 'account_restricted'
+type StandingCause = 'template_paused' | 'template_disabled' | 'account_restricted'
 
 export interface StandingRules {
   /** What a refusal means for what would be sent next; undefined where it is of one send alone. */

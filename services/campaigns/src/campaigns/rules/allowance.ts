@@ -36,7 +36,7 @@ const HOUR_MS = 3_600_000
 const DAY_HOURS = 24
 
 /** How many people were written to in each hour (since the epoch). */
-export type PeopleByHour = Readonly<Record<string, number>>
+type PeopleByHour = Readonly<Record<string, number>>
 
 /** How many more people a portfolio may write to now: its limit counts over the last 24 hours. */
 export function peopleLeft(hours: PeopleByHour, limit: number, now: number): number {

@@ -1,5 +1,5 @@
 /** Where the message of a recipient stands, as the message log says it. */
-export interface MessageStanding {
+interface MessageStanding {
   state: string
   isOpen: boolean
   /** When it is tried again, in milliseconds since the epoch. */

@@ -1,5 +1,5 @@
 /** Hours of the day in which nobody is written to, as `HH:MM`; they may pass midnight. */
-export interface QuietHours {
+interface QuietHours {
   from: string
   to: string
 }

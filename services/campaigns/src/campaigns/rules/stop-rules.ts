@@ -35,12 +35,12 @@ const SENDABLE = ['APPROVED', 'ACTIVE', 'REINSTATED', 'FLAGGED']
 const DISABLED = ['DISABLED', 'REJECTED', 'DELETED', 'PENDING_DELETION', 'ARCHIVED']
 const LOW = ['RED', 'LOW']
 
-/** Why no more is sent; undefined while nothing speaks against it. The first that holds counts. */
+/** Why no more is sent; undefined while nothing speaks against it. The first that applies counts. */
 export function stopReason(facts: StopFacts): StopReason | undefined {
   const { template, limits } = facts
   const status = template?.status?.toUpperCase()
   const isOver = (count: number) => count > limits.share * limits.of
-  const holds: Record<StopReason, boolean> = {
+  const applies: Record<StopReason, boolean> = {
     channel_missing: !facts.hasChannel,
     template_disabled: status !== undefined && DISABLED.includes(status),
     template_paused: status !== undefined && !DISABLED.includes(status) && !SENDABLE.includes(status),
@@ -51,5 +51,5 @@ export function stopReason(facts: StopFacts): StopReason | undefined {
     refusals: isOver(facts.refusals),
     opt_outs: isOver(facts.optOuts),
   }
-  return STOP_REASONS.find((reason) => holds[reason] || facts.causes.includes(reason))
+  return STOP_REASONS.find((reason) => applies[reason] || facts.causes.includes(reason))
 }

@@ -1,5 +1,5 @@
 /** The value of one of a template's variables: a text, or a person's attribute with what stands in for it. */
-export type CampaignVariable = { text: string } | { attribute: string; fallback?: string | undefined }
+type CampaignVariable = { text: string } | { attribute: string; fallback?: string | undefined }
 
 /** By position or by name, as the template has them. */
 export type CampaignVariables = readonly CampaignVariable[] | Readonly<Record<string, CampaignVariable>>
@@ -12,7 +12,7 @@ export interface PersonFields {
 }
 
 /** The texts for one person, or the attributes that are missing and have no fallback. */
-export type FilledVariables =
+type FilledVariables =
   | { kind: 'filled'; variables: string[] | Record<string, string> }
   | { kind: 'missing'; attributes: string[] }
 

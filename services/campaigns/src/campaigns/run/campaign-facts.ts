@@ -15,7 +15,7 @@ const PER_SECOND = 80
 const SHARE = 0.8
 
 /** What is known of a template; each is undefined where it is not. */
-export interface KnownTemplate {
+interface KnownTemplate {
   status?: string | undefined
   category?: string | undefined
   quality?: string | undefined

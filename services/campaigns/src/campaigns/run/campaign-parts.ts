@@ -50,7 +50,7 @@ export function messageIdOf({
 const PHONE = 'phone:'
 
 /** How a message names a person. */
-export function messageUserOf({ name, addresses }: Pick<PersonRecord, 'name' | 'addresses'>) {
+function messageUserOf({ name, addresses }: Pick<PersonRecord, 'name' | 'addresses'>) {
   const phone = addresses.find((one) => one.startsWith(PHONE))?.slice(PHONE.length)
   const others = addresses.filter((one) => !one.startsWith(PHONE))
   return {

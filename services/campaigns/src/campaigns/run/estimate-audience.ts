@@ -13,7 +13,7 @@ const COUNT_MS = 5_000
 const BATCH = 1_000
 
 /** How many would be written to, and who would be left out. */
-export interface AudienceEstimate {
+interface AudienceEstimate {
   audience: number
   recipients: number
   leftOutBy: { reason: LeftOutReason; recipients: number }[]

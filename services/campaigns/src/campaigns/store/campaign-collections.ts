@@ -5,7 +5,7 @@ import type { CampaignRecord } from './campaign-record.ts'
 import type { RecipientRecord } from './recipient-record.ts'
 
 /** How many people an account wrote to first, by the hour, over all of its campaigns. */
-export interface PeopleLimitRecord {
+interface PeopleLimitRecord {
   /** `<workspace>/<account>` */
   _id: string
   hours: Record<string, number>
@@ -32,7 +32,7 @@ export function campaignCollectionsOf(connection: Connection): CampaignCollectio
 }
 
 /** What is sent next, the earliest first; with its state at the front, states are counted from it alone. */
-export const DUE_INDEX = { campaign: 1, state: 1, due: 1, _id: 1 } as const
+const DUE_INDEX = { campaign: 1, state: 1, due: 1, _id: 1 } as const
 
 /** Makes the collections and their indexes. */
 export async function prepareCampaigns(connection: Connection): Promise<void> {

@@ -5,7 +5,7 @@ import type { StopReason } from '../rules/stop-rules.ts'
 import type { CampaignVariables } from '../rules/variables.ts'
 
 /** Whom a campaign is for. */
-export type Audience =
+type Audience =
   | { segment: string }
   | { filter: unknown }
   | { people: readonly string[] }

@@ -12,7 +12,7 @@ export const RECIPIENT_STATES = [
   'dead',
   'left_out',
 ] as const
-export type RecipientState = (typeof RECIPIENT_STATES)[number]
+type RecipientState = (typeof RECIPIENT_STATES)[number]
 
 /** Those that are still to come. */
 export const TO_COME: readonly RecipientState[] = ['waiting', 'claimed', 'posted', 'deferred']
