@@ -1,4 +1,13 @@
+import {
+  buttonsIn,
+  componentOf,
+  headerFormat,
+  isDynamic,
+  placeholdersIn,
+  typeIn,
+} from '@parley/shared/providers/whatsapp/template-definition'
 import { z } from 'zod'
+import { type AccountTemplates, createAccountTemplates } from './account-templates.ts'
 import { MetaError } from './meta-error.ts'
 import type { NewSend } from './send-log.ts'
 import { type Components, parametersOf } from './template-components.ts'
@@ -9,6 +18,8 @@ const WRONG_COUNT = 132000
 const WRONG_FORMAT = 132012
 const MISSING = 131008
 const INVALID = 100
+const PAUSED = 132015
+const DISABLED = 132016
 
 /** A template that was approved: in any language where none is named, with so many parameters in its body. */
 export const template = z.strictObject({
@@ -25,12 +36,14 @@ export const template = z.strictObject({
     .max(10)
     .optional(),
 })
-type Template = z.output<typeof template>
+export type Template = z.output<typeof template>
 
 export interface Templates {
   /** Adds a template, or replaces the one of that name. Returns false when there are 10,000 others already. */
   add(template: Template): boolean
   list(): Template[]
+  /** The same, and what was made by the API, as an account has them. */
+  ofAccounts: AccountTemplates
   /** Throws Meta's error for a template that does not fit; with `strict` also for one that is not registered. */
   check(send: Omit<NewSend, 'phoneNumberId'>, options: { strict: boolean }): void
 }
@@ -47,6 +60,7 @@ const KNOWN: Template[] = [
 /** The templates that the simulator knows. A name that nobody registered is taken with whatever it brings. */
 export function createTemplates(): Templates {
   const known = new Map(KNOWN.map((each) => [each.name, each]))
+  const ofAccounts = createAccountTemplates(() => [...known.values()])
   return {
     add(added) {
       if (known.size >= MAX_TEMPLATES && !known.has(added.name)) return false
@@ -54,15 +68,52 @@ export function createTemplates(): Templates {
       return true
     },
     list: () => [...known.values()],
+    ofAccounts,
     check({ type, template: name = '', language = '', variables = [], components = [] }, { strict }) {
       if (type !== 'template') return
-      const found = known.get(name)
+      checkStatus(ofAccounts.statusOf(name, language), { name, language })
+      const made = ofAccounts.made(name, language)
+      const found = made === undefined ? known.get(name) : neededBy(made)
       if (found === undefined && !strict) return
       const languages = found?.languages ?? [language]
       if (found === undefined || !languages.includes(language)) throw notThere(name, language)
       if (found.parameters !== variables.length) throw wrongCount(found, variables.length)
       checkComponents(found, components)
     },
+  }
+}
+
+/** Throws Meta's error for a template that is not sent now, or not any more. */
+function checkStatus(
+  status: string | undefined,
+  { name, language }: { name: string; language: string },
+): void {
+  if (status === 'PAUSED')
+    throw refused(PAUSED, 'Template is paused', `template name (${name}) is paused due to low quality`)
+  if (status === 'DISABLED')
+    throw refused(DISABLED, 'Template is disabled', `template name (${name}) was paused too many times`)
+  if (status !== undefined && status !== 'APPROVED') throw notThere(name, language)
+}
+
+/** What a message of a template needs that was made by the API. */
+function neededBy({
+  name,
+  language,
+  components,
+}: NonNullable<ReturnType<AccountTemplates['made']>>): Template {
+  const texts = placeholdersIn((componentOf(components, 'body') as { text?: string } | undefined)?.text)
+  const format = headerFormat(components)
+  const isOpen =
+    format !== 'text' || placeholdersIn(String(componentOf(components, 'header')?.text)).length > 0
+  const header = template.shape.header.safeParse(isOpen ? format : undefined).data
+  return {
+    ...{ name, languages: [language], parameters: texts.length },
+    ...(texts.some((one) => !/^\d+$/.test(one)) && { names: texts }),
+    ...(header !== undefined && { header }),
+    buttons: buttonsIn(components).flatMap((button, index): NonNullable<Template['buttons']> => {
+      if (typeIn(button) === 'copy_code') return [{ index, type: 'copy_code' }]
+      return isDynamic(button) || typeIn(button) === 'otp' ? [{ index, type: 'url' }] : []
+    }),
   }
 }
 
