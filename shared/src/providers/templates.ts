@@ -16,7 +16,7 @@ export interface ProviderTemplate {
   /** Why it was refused. */
   rejectedReason?: string
   /** Whether its parameters have names. */
-  parameterFormat?: string
+  parameterFormat?: string | undefined
   components: readonly JsonObject[]
 }
 
@@ -35,13 +35,7 @@ export type TemplateFit =
   | { kind: 'refused'; code: TemplateFault; fault: 'caller' | 'channel'; reason: string }
 
 /** Codes of a message that its template does not take. */
-export const TEMPLATE_FAULTS = [
-  'template_language',
-  'template_mismatch',
-  'template_not_approved',
-  'template_disabled',
-] as const
-type TemplateFault = (typeof TEMPLATE_FAULTS)[number]
+type TemplateFault = 'template_language' | 'template_mismatch' | 'template_not_approved' | 'template_disabled'
 
 /** A template as a person sees it. */
 export interface TemplatePreview {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { defined } from '@parley/shared/defined'
 import { z } from 'zod'
+import type { KnownTemplate } from './known-template.ts'
 import { MetaError } from './meta-error.ts'
-import type { Template } from './templates.ts'
 
 const MAX_MADE = 10_000
 /** For a template that is known in any language. */
@@ -56,7 +56,7 @@ export interface AccountTemplates {
 }
 
 /** Templates of every account: those that the simulator knows, and what was made by its API. */
-export function createAccountTemplates(known: () => readonly Template[]): AccountTemplates {
+export function createAccountTemplates(known: () => readonly KnownTemplate[]): AccountTemplates {
   const made = new Map<string, AccountTemplate & { account: string }>()
   const states = new Map<string, Pick<TemplateState, 'status' | 'category' | 'quality' | 'reason'>>()
   const stateOf = (name: string, language: string) => ({
@@ -123,7 +123,11 @@ export function createAccountTemplates(known: () => readonly Template[]): Accoun
 }
 
 /** One that the simulator knows, with texts that have as many placeholders as it takes parameters. */
-function ofKnown(account: string, { name, parameters, names, header, buttons }: Template, language: string) {
+function ofKnown(
+  account: string,
+  { name, parameters, names, header, buttons }: KnownTemplate,
+  language: string,
+) {
   const placeholders = Array.from({ length: parameters }, (_, at) => `{{${names?.[at] ?? at + 1}}}`)
   const text = `Hello${placeholders.map((one) => ` ${one}`).join(',')}!`
   const places = Array.from({ length: Math.max(0, ...(buttons ?? []).map(({ index }) => index + 1)) })

@@ -4,12 +4,13 @@ import express, { type ErrorRequestHandler, type RequestHandler, Router } from '
 import { z } from 'zod'
 import { templateState } from './account-templates.ts'
 import { type Behaviours, behaviour } from './behaviours.ts'
+import { knownTemplate } from './known-template.ts'
 import type { CustomerWindows } from './limits.ts'
 import type { MediaStore } from './media-store.ts'
 import type { ReceiptLog } from './receipt-log.ts'
 import type { LoggedSend, SendLog, TroubleLog } from './send-log.ts'
 import type { StatusPoster } from './status-poster.ts'
-import { type Templates, template } from './templates.ts'
+import type { Templates } from './templates.ts'
 
 const MAX_PAGE = 10_000
 const MAX_BODY = '24mb'
@@ -80,7 +81,7 @@ export function controlRoutes({ behaviours, statuses, templates, windows, media 
   })
   router.get('/templates', (_req, res) => void res.json({ data: templates.list() }))
   router.post('/templates', (req, res) => {
-    const added = template.parse(req.body)
+    const added = knownTemplate.parse(req.body)
     if (templates.add(added)) res.json(added)
     else res.status(400).json({ error: { message: 'There are too many templates' } })
   })
