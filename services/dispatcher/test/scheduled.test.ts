@@ -82,7 +82,7 @@ test('either it is taken back or it is sent, whatever the order in which both ar
             }),
           ),
         )
-        const answers = await Promise.all(
+        const statuses = await Promise.all(
           messages.map(async ({ cancelInMs }, at) => {
             const id = ids[at] ?? ''
             // Another caller comes at that time.
@@ -93,7 +93,7 @@ test('either it is taken back or it is sent, whatever the order in which both ar
             })
           }),
         )
-        for (const [at, status] of answers.entries()) {
+        for (const [at, status] of statuses.entries()) {
           const id = ids[at] ?? ''
           const ended = await line.world.message(id, 'delivered', 'done')
           expect([id, status, ended.state, said(id)]).toEqual(

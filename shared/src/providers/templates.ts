@@ -14,7 +14,7 @@ export interface ProviderTemplate {
   category: string
   quality?: string
   /** Why it was refused. */
-  rejectedReason?: string
+  refusedFor?: string
   /** Whether its parameters have names. */
   parameterFormat?: string | undefined
   components: readonly JsonObject[]
@@ -32,10 +32,14 @@ export type TemplateFit =
   /** The provider takes it later. */
   | { kind: 'waits'; reason: string }
   /** The provider would refuse it: `code` is stable, `reason` says what is missing. */
-  | { kind: 'refused'; code: TemplateFault; fault: 'caller' | 'channel'; reason: string }
+  | { kind: 'refused'; code: TemplateRefusalCode; fault: 'caller' | 'channel'; reason: string }
 
 /** Codes of a message that its template does not take. */
-type TemplateFault = 'template_language' | 'template_mismatch' | 'template_not_approved' | 'template_disabled'
+type TemplateRefusalCode =
+  | 'template_language'
+  | 'template_mismatch'
+  | 'template_not_approved'
+  | 'template_disabled'
 
 /** A template as a person sees it. */
 export interface TemplatePreview {
@@ -47,9 +51,9 @@ export interface TemplatePreview {
 }
 
 /** What the provider said of a change: an error of its own text. */
-type TemplateResponse<T> = ({ kind: 'done' } & T) | TemplateRefusal
+type TemplateResponse<T> = ({ kind: 'done' } & T) | ProviderRefusal
 
-interface TemplateRefusal {
+interface ProviderRefusal {
   kind: 'refused'
   status: number
   /** The provider's text and code, for people. */

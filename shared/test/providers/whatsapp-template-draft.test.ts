@@ -175,7 +175,7 @@ describe('what Meta says', () => {
         status: 'APPROVED',
         category: 'UTILITY',
         components: [HI],
-        rejected_reason: 'NONE',
+        ...JSON.parse('{"rejected_reason":"NONE"}'),
       },
       { name: 'half' },
     ]

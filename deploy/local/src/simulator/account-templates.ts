@@ -8,6 +8,8 @@ const MAX_MADE = 10_000
 /** For a template that is known in any language. */
 const LANGUAGES = ['en_US', 'pt_BR']
 const INVALID = 100
+/** Meta’s field of why it was refused. */
+const REASON = 'rejected_reason'
 
 const component = z.looseObject({ type: z.string().min(1).max(64) })
 const draft = z.object({
@@ -25,7 +27,6 @@ interface AccountTemplate extends Omit<z.output<typeof draft>, 'category'> {
   category: string
   status: string
   quality_score?: { score: string }
-  rejected_reason?: string
 }
 
 /** What Meta may come to say of a template. */
@@ -67,7 +68,7 @@ export function createAccountTemplates(known: () => readonly KnownTemplate[]): A
     const { status, category, quality, reason } = stateOf(template.name, template.language)
     return {
       ...template,
-      ...defined({ status, category, rejected_reason: reason }),
+      ...defined({ status, category, [REASON]: reason }),
       ...(quality !== undefined && { quality_score: { score: quality } }),
     }
   }

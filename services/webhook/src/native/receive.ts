@@ -211,8 +211,8 @@ function requireSendable({ answer }: WebhookMessage, sendAt: string): void {
   }
   if (Date.parse(sendAt) > Date.now() + MAX_AHEAD_MS) refuse('too_big', 'is more than 30 days from now')
   const { message, functions, submit } = answer
-  const isAnswered = Boolean(message) || (functions ?? []).length > 0 || Object.keys(submit ?? {}).length > 0
-  if (!isAnswered) refuse('not_allowed', 'is for a message that has an answer')
+  const hasResponse = Boolean(message) || (functions ?? []).length > 0 || Object.keys(submit ?? {}).length > 0
+  if (!hasResponse) refuse('not_allowed', 'is for a message that has an answer')
 }
 
 function requireJson(req: Request): void {

@@ -92,7 +92,7 @@ function templateIn(raw: unknown): ProviderTemplate[] {
       components: objectsAt(raw, 'components'),
       ...defined({
         quality: textAt(raw, 'quality_score', 'score'),
-        rejectedReason: reason === 'NONE' ? undefined : reason,
+        refusedFor: reason === 'NONE' ? undefined : reason,
         parameterFormat: textAt(raw, 'parameter_format'),
       }),
     },

@@ -171,11 +171,11 @@ function buttonErrors(component: JsonObject, path: string[]): Wrong[] {
     errors.push(...tooLong(url, MAX_URL, [...here, 'url']))
     errors.push(...tooLong(textAt(button, 'text') ?? '', MAX_BUTTON_TEXT, [...here, 'text']))
   })
-  return [...errors, ...orderErrors(buttons, path)]
+  return [...errors, ...sequenceErrors(buttons, path)]
 }
 
 /** Meta refuses quick replies that stand on both sides of another button. */
-function orderErrors(buttons: readonly JsonObject[], path: string[]): Wrong[] {
+function sequenceErrors(buttons: readonly JsonObject[], path: string[]): Wrong[] {
   const isReply = buttons.map((button) => typeIn(button) === 'quick_reply')
   const changes = isReply.filter((one, at) => at > 0 && one !== isReply[at - 1]).length
   const message = 'has quick replies on both sides of other buttons'
