@@ -138,6 +138,11 @@ export const errors = {
     title: 'The campaign’s state does not allow it',
     help: '`detail` names its state, and what is in the way. `docs/campaigns.md` has the table of transitions.',
   },
+  not_scheduled: {
+    status: 409,
+    title: 'The message does not wait for its time',
+    help: 'Only a message with a `sendAt` that has not come yet is taken back; this one has left, or never had one.',
+  },
   subscription_inactive: {
     status: 409,
     title: 'The subscription is turned off',
