@@ -54,6 +54,25 @@ test.each([
   },
 )
 
+test('sends of conversations go before those of campaigns that came earlier', async () => {
+  const { ask } = askedRate(1)
+  const waiting = new WaitingSends({ ask, intervalOf: () => INTERVAL_MS })
+  const found: string[] = []
+  const add = (person: string, isBulk: boolean) =>
+    void waiting
+      .add({ number: 'n', person, perSecond: 80, isBulk }, { notBefore: 0, ended: never })
+      .then(() => found.push(person))
+  for (let n = 0; n < 200; n++) add(`campaign-${n}`, true)
+  await jest.advanceTimersByTimeAsync(10 * INTERVAL_MS)
+  const before = found.length
+  for (let n = 0; n < 20; n++) add(`person-${n}`, false)
+  await jest.advanceTimersByTimeAsync(300 * INTERVAL_MS)
+  expect(found).toHaveLength(220)
+  const last = found.findLastIndex((person) => person.startsWith('person'))
+  // But for the few that were asking for a slot when they came.
+  expect(last).toBeLessThan(before + 20 + 10)
+})
+
 test('a send that nobody needs any more takes no slot', async () => {
   const { ask, asked } = askedRate(1)
   const waiting = new WaitingSends({ ask, intervalOf: () => INTERVAL_MS })
