@@ -11,6 +11,11 @@ export interface Thread {
   /** What the person is written to or known by, such as `phone:4930901820`. */
   addresses?: string[]
   handler: 'assistant' | 'person'
+  status: 'open' | 'resolved' | 'snoozed'
+  snoozedUntil?: string
+  /** Since when, and by whom. */
+  assignee?: { _id: number; name: string; at: string; by: number }
+  labels?: string[]
   /** Until when a person has it, where that ends by itself. */
   handlerUntil?: string
   lastMessage: string

@@ -245,7 +245,16 @@ export async function buildApp(
     },
     routes: (app) => {
       const needed = {
-        ...{ collections, authorizer, configuration, publisher, startSession, retentionMs, deliveries },
+        ...{
+          collections,
+          authorizer,
+          configuration,
+          identity,
+          publisher,
+          startSession,
+          retentionMs,
+          deliveries,
+        },
         ...{ streams, db, webhook, channels: outbound.channels, agents: outbound.agents },
         http: outbound.media,
         mediaSlots: createMediaSlots(),

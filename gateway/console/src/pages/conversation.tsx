@@ -6,13 +6,14 @@ import { Button } from '../components/actions.tsx'
 import { Badge, Failure, Loading, Time } from '../components/basics.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { type Loaded, useLoad } from '../load.ts'
-import { may } from '../rights.ts'
+import { may, me } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { type LiveEvent, onLive } from '../shared-stream.ts'
 import { knownBy, nameOf, type Said, type SaidPage, type Thread } from '../threads.ts'
 import { setTitle } from '../title.ts'
 import { useShown } from '../unread.ts'
 import { Bubbles } from './bubbles.tsx'
+import { Sorting } from './conversation-sorting.tsx'
 import { ReplyBox } from './reply-box.tsx'
 
 const PAGE = 50
@@ -100,6 +101,7 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
           )}
         </div>
       </header>
+      <Sorting thread={thread} change={change} />
       <Talk said={said} channel={thread.channel} />
       {writable && isOurs && (
         <ReplyBox
@@ -117,7 +119,8 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
           <Button
             kind="primary"
             onClick={async () => {
-              await change({ handler: 'person' })
+              const isFree = thread.assignee === undefined
+              await change({ handler: 'person', ...(isFree && { assignee: me.get()?._id }) })
               setTaken(true)
             }}
           >

@@ -142,6 +142,15 @@ const THREAD_INDEXES: mongo.IndexDescription[] = [
   { key: { workspace: 1, channel: 1, ...LATEST } },
   { key: { workspace: 1, handler: 1, ...LATEST }, partialFilterExpression: { handler: 'person' } },
   { key: { workspace: 1, ...LATEST, unread: 1 }, partialFilterExpression: { unread: { $gt: 0 } } },
+  {
+    key: { workspace: 1, 'assignee._id': 1, ...LATEST },
+    partialFilterExpression: { 'assignee._id': { $exists: true } },
+  },
+  { key: { workspace: 1, labels: 1, ...LATEST }, partialFilterExpression: { labels: { $exists: true } } },
+  {
+    key: { workspace: 1, 'closed.status': 1, ...LATEST },
+    partialFilterExpression: { 'closed.status': { $exists: true } },
+  },
   { key: WORDS_INDEX, partialFilterExpression: { words: { $exists: true } } },
   { key: ADDRESS_INDEX, partialFilterExpression: { addresses: { $exists: true } } },
   { key: PHONE_INDEX, partialFilterExpression: { phone: { $exists: true } } },
