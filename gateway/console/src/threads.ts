@@ -56,6 +56,14 @@ export interface Said {
   [provider: string]: unknown
 }
 
+/** What somebody of the team noted, for nobody else. */
+export interface Note {
+  _id: string
+  at: string
+  by: { _id: number; name: string }
+  text: string
+}
+
 export interface SaidPage {
   data: Said[]
   previous: string | null

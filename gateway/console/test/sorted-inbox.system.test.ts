@@ -149,4 +149,32 @@ describe('a conversation', () => {
       { viewport: PHONE },
     )
   })
+
+  test('has notes of the team, which the person never gets, and which whoever wrote them deletes', async () => {
+    const thread = await conversationWith('Gaia', '5511988881007')
+    await asAna(async (page) => {
+      await open(page, `/conversations/${thread}`, '.reply')
+      await page.getByRole('button', { name: 'Note', exact: true }).click()
+      await page.keyboard.type('Half a note')
+      await page.reload()
+      await page.getByRole('button', { name: 'Note', exact: true }).click()
+      const note = page.getByRole('textbox', { name: 'A note for the team' })
+      expect(await note.inputValue()).toBe('Half a note')
+      await note.fill('She is a regular')
+      await note.press('Enter')
+      await page.locator('.note-bubble', { hasText: 'She is a regular' }).waitFor()
+      const { json } = await call('GET', `/rest/threads/${thread}/messages`)
+      expect(JSON.stringify(json)).not.toContain('a regular')
+    })
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, bruno)
+      await open(page, `/conversations/${thread}`, '.note-bubble')
+      expect(await page.getByRole('button', { name: /^Delete the note/ }).count()).toBe(0)
+    })
+    await asAna(async (page) => {
+      await open(page, `/conversations/${thread}`, '.note-bubble')
+      await page.getByRole('button', { name: /^Delete the note/ }).click()
+      await page.locator('.note-bubble').waitFor({ state: 'detached' })
+    })
+  })
 })

@@ -22,7 +22,7 @@ import { Registry } from 'prom-client'
 import { createMediaSlots } from './api/media/media-routes.ts'
 import { detailOf, summaryOf } from './api/messages/view.ts'
 import { createEventStreams } from './api/streams/event-streams.ts'
-import { eraseAudio, eraseDeliveries, erasePerson, eraseTasks } from './api/threads/erasers.ts'
+import { eraseAudio, eraseDeliveries, eraseNotes, erasePerson, eraseTasks } from './api/threads/erasers.ts'
 import { threadSummary } from './api/threads/view.ts'
 import { createHttpClient } from './channels/http/http-client.ts'
 import type { Config } from './config.ts'
@@ -267,6 +267,7 @@ export async function buildApp(
           eraseAudio(webhook),
           eraseTasks(configuration),
           erasePerson(webhook, collections.threads),
+          eraseNotes(collections.notes),
           eraseDeliveries({ deliveries, messages }),
         ],
       }

@@ -9,11 +9,12 @@ import { type Loaded, useLoad } from '../load.ts'
 import { may, me } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { type LiveEvent, onLive } from '../shared-stream.ts'
-import { knownBy, nameOf, type Said, type SaidPage, type Thread } from '../threads.ts'
+import { knownBy, type Note, nameOf, type Said, type SaidPage, type Thread } from '../threads.ts'
 import { setTitle } from '../title.ts'
 import { useShown } from '../unread.ts'
 import { Bubbles } from './bubbles.tsx'
 import { Sorting } from './conversation-sorting.tsx'
+import { NoteBox, NoteBubble, useNotes } from './notes.tsx'
 import { ReplyBox } from './reply-box.tsx'
 
 const PAGE = 50
@@ -56,6 +57,8 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
   const path = `/rest/threads/${thread._id}`
   // Whoever took over writes next.
   const [isTaken, setTaken] = useState(false)
+  const [isNoting, setNoting] = useState(false)
+  const notes = useNotes(thread, (data) => isOf(thread, data))
   const change = async (body: object) => {
     await call('PATCH', path, { body })
     reload()
@@ -102,20 +105,23 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
         </div>
       </header>
       <Sorting thread={thread} change={change} />
-      <Talk said={said} channel={thread.channel} />
-      {writable && isOurs && (
+      <Talk thread={thread} said={said} notes={notes} />
+      {isNoting && <NoteBox thread={thread} onSaved={notes.reload} onClose={() => setNoting(false)} />}
+      {writable && isOurs && !isNoting && (
         <ReplyBox
           thread={thread}
           isFirst={isTaken}
+          onNote={() => setNoting(true)}
           onSent={() => {
             said.reload()
             reload()
           }}
         />
       )}
-      {writable && !isOurs && (
+      {writable && !isOurs && !isNoting && (
         <div class="take-over">
           <p class="note">The assistant answers. Take over to write yourself; it says nothing more then.</p>
+          <Button onClick={() => setNoting(true)}>Write a note</Button>
           <Button
             kind="primary"
             onClick={async () => {
@@ -194,16 +200,27 @@ function useSaid(thread: Thread): Conversed {
 
 /** Stays at the end where somebody reads the end. */
 function Talk({
+  thread,
   said: { items, error, previous, older, typed },
-  channel,
+  notes,
 }: {
+  thread: Thread
   said: Conversed
-  channel: string
+  notes: Loaded<Note[]>
 }) {
+  const { channel } = thread
   const speaking = useChannelNamed(channel)
   const box = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
-  const count = items?.length ?? 0
+  // Those before what is shown come with it.
+  const from = previous === null ? '' : (items?.[0]?.at ?? '')
+  const beside = (notes.data ?? [])
+    .filter(({ at }) => at >= from)
+    .map((note) => ({
+      ...{ _id: note._id, at: note.at },
+      content: <NoteBubble note={note} thread={thread} reload={notes.reload} />,
+    }))
+  const count = (items?.length ?? 0) + beside.length
   useEffect(() => {
     const element = box.current
     if (element !== null && isAtEnd.current) element.scrollTop = element.scrollHeight
@@ -226,7 +243,7 @@ function Talk({
           </Button>
         </div>
       )}
-      <Bubbles items={items} />
+      <Bubbles items={items} beside={beside} />
       {typed && <p class="bubble ours typed">{markedUp(typed, speaking)}</p>}
     </ScrollRegion>
   )

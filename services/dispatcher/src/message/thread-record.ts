@@ -80,6 +80,8 @@ export interface ThreadRecord {
   assignee?: Assignee
   /** What the team sorts it by. */
   labels?: string[]
+  /** When a note was written or deleted last. */
+  notedAt?: Date
   /** Missing or null while it is open. */
   closed?: Closed | null
   /** What the person is written to or known by. */
@@ -102,6 +104,19 @@ export interface ThreadUser {
   username?: string
   phone?: string
   email?: string
+}
+
+/** What somebody of the team noted in a thread. */
+export interface NoteRecord {
+  _id: string
+  workspace: number
+  channel: string
+  /** The name of the thread that it was written in. */
+  thread: string
+  at: Date
+  by: { _id: number; name: string }
+  text: string
+  expiresAt: Date
 }
 
 /** Who has a thread at the moment (milliseconds since the epoch). */
