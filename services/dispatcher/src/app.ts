@@ -245,16 +245,9 @@ export async function buildApp(
     },
     routes: (app) => {
       const needed = {
-        ...{
-          collections,
-          authorizer,
-          configuration,
-          identity,
-          publisher,
-          startSession,
-          retentionMs,
-          deliveries,
-        },
+        ...{ collections, authorizer, configuration, identity, publisher },
+        ...{ startSession, retentionMs, deliveries },
+        committer: createCommitter(messages, `cancel:${instance}`),
         ...{ streams, db, webhook, channels: outbound.channels, agents: outbound.agents },
         http: outbound.media,
         mediaSlots: createMediaSlots(),

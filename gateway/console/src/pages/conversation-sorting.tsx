@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { call, type Page } from '../api.ts'
 import { useColleagues } from '../colleagues.ts'
 import { Button, notify, notifyUndoable } from '../components/actions.tsx'
@@ -137,7 +137,7 @@ function NewLabel({ others, onAdd, onClose }: NewLabelProps) {
   const known = useKnownLabels()
   const [text, setText] = useState('')
   const input = useRef<HTMLInputElement>(null)
-  useEffect(() => input.current?.focus(), [])
+  useLayoutEffect(() => input.current?.focus(), [])
   const add = async (event: Event) => {
     event.preventDefault()
     const label = text.trim()

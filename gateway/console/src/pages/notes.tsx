@@ -1,11 +1,11 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { call, listAll } from '../api.ts'
 import { Button } from '../components/actions.tsx'
 import { Failure, Time } from '../components/basics.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { useDraft } from '../drafts.ts'
 import { type Loaded, useLoad } from '../load.ts'
-import { me } from '../rights.ts'
+import { may } from '../rights.ts'
 import type { LiveEvent } from '../shared-stream.ts'
 import type { Note, Thread } from '../threads.ts'
 import { Linked } from './bubbles.tsx'
@@ -45,7 +45,7 @@ export function NoteBubble({
       <p class="under">
         <span>Note of {by.name}, for the team only</span>
         <Time at={at} />
-        {by._id === me.get()?._id && (
+        {may('write', 'threads') && (
           <Button small label={`Delete the note ${text.slice(0, 40)}`} onClick={remove}>
             Delete
           </Button>
@@ -65,7 +65,7 @@ interface NoteBoxProps {
 export function NoteBox({ thread, onSaved, onClose }: NoteBoxProps) {
   const [text = '', setText] = useDraft<string>(`note.${thread._id}`)
   const area = useRef<HTMLTextAreaElement>(null)
-  useEffect(() => area.current?.focus(), [])
+  useLayoutEffect(() => area.current?.focus(), [])
   const { busy, error, submit } = useSubmit(async () => {
     if (text.trim() === '') return
     await call('POST', pathOf(thread), { body: { text } })
