@@ -1,7 +1,7 @@
 import { call } from './api.ts'
 import { useLoad } from './load.ts'
 
-export interface Colleague {
+interface Colleague {
   _id: number
   name: string
 }

@@ -10,7 +10,7 @@ import { hrefOf } from '../router.ts'
 import { previewOf, type Said } from '../threads.ts'
 
 /** What stands in a conversation and was not said in it. */
-export interface Beside {
+interface Beside {
   _id: string
   at: string
   content: ComponentChildren

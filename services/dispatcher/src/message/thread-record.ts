@@ -23,7 +23,7 @@ export interface UnreadFor {
 }
 
 /** Out of the way: for good, or until a time; either way until the person writes again. */
-export interface Closed {
+interface Closed {
   status: 'resolved' | 'snoozed'
   /** What the person said until then was known: what comes later opens it. */
   upTo: Date
@@ -34,7 +34,7 @@ export interface Closed {
 export const MOST_LABELS = 20
 
 /** Whose work a thread is, of the workspace's users. */
-export interface Assignee {
+interface Assignee {
   _id: number
   name: string
   /** When somebody said so, and which user. */
