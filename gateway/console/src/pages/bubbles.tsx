@@ -10,15 +10,15 @@ import { hrefOf } from '../router.ts'
 import { previewOf, type Said } from '../threads.ts'
 
 /** What stands in a conversation and was not said in it. */
-interface Beside {
+interface Interleaved {
   _id: string
   at: string
   content: ComponentChildren
 }
 
 /** What was said as bubbles, with a mark for each day; each leads to all that happened to its message. */
-export function Bubbles({ items, beside }: { items: Said[]; beside: Beside[] }) {
-  const all = [...items, ...beside].sort((one, other) => one.at.localeCompare(other.at))
+export function Bubbles({ items, interleaved }: { items: Said[]; interleaved: Interleaved[] }) {
+  const all = [...items, ...interleaved].sort((one, other) => one.at.localeCompare(other.at))
   return (
     <ol class="bubbles">
       {all.map((entry, at) => (

@@ -214,13 +214,13 @@ function Talk({
   const isAtEnd = useRef(true)
   // Those before what is shown come with it.
   const from = previous === null ? '' : (items?.[0]?.at ?? '')
-  const beside = (notes.data ?? [])
+  const interleaved = (notes.data ?? [])
     .filter(({ at }) => at >= from)
     .map((note) => ({
       ...{ _id: note._id, at: note.at },
       content: <NoteBubble note={note} thread={thread} reload={notes.reload} />,
     }))
-  const count = (items?.length ?? 0) + beside.length
+  const count = (items?.length ?? 0) + interleaved.length
   useEffect(() => {
     const element = box.current
     if (element !== null && isAtEnd.current) element.scrollTop = element.scrollHeight
@@ -243,7 +243,7 @@ function Talk({
           </Button>
         </div>
       )}
-      <Bubbles items={items} beside={beside} />
+      <Bubbles items={items} interleaved={interleaved} />
       {typed && <p class="bubble ours typed">{markedUp(typed, speaking)}</p>}
     </ScrollRegion>
   )
