@@ -1,6 +1,6 @@
+import { kindOf } from '../agents/kinds/kinds.ts'
 import type { OpenedTool, Toolbox, ToolOutcome } from '../agents/toolbox.ts'
 import { whyNotRepeated } from '../agents/tools/tool.ts'
-import { agentTypeOf } from '../agents/turns/agents.ts'
 import { deadlineOf, turnSettingsOf } from '../agents/turns/bounds.ts'
 import { DELIVERY_MS } from '../channels/callback.ts'
 import { CALL_MS } from '../channels/functions/call-settings.ts'
@@ -162,10 +162,10 @@ function openCallOf(run: MessageRun, send: Send): Promise<OpenedTool> {
 
 async function openToolbox({ record, agents, of }: MessageRun): Promise<Toolbox | undefined> {
   const { channel, message } = of
-  const type = agentTypeOf(channel)
-  if (type === undefined) return undefined
+  const kind = kindOf(channel)
+  if (kind === undefined) return undefined
   const { thread, _id: messageId } = record
-  const loaded = await agents.loadAgent({ channel, type, thread, notBefore: ranAgainAt(record) })
+  const loaded = await agents.loadAgent({ channel, kind, thread, notBefore: ranAgainAt(record) })
   if (loaded.kind === 'missing') return undefined
   return agents.openToolbox({ agent: loaded.agent, channel, messageId, thread, message })
 }

@@ -27,7 +27,7 @@ import { secretsInUrl } from '../../channels/http/error-text.ts'
 import type { Signer } from '../../channels/signing.ts'
 import { type AgentAction, credentialsIn } from '../agent.ts'
 import { withItsNumbers } from '../exact-responses.ts'
-import type { AttemptLimits, OpenedTool, ToolOutcome } from '../toolbox.ts'
+import type { AttemptLimits, OpenedTool, Tool, ToolOutcome } from '../toolbox.ts'
 import { RedirectRefused } from './mcp-fetch.ts'
 import { imagesOf, serverTool, textOf, toolPage } from './mcp-results.ts'
 import { McpCalls, type McpTarget, NotBegun, withMcpSession } from './mcp-session.ts'
@@ -39,7 +39,7 @@ import {
   signsContext,
   type ToolContext,
 } from './operation-tools.ts'
-import { failed, resultOf, type Tool, uncertain } from './tool.ts'
+import { failed, resultOf, uncertain } from './tool.ts'
 import type { ToolImages } from './tool-images.ts'
 
 const LIST_MS = 5_000
