@@ -101,7 +101,7 @@ export function startTools(
     fetch: globalThis.fetch,
     toolImages,
     tokens: options.tokens ?? noTokens,
-    listMs: options.listMs ?? 1_000,
+    listMs: options.listMs ?? 20_000,
     listedForMs: 500,
   })
   return {
