@@ -50,7 +50,7 @@ import { createSubmit } from '../channels/submit.ts'
 import { createShowTyping } from '../channels/typing.ts'
 import type { Config } from '../config.ts'
 import type { MessageRecord } from '../message/message-record.ts'
-import { createMetrics, type Metrics, showBreakers } from '../metrics/metrics.ts'
+import { type Metrics, showBreakers } from '../metrics/metrics.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Traffic } from '../store/traffic.ts'
 import { createIsFirstOfName } from '../thread-log/first-of-name.ts'
@@ -72,11 +72,10 @@ export const retentionOf = ({ MESSAGES_KEPT_DAYS }: Pick<Config, 'MESSAGES_KEPT_
   MESSAGES_KEPT_DAYS * DAY_MS
 
 /** All that leads from a stored message to a handler, a person, an action or a task. */
-interface Outbound {
+export interface Outbound {
   run: DeliverMessage
   channels: Channels
   agents: Agents
-  metrics: Metrics
   /** Fetches media from providers. */
   media: HttpClient
   close(): Promise<void>
@@ -96,14 +95,14 @@ export function createOutbound(options: {
   webhook: Pick<InternalClient, 'getBytes' | 'post'>
   traffic: Pick<Traffic, 'moved' | 'left'>
   registry: Registry
+  metrics: Metrics
   tracing: Tracing
   times: Times
   log: Log
 }): Outbound {
   const { config, replica, secrets, redis, publisher, statuses, registry, tracing, log } = options
-  const { collections, configuration, webhook, traffic, times } = options
+  const { collections, configuration, webhook, traffic, times, metrics } = options
   const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS })
-  const metrics = createMetrics(registry)
   const calls = (kind: CallKind) => observeCalls(http, { kind, metrics, tracing })
   const signer = createSigner(config.SIGNING_SECRET)
   const specs = createSpecReader()
@@ -215,7 +214,6 @@ export function createOutbound(options: {
     run: traceDeliveries(run, tracing),
     channels,
     agents,
-    metrics,
     media: calls('media'),
     close: () => {
       http.close()
