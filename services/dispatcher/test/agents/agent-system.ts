@@ -295,7 +295,7 @@ export class AgentSystem {
         }),
     }
     const agents = createAgents({
-      collections: { messages },
+      collections: { ...this.#collections, messages },
       loadAgent: async ({ kind }) => ({ kind: 'found', agent: agentOf(this.#workspace, kind.type) }),
       choicesOf: () => ({ kind: 'choices', choices: [{ provider: 'openai', model: 'm' }] }),
       promptOf: ({ agent }) => ({ system: agent.assistant.name, data: { now: 'then' } }),
