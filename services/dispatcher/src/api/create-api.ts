@@ -5,6 +5,7 @@ import type { Redis } from 'ioredis'
 import type { Config } from '../config.ts'
 import type { Outbound } from '../deliver/outbound.ts'
 import type { Collections } from '../store/collections.ts'
+import { createCommitter } from '../store/commit.ts'
 import type { EventCollections } from '../store/event-collections.ts'
 import { createIsFirstOfName } from '../thread-log/first-of-name.ts'
 import { createMediaSlots } from './media/media-routes.ts'
@@ -18,6 +19,7 @@ type Streaming = Parameters<typeof createEventStreams>[0]
 export function createApi(
   options: Pick<Streaming, 'db' | 'registry' | 'log'> & {
     config: Pick<Config, 'REDIS_URL' | 'MONGO_DATABASE'>
+    instance: string
     collections: Collections & EventCollections
     redis: Redis
     webhook: Pick<InternalClient, 'getBytes' | 'post'>
@@ -25,10 +27,11 @@ export function createApi(
     outbound: Pick<Outbound, 'channels' | 'agents' | 'media'>
   },
 ) {
-  const { config, collections, redis, webhook, configuration, outbound, log } = options
+  const { config, instance, collections, redis, webhook, configuration, outbound, log } = options
   const { channels, agents, media } = outbound
   return {
     ...{ channels, agents, http: media, deliveries: collections.deliveries },
+    committer: createCommitter(collections.messages, `cancel:${instance}`),
     streams: createEventStreams({
       ...options,
       connectRedis: () => connectRedis(config.REDIS_URL, log),
