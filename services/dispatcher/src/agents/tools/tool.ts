@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { exactOrUndefined } from '@parley/shared/parse-json'
+import { endingAtWord } from '../../message/split-text.ts'
 import { MAY_HAVE_RUN, type ToolCall, type ToolResult, type Turn } from '../../message/turn.ts'
 import type { ToolOutcome } from '../toolbox.ts'
 
@@ -18,7 +19,7 @@ export function resultOf(state: ToolResult['state'], text: string, status?: numb
   return {
     state,
     ...(status === undefined ? {} : { status }),
-    text: cut ? beginningOf(bytes) : text,
+    text: cut ? endingAtWord(text, beginningOf(bytes).length) : text,
     ...(cut ? { cut: true } : {}),
   }
 }
