@@ -10,7 +10,7 @@ import type { EventCollections } from '../store/event-collections.ts'
 import { createIsFirstOfName } from '../thread-log/first-of-name.ts'
 import { createMediaSlots } from './media/media-routes.ts'
 import { createEventStreams } from './streams/event-streams.ts'
-import { eraseAudio, eraseDeliveries, erasePerson, eraseTasks } from './threads/erasers.ts'
+import { eraseAudio, eraseDeliveries, eraseNotes, erasePerson, eraseTasks } from './threads/erasers.ts'
 import { threadSummary } from './threads/view.ts'
 
 type Streaming = Parameters<typeof createEventStreams>[0]
@@ -45,6 +45,7 @@ export function createApi(
       eraseAudio(webhook),
       eraseTasks(configuration),
       erasePerson(webhook, collections.threads),
+      eraseNotes(collections.notes),
       eraseDeliveries(collections),
     ],
   }
