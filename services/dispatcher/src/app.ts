@@ -26,6 +26,7 @@ import { eraseAudio, eraseDeliveries, erasePerson, eraseTasks } from './api/thre
 import { threadSummary } from './api/threads/view.ts'
 import { createHttpClient } from './channels/http/http-client.ts'
 import type { Config } from './config.ts'
+import { startConsent } from './consent/start-consent.ts'
 import { createOutbound, retentionOf } from './deliver/outbound.ts'
 import { startEvents } from './events/events.ts'
 import { createIntakeStore } from './intake/intake-store.ts'
@@ -115,6 +116,7 @@ export async function buildApp(
     missesFreshMs: 0,
     log,
   })
+  const consent = startConsent({ collections, secrets, replica, publisher, ready: database.ready, log })
   const traffic = createTraffic({ collections, instance, log })
   const outbound = createOutbound({
     config,
@@ -131,10 +133,12 @@ export async function buildApp(
     configuration,
     webhook,
     traffic,
+    consent,
     times,
   })
   const statusWork = {
     ...{ collections, metrics: outbound.metrics, traffic, replica, publisher },
+    recordConsent: consent.record,
     committer: createCommitter(messages, statusWriter(instance)),
   }
   const statusQueues = statusConsumers({
@@ -154,6 +158,7 @@ export async function buildApp(
     ready: database.ready,
     db: () => database.connection.db as mongo.Db,
     http: createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS }),
+    recordConsent: consent.record,
     views: { detailOf, summaryOf, threadOf: threadSummary },
     deadLetters: publisher,
   })
@@ -193,6 +198,7 @@ export async function buildApp(
     const nonSpeech = createNonSpeech({ collections, channels, threadLog, retentionMs })
     const work = {
       ...{ instance, collections, store, nonSpeech, committer, run, threadLog, traffic, log },
+      heed: consent.heed,
       modelCalls: agents.calls,
       deadLetters: publisher,
       declare,
@@ -279,6 +285,7 @@ export async function buildApp(
       await traffic.close()
       await Promise.all([publisher, events.changes, events.notices, ...changes].map((one) => one.close()))
       await events.close()
+      await consent.stop()
       await Promise.all([broker.close(), auditBroker.close()])
       redis.disconnect()
       await Promise.all([outbound.close(), database.close(), tracing.close()])

@@ -13,6 +13,8 @@ import type { RateKeys } from '../channels/send-rate-limit/local-rate.ts'
 import { SendRate, type SendSlots } from '../channels/send-rate-limit/send-rate.ts'
 import type { SendRateLimit } from '../channels/send-rate-limit/send-rate-limit.ts'
 import type { Submit } from '../channels/submit.ts'
+import type { RecordConsent } from '../consent/record-consent.ts'
+import type { Suppressions } from '../consent/suppressions.ts'
 import type { CallKind } from '../message/call-result.ts'
 import { currentMessage } from '../message/current-message.ts'
 import type {
@@ -51,6 +53,8 @@ export interface DeliverOptions extends DeliveryRoutes {
   agents?: Agents
   endpoints: Pick<Endpoints, 'enter'>
   threads: KnownThreads
+  suppressions: Pick<Suppressions, 'isOptedOut'>
+  recordConsent: RecordConsent
   readQuoted: ReadQuoted
   submit: Submit
   /** Reads a message that somebody else has written. */

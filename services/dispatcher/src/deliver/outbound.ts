@@ -48,6 +48,7 @@ import { createSigner } from '../channels/signing.ts'
 import { createSubmit } from '../channels/submit.ts'
 import { createShowTyping } from '../channels/typing.ts'
 import type { Config } from '../config.ts'
+import type { Consent } from '../consent/start-consent.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { createMetrics, type Metrics, showBreakers } from '../metrics/metrics.ts'
 import type { Collections } from '../store/collections.ts'
@@ -94,13 +95,14 @@ export function createOutbound(options: {
   configuration: Pick<InternalClient, 'get' | 'post'>
   webhook: Pick<InternalClient, 'getBytes' | 'post'>
   traffic: Pick<Traffic, 'moved' | 'left'>
+  consent: Pick<Consent, 'suppressions' | 'record'>
   registry: Registry
   tracing: Tracing
   times: Times
   log: Log
 }): Outbound {
   const { config, replica, secrets, redis, publisher, statuses, registry, tracing, log } = options
-  const { collections, configuration, webhook, traffic, times } = options
+  const { collections, configuration, webhook, traffic, consent, times } = options
   const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS })
   const metrics = createMetrics(registry)
   const calls = (kind: CallKind) => observeCalls(http, { kind, metrics, tracing })
@@ -176,6 +178,8 @@ export function createOutbound(options: {
       isWithPerson: createIsWithPerson(collections),
       isOutsideWindow: createIsOutsideWindow(collections),
     },
+    suppressions: consent.suppressions,
+    recordConsent: consent.record,
     statuses,
     log,
     agents,

@@ -1,5 +1,4 @@
 import { defined } from '@parley/shared/defined'
-import { providerNamed } from '@parley/shared/providers/registry'
 import { isUnavailable } from '@parley/shared/unavailable'
 import { type Admission, callEndOf } from '../channels/endpoints/endpoints.ts'
 import type { MayLeave } from '../channels/http/http-client.ts'
@@ -11,6 +10,7 @@ import {
   INTERRUPTED,
   INTERRUPTED_FUNCTION,
   INTERRUPTED_KEYED,
+  OPTED_OUT,
   type Outcome,
   outsideServiceWindow,
   SUBMITTED,
@@ -19,6 +19,7 @@ import { attemptOf, claimed, HANDLER_IS_PERSON } from '../message/progress.ts'
 import { isFromProvider } from '../message/received-content.ts'
 import { callSettled, handOffSettled, INTERRUPTED_CALL } from '../message/turn-progress.ts'
 import { claimOf, SEND_DEADLINE_MS } from './claim.ts'
+import { isOptedOut, isTemplate, noteOptOut } from './consent.ts'
 import { type DeliveryRoute, type MessageRun, routeOf } from './message-run.ts'
 import { type StepResult, settleEndMerged, settleSend } from './settle-attempt.ts'
 import type { Planned } from './step.ts'
@@ -69,10 +70,7 @@ async function outsideWindow(
 }
 
 function isFree(content: Send['content']): boolean {
-  if (content.kind === 'text') return true
-  const object = objectIn(content)
-  const templates = object && providerNamed(object.provider)?.outbound.objects?.templates
-  return object !== undefined && templates?.includes(object.type) !== true
+  return content.kind === 'text' || (objectIn(content) !== undefined && !isTemplate(content))
 }
 
 /** Submitting twice counts once, so it needs no claim; with the broker unavailable the message waits for it. */
@@ -169,23 +167,28 @@ async function sendNow(
   const deferrable = !reports && isRepeatable && run.record.answer === undefined
   const unclaimed = run.record
   let mayLeave: MayLeave
+  let optedOut: boolean
   try {
     await run.message.commitUnderLease(claimed(unclaimed, { index, at: run.options.now() }), { deferrable })
     mayLeave = untilDeadline(run)
     if (route.keys !== undefined) await run.rate.atSlot(send.id, { keys: route.keys, mayLeave })
+    optedOut = await isOptedOut(run, send.content)
     if (!mayLeave()) throw new Superseded()
-    if (route.keys !== undefined) run.options.traffic.left(run.record, route.keys)
+    if (route.keys !== undefined && !optedOut) run.options.traffic.left(run.record, route.keys)
   } catch (error) {
     // Left as it is, it would count as uncertain, though nothing has left.
     if (error instanceof Superseded || isUnavailable(error)) await run.message.release(unclaimed, index)
     throw error
   }
+  if (optedOut)
+    return settleSend(run, { index, reports: route.reports, call: route.call, outcome: OPTED_OUT, ms: 0 })
   const attempted = await attempt(run, route, mayLeave)
   if (attempted === undefined) {
     await run.message.release(unclaimed, index)
     throw new Superseded()
   }
   leave?.(callEndOf(attempted.outcome))
+  await noteOptOut(run, send, attempted.outcome)
   return settleSend(run, { index, reports: route.reports, call: route.call, ...attempted })
 }
 

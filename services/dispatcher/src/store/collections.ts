@@ -9,6 +9,7 @@ import type { AuditedMessage, AuditState, RemovedHour, UnreadableMessage } from 
 import { ensureIndexes } from './ensure-indexes.ts'
 import { LAYOUT_ID, type LayoutRecord } from './layout-record.ts'
 import type { OpenIntake } from './open-intake.ts'
+import type { SuppressionKey, SuppressionRecord, UnpublishedConsent } from './suppression-records.ts'
 import type { TrafficRecord } from './traffic-records.ts'
 import type { UsageEntry, UsageHour, UsageState, UsedTokens } from './usage-records.ts'
 
@@ -78,6 +79,9 @@ export interface Collections {
   notices: mongo.Collection<NoticeRecord>
   earlyStatuses: mongo.Collection<EarlyStatus>
   accessTokens: mongo.Collection<AccessTokenRecord>
+  suppressions: mongo.Collection<SuppressionRecord>
+  suppressionKeys: mongo.Collection<SuppressionKey>
+  unpublishedConsent: mongo.Collection<UnpublishedConsent>
 }
 
 /** The dispatcher's collections, on the native driver: the message path is batches of plain documents. */
@@ -105,6 +109,9 @@ export function collectionsOf(connection: Connection): Collections {
     notices: native('notices'),
     earlyStatuses: native('earlyStatuses'),
     accessTokens: native('accessTokens'),
+    suppressions: native('suppressions'),
+    suppressionKeys: native('suppressionKeys'),
+    unpublishedConsent: native('unpublishedConsent'),
   }
 }
 
@@ -214,6 +221,10 @@ export async function prepareDatabase(connection: Connection, partitions: number
   ])
   await ensureIndexes(connection, collections.usedTokens, [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }])
   await ensureIndexes(connection, collections.earlyStatuses, [{ key: { due: 1 } }])
+  await ensureIndexes(connection, collections.suppressions, [
+    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+  ])
+  await ensureIndexes(connection, collections.unpublishedConsent, [{ key: { at: 1 } }])
   await ensureIndexes(connection, collections.notices, [
     { key: { workspace: 1, channelId: 1, receivedAt: -1, _id: -1 } },
     { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
