@@ -356,14 +356,15 @@ describe('RabbitMQ refuses', () => {
     configuration: ['configuration', 'rejected'],
     dispatcher: [] as string[],
   }
-  writable.dispatcher = ['messages', 'messages.g1', 'dispatcher', 'submissions', 'rejected']
-  const allQueues = [...queues, 'tasks', 'webhook.channels', 'dispatcher.configuration']
+  writable.dispatcher = ['messages', 'messages.g1', 'dispatcher', 'submissions', 'people', 'rejected']
+  const allQueues = [...queues, 'tasks', 'people', 'webhook.channels', 'dispatcher.configuration']
   const exchanges = [
     '',
     'messages',
     'messages.g1',
     'dispatcher',
     'submissions',
+    'people',
     'rejected',
     'configuration',
     'amq.topic',

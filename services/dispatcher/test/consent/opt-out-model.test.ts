@@ -9,6 +9,7 @@ import { createSuppressions } from '../../src/consent/suppressions.ts'
 import { wordsOf } from '../../src/consent/words.ts'
 import type { Outcome } from '../../src/message/outcome.ts'
 import { OPTED_OUT } from '../../src/message/outcome.ts'
+import { threadId } from '../../src/message/thread-record.ts'
 import { agentLine } from '../agents/agent-line.ts'
 import { AgentSystem } from '../agents/agent-system.ts'
 import { checkSideBySide } from '../agents/side-by-side.ts'
@@ -48,7 +49,15 @@ class Person {
   constructor(number: number) {
     const suppressions = createSuppressions(line.collections, createAddressHash(line.collections, box))
     const record = createRecordConsent({ collections: line.collections, suppressions, stored: () => {} })
+    // What is said of one address counts for the other because a thread has both.
+    const known = line.collections.threads.insertOne({
+      _id: threadId({ workspace: number, channel: 'c', extId: 'theirs' }),
+      ...{ workspace: number, channel: 'c', extId: 'theirs', user: {}, handler: 'assistant' },
+      ...{ lastMessage: '', lastAt: new Date(), unread: 0, expiresAt: new Date(Date.now() + SETTLE_MS) },
+      addresses: [PHONE, USER_ID],
+    })
     const recordConsent: typeof record = async (events) => {
+      await known
       this.#begun.push(...events)
       this.#look()
       await record(events)
