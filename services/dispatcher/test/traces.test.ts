@@ -177,6 +177,7 @@ function agentsOf(world: World, note: (step: string) => void): Agents {
     handOff: async () => note('hand over'),
     calls: createModelCalls(mediaSlots),
     readHistory: async () => [],
+    summarise: async () => false,
     readQuoted: async () => new Map(),
     gather: async () => {
       const kind = next(world.gathers ?? []) ?? 'work'

@@ -53,6 +53,12 @@ const knownSettings = z.looseObject({
     .describe(
       'Whether the thread goes to a person when a message ends without an answer; false unless said otherwise',
     ),
+  summarise: z
+    .boolean()
+    .nullish()
+    .describe(
+      'Whether the model summarises what falls out of the history, for its later answers; false unless said otherwise',
+    ),
   handOffMessage: optionalText.describe(
     'What the person gets when an agent hands over and says nothing of its own',
   ),

@@ -54,25 +54,32 @@ export async function askModel(run: MessageRun): Promise<StepResult> {
   lookedUp.budget = agents.usage.spent(use)
   if (lookedUp.budget !== undefined) return { kind: 'next' }
   const now = run.options.now()
-  const { request, toolbox } = await run.calling(() =>
-    modelRequest(agents, { ...run.of, record, agent, now }),
-  )
+  const read = () => modelRequest(agents, { ...run.of, record, agent, now })
+  const first = await run.calling(read)
   return startCall(run, {
     key: callKeyOf(record),
     choices: choices.length,
-    media: isSeeing(choice, request) ? 'images' : undefined,
-    ask: (limits) =>
-      agents.usage.meter(use, {
-        ...limits,
+    media: isSeeing(choice, first.request) ? 'images' : undefined,
+    ask: async (limits) => {
+      const began = performance.now()
+      const isSummarised = await agents.summarise({
+        ...{ record, choice, use, ...limits },
+        limits: turnSettingsOf(config),
+      })
+      const { request, toolbox } = isSummarised ? await read() : first
+      const timeoutMs = Math.max(1, limits.timeoutMs - (performance.now() - began))
+      return agents.usage.meter(use, {
+        ...{ ...limits, timeoutMs },
         estimate: () => ({
           prompt: estimatePrompt(choice, request),
           maxOutputTokens: choice.maxOutputTokens,
         }),
         ask: async (metered) => {
-          const asked = { choice, request: { ...request, ...limits }, metered }
+          const asked = { choice, request: { ...request, ...limits, timeoutMs }, metered }
           return withSources(unlessSilent(await askPassingOn(run, asked), silence), toolbox)
         },
-      }),
+      })
+    },
   })
 }
 

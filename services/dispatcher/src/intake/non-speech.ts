@@ -8,7 +8,7 @@ import type { Channels } from '../channels/channels.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { ended } from '../message/progress.ts'
 import { receivedContent, type UnspokenReason, unspokenReason } from '../message/received-content.ts'
-import { ofThread } from '../message/thread-record.ts'
+import { ofThread, threadId } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 import { statusWriter } from '../store/commit.ts'
 import { partitionsOfThread } from '../store/layout-record.ts'
@@ -166,7 +166,7 @@ async function isOwnSend(
  * written like a provider's status: whoever works the message takes the change over. Undefined where it is not there.
  */
 async function changeOriginal(
-  { collections: { messages }, threadLog }: NonSpeechOptions,
+  { collections: { messages, threads }, threadLog }: NonSpeechOptions,
   { record, content }: Unspoken,
   nature: Change,
   { interrupt }: PartitionThreads,
@@ -186,6 +186,11 @@ async function changeOriginal(
     { _id, 'changed.isDeleted': NONE, ...isLater },
     { $set: { changed, writer: WRITER }, $inc: { revision: 1 } },
     { returnDocument: 'after', maxTimeMS: QUERY_MS },
+  )
+  // A summary says what the message said before.
+  await threads.updateOne(
+    { _id: threadId({ workspace, channel, extId }), 'summary.until': { $gte: original.receivedAt } },
+    { $unset: { summary: '' } },
   )
   if (after === null) return true
   threadLog.touch(after)

@@ -67,8 +67,18 @@ export interface ThreadRecord {
   joinedInto?: string
   /** The words of the person's name, as they are searched by. */
   words?: string[]
+  /** Of what was said in it earlier than what models are given of it. */
+  summary?: ThreadSummary
   /** It ends with the retention of its messages. */
   expiresAt: Date
+}
+
+/** What a model wrote down of the beginning of a conversation. */
+export interface ThreadSummary {
+  text: string
+  /** The last message that is in it: when it was received, and its place among those of its partition. */
+  until: Date
+  order: number
 }
 
 export interface ThreadUser {

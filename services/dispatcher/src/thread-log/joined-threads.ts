@@ -79,6 +79,8 @@ async function takeOver(
   const update = {
     $set: { workspace, channel, extId },
     $addToSet: { joined: { $each: [name, ...joined] } },
+    // What the other one has is not in it.
+    $unset: { summary: '' as const },
     $max: { expiresAt: new Date(Date.now() + retentionMs), ...defined({ lastInboundAt }) },
     $setOnInsert: {
       ...{ user: own?.user ?? {}, handler: 'assistant' as const, lastMessage: '', lastAt: new Date(0) },

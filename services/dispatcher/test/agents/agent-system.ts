@@ -297,7 +297,7 @@ export class AgentSystem {
         }),
     }
     const agents = createAgents({
-      collections: { messages },
+      collections: { ...this.#collections, messages },
       loadAgent: async ({ type }) => ({ kind: 'found', agent: agentOf(this.#workspace, type) }),
       choicesOf: () => ({ kind: 'choices', choices: [{ provider: 'openai', model: 'm' }] }),
       promptOf: ({ agent }) => ({ system: agent.assistant.name, data: { now: 'then' } }),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import type { ConversationItem, ModelRequest } from '../../src/agents/model-client.ts'
 import { itemsOf, turnItems } from '../../src/agents/turns/conversation-items.ts'
-import { createReadHistory } from '../../src/agents/turns/history.ts'
+import { createReadExchanges, createReadHistory } from '../../src/agents/turns/history.ts'
 import type { MessageRecord, Send, SendContent, SendState } from '../../src/message/message-record.ts'
 import { createReadQuoted } from '../../src/thread-log/quoted-messages.ts'
 import { newRecord } from '../new-record.ts'
@@ -92,10 +92,10 @@ describe('the history', () => {
       receivedAt: new Date(Date.UTC(2026, 0, 1) + order * 1_000),
     })
   const read = (workspace: number, order: number, limits = LIMITS) =>
-    createReadHistory(line.collections, createReadQuoted(line.collections))(
-      current(workspace, order),
-      limits,
-    ).then(textsOf)
+    createReadHistory(
+      line.collections,
+      createReadExchanges(line.collections, createReadQuoted(line.collections)),
+    )(current(workspace, order), limits).then(textsOf)
 
   test('ends where the next message would exceed the tokens, or the limit', async () => {
     await insert(
@@ -149,7 +149,10 @@ describe('the history', () => {
       9_007,
       Array.from({ length: 120 }, (_, n) => ({ thread: `t${n % 40}` })),
     )
-    const readHistory = createReadHistory(line.collections, createReadQuoted(line.collections))
+    const readHistory = createReadHistory(
+      line.collections,
+      createReadExchanges(line.collections, createReadQuoted(line.collections)),
+    )
     const read = await Promise.all(
       Array.from({ length: 40 }, (_, n) => readHistory({ ...current(9_007, 200), thread: `t${n}` }, LIMITS)),
     )

@@ -113,7 +113,7 @@ function heard({ provider, model }: ModelChoice, { text, ms }: { text: string; m
 /** Its answer is no turn, and has the same id however often a crash makes it ask. */
 function useForTranscript(record: MediaRecord & TranscribedRecord, of: Parameters<typeof useForTurn>[1]) {
   const { answer, failure, ...use } = useForTurn(record, of)
-  return { ...use, answer: `${answer}:audio`, failure: `${failure}:audio`, isTurn: false }
+  return { ...use, answer: `${answer}:audio`, failure: `${failure}:audio`, of: 'transcript' as const }
 }
 
 function failureOfAudio({ code, message }: Problem): Transcript {

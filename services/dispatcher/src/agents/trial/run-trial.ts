@@ -233,9 +233,12 @@ const madeIn = (run: Run, turns: readonly Turn[]) =>
 /** As many as a channel without settings gives a model. */
 function latestOf(earlier: ConversationItem[], { config }: Pick<Channel, 'config'>): ConversationItem[] {
   const { historyTokens, historyLimit } = turnSettingsOf(config)
-  const exchanges = earlier.slice(-historyLimit).map((item) => ({ items: [item] }))
-  return fitHistory(exchanges, historyTokens).flatMap(({ items }) => items)
+  const [summary, said] = [earlier.filter(isData), earlier.filter((item) => !isData(item))]
+  const exchanges = said.slice(-historyLimit).map((item) => ({ items: [item] }))
+  return [...summary, ...fitHistory(exchanges, historyTokens).flatMap(({ items }) => items)]
 }
+
+const isData = ({ role }: ConversationItem): boolean => role === 'data'
 
 const hasResult = (call: ToolCall): call is ToolCall & { result: ToolResult } => call.result !== undefined
 
@@ -285,7 +288,7 @@ function useOf(
     failure: `${answer}:${tries}`,
     message: id,
     ofModel: id,
-    isTurn: true,
+    of: 'turn',
   }
 }
 

@@ -19,8 +19,9 @@ import type { OpenToolbox } from '../toolbox.ts'
 import type { ToolImages } from '../tools/tool-images.ts'
 import type { Usage } from '../usage/usage.ts'
 import { createGather, type Gather } from './gathering.ts'
-import { createReadHistory, type ReadHistory } from './history.ts'
+import { createReadExchanges, createReadHistory, type ReadHistory } from './history.ts'
 import { createModelCalls, type ModelCalls } from './model-calls.ts'
+import { createSummarise, type Summarise } from './summarise.ts'
 
 /** What an agent takes that others build. */
 export interface AgentParts {
@@ -56,6 +57,7 @@ export interface AgentParts {
 export interface Agents extends AgentParts {
   calls: ModelCalls
   readHistory: ReadHistory
+  summarise: Summarise
   readQuoted: ReadQuoted
   gather: Gather
 }
@@ -64,15 +66,20 @@ export interface Agents extends AgentParts {
 const READS_AT_ONCE = 16
 
 /** Puts the parts together with what this process has of its own: the calls in flight and the store. */
-export function createAgents(options: AgentParts & { collections: Pick<Collections, 'messages'> }): Agents {
+export function createAgents(
+  options: AgentParts & { collections: Pick<Collections, 'messages' | 'threads'> },
+): Agents {
   const { collections, ...parts } = options
   const reads = pLimit(READS_AT_ONCE)
   const gather = createGather(collections)
   const readQuoted = createReadQuoted(collections)
+  const readExchanges = createReadExchanges(collections, readQuoted)
+  const { model, usage } = parts
   return {
     ...parts,
     calls: createModelCalls(parts.mediaSlots),
-    readHistory: createReadHistory(collections, readQuoted),
+    readHistory: createReadHistory(collections, readExchanges),
+    summarise: createSummarise({ threads: collections.threads, readExchanges, model, usage }),
     readQuoted,
     gather: (record, limits) => reads(gather, record, limits),
   }

@@ -64,6 +64,8 @@ interface TurnSettings {
   gatherMs: number
   historyTokens: number
   historyLimit: number
+  /** Whether what falls out of the history is summarised. */
+  summarises: boolean
   /** What the person gets where a bound is met; empty for nothing. */
   fallbackMessage: string
   /** What the person gets when an agent hands over and says nothing of its own; empty for nothing. */
@@ -83,6 +85,7 @@ export function turnSettingsOf(config: JsonObject): TurnSettings {
     gatherMs: channelNumber(config, 'gatherMs'),
     historyTokens: channelNumber(config, 'historyTokens'),
     historyLimit: Math.floor(channelNumber(config, 'historyLimit')),
+    summarises: config.summarise === true,
     fallbackMessage: typeof fallbackMessage === 'string' ? fallbackMessage : '',
     handOffMessage: typeof handOffMessage === 'string' ? handOffMessage : '',
     handsOffOnFailure: handOffOnFailure === true,

@@ -3,7 +3,7 @@ import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { mongo } from 'mongoose'
 import type { MessageRecord } from '../../message/message-record.ts'
 import { isSilent, receivedContent } from '../../message/received-content.ts'
-import { ofThread } from '../../message/thread-record.ts'
+import { ofThread, type ThreadSummary } from '../../message/thread-record.ts'
 import type { Collections } from '../../store/collections.ts'
 import { createReadList, type ReadList } from '../../store/read-list.ts'
 import type { ReadQuoted } from '../../thread-log/quoted-messages.ts'
@@ -11,6 +11,7 @@ import type { ConversationItem } from '../model-client.ts'
 import { itemsOf, type Spoken } from './conversation-items.ts'
 import { CHARACTERS_PER_TOKEN, type Exchange, fitHistory, shortestOf } from './fit-history.ts'
 import { MAX_GATHERED } from './gathering.ts'
+import { readSummary, summaryItem, tokensAfter } from './summary.ts'
 
 /** A larger body has media in it, which is not read for the history. */
 const MAX_BODY_BYTES = 64 * 1024
@@ -23,16 +24,24 @@ const LONGEST_GATHERING_MS = 90_000
 const PAGES_AT_ONCE = 16
 const QUERY_MS = 5_000
 
+/** How much is read of a conversation. */
+export interface HistoryLimits {
+  historyTokens: number
+  historyLimit: number
+  /** Whether a summary stands for what is older. */
+  summarises?: boolean
+  /** Only these are read, without what they quote and without a summary. */
+  visible?: mongo.Filter<MessageRecord> | undefined
+}
+
 /** Reads the conversation before a message, oldest first. Rejects when the database is unavailable. */
-export type ReadHistory = (
+export type ReadHistory = (record: MessageRecord, limits: HistoryLimits) => Promise<ConversationItem[]>
+
+/** The messages of a conversation before a message, and after a place in it, oldest first; somewhat more than fit. */
+export type ReadExchanges = (
   record: MessageRecord,
-  limits: {
-    historyTokens: number
-    historyLimit: number
-    /** Only these are read, without what they quote. */
-    visible?: mongo.Filter<MessageRecord> | undefined
-  },
-) => Promise<ConversationItem[]>
+  limits: HistoryLimits & { after?: Pick<ThreadSummary, 'until' | 'order'> | undefined },
+) => Promise<ReadMessage[]>
 
 type Earlier = Pick<
   MessageRecord,
@@ -59,21 +68,35 @@ interface ReadMessage extends Exchange {
 
 /**
  * The last messages of the thread on its channel, as many as fit: at most `historyLimit`, in `historyTokens` (by
- * `fitHistory`). What is gathered into the message is answered with it, and is there in any case. It walks the index by
- * thread and time backwards, so that it costs the same among any number of messages.
+ * `fitHistory`), behind the summary of those before. What is gathered into the message is answered with it, and is there
+ * in any case.
  */
 export function createReadHistory(
+  { threads }: Pick<Collections, 'threads'>,
+  readExchanges: ReadExchanges,
+): ReadHistory {
+  return async (record, limits) => {
+    const { summarises = false, visible } = limits
+    const summary = summarises && visible === undefined ? await readSummary(threads, record) : undefined
+    const exchanges = await readExchanges(record, { ...limits, after: summary })
+    const fitting = fitHistory(exchanges, tokensAfter(summary, limits)).flatMap(({ items }) => items)
+    return summary === undefined ? fitting : [summaryItem(summary), ...fitting]
+  }
+}
+
+/** It walks the index by thread and time backwards, so that it costs the same among any number of messages. */
+export function createReadExchanges(
   { messages }: Pick<Collections, 'messages'>,
   readQuoted: ReadQuoted,
-): ReadHistory {
+): ReadExchanges {
   const readPage = createReadList<Earlier>(messages, { listsAtOnce: PAGES_AT_ONCE, queryMs: QUERY_MS })
-  return async (record, { historyTokens, historyLimit, visible }) => {
+  return async (record, { historyTokens, historyLimit, visible, after }) => {
     const spoken: ReadMessage[] = []
     let room = historyTokens * CHARACTERS_PER_TOKEN
     let left = historyLimit
     const limit = Math.max(historyLimit, MAX_GATHERED) * LOOKED_AT
     for await (const earlier of earlierMessages(readPage, record, { limit, visible })) {
-      const isFull = left === 0 || room <= 0
+      const isFull = left === 0 || room <= 0 || (after !== undefined && !isAfter(earlier, after))
       const ago = record.receivedAt.getTime() - earlier.receivedAt.getTime()
       if (isFull && ago > LONGEST_GATHERING_MS) break
       if (!isBefore(earlier, record) || isSilent(earlier)) continue
@@ -90,8 +113,7 @@ export function createReadHistory(
       spoken.push({ earlier, message, items, isRequired })
     }
     const inSequence = spoken.sort((a, b) => bySequence(a.earlier, b.earlier))
-    const quoting = visible === undefined ? await withQuotes(readQuoted, record, inSequence) : inSequence
-    return fitHistory(quoting, historyTokens).flatMap(({ items }) => items)
+    return visible === undefined ? withQuotes(readQuoted, record, inSequence) : inSequence
   }
 }
 
@@ -167,6 +189,11 @@ function isBefore(earlier: Earlier, { _id, channel, order, partition }: MessageR
   if (earlier._id === _id || earlier.channel !== channel) return false
   return earlier.partition !== partition || earlier.order < order
 }
+
+const isAfter = (
+  { receivedAt, order }: Earlier,
+  { until, order: last }: Pick<ThreadSummary, 'until' | 'order'>,
+): boolean => receivedAt > until || (receivedAt.getTime() === until.getTime() && order > last)
 
 /** The index says nothing of the sequence of what came in the same millisecond. */
 function bySequence(a: Earlier, b: Earlier): number {

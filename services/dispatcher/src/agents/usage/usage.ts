@@ -39,8 +39,8 @@ export interface ModelUse extends UsageDimensions, Spender {
   message?: string | undefined
   /** The message, where it is its first call of this model. */
   ofModel?: string | undefined
-  /** Whether its answer is a turn. */
-  isTurn: boolean
+  /** What its answer is. */
+  of: 'turn' | 'summary' | 'transcript'
 }
 
 /** A call as it is to be made. */
@@ -226,7 +226,7 @@ export function useForTurn(
     failure: `${answer}:${order}:${tries}`,
     message: isNew ? _id : undefined,
     ofModel: isNewToModel ? _id : undefined,
-    isTurn: true,
+    of: 'turn',
   }
 }
 
@@ -239,11 +239,11 @@ function entriesOf(use: ModelUse, { outcome, ms, ...called }: Called, at: Date):
     inputTokens,
     outputTokens,
     cachedTokens = 0,
-  } = use.isTurn ? called : { inputTokens: 0, outputTokens: 0 }
+  } = use.of === 'transcript' ? { inputTokens: 0, outputTokens: 0 } : called
   const entries = [
     usageEntry(succeeded ? use.answer : use.failure, of, {
       ...{ modelMs: Math.round(ms), inputTokens, outputTokens, cachedTokens },
-      ...(succeeded ? { turns: use.isTurn ? 1 : 0 } : { errors: 1 }),
+      ...(succeeded ? { turns: use.of === 'turn' ? 1 : 0 } : { errors: 1 }),
     }),
   ]
   if (use.message !== undefined) entries.push(usageEntry(`${use.message}#`, of, { messages: 1 }))
