@@ -53,6 +53,7 @@ import { createLeaseStore } from './store/lease-store.ts'
 import { RecentlyStored } from './store/recently-stored.ts'
 import { createTraffic } from './store/traffic.ts'
 import { createIsFirstOfName } from './thread-log/first-of-name.ts'
+import { createReportPeople } from './thread-log/report-people.ts'
 import { createThreadLog } from './thread-log/thread-log.ts'
 import { TIMES, type Times } from './times.ts'
 
@@ -193,7 +194,8 @@ export async function buildApp(
     const recentlyStored = new RecentlyStored()
     const store = createIntakeStore({ messages, recentlyStored, log })
     const committer = createCommitter(messages, instance)
-    const threadLog = createThreadLog({ collections, instance, retentionMs, log })
+    const reportPeople = createReportPeople({ publisher, suppressions: consent.suppressions })
+    const threadLog = createThreadLog({ collections, instance, retentionMs, reportPeople, log })
     const { run, agents, channels } = outbound
     const nonSpeech = createNonSpeech({ collections, channels, threadLog, retentionMs })
     const work = {

@@ -10,7 +10,7 @@ const PAUSE_MS = 1_000
 const QUERY_MS = 5_000
 
 /** Tells others of changes of consent that are stored. */
-export interface ConsentPublication {
+interface ConsentPublication {
   /** Something was stored by this instance: it is published at once. */
   stored(): void
   stop(): Promise<void>

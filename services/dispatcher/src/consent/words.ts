@@ -1,7 +1,7 @@
 import { CONSENT_PAYLOADS, type consentStatus } from '@parley/shared/consent'
 import { z } from 'zod'
 
-export type ConsentStatus = z.output<typeof consentStatus>
+type ConsentStatus = z.output<typeof consentStatus>
 
 /** Longer texts are none of the words. */
 export const MAX_WORD = 64
@@ -62,16 +62,13 @@ const foldedIn = (ours: z.output<typeof wordLists>, theirs: z.output<typeof word
     .map(folded)
     .filter((word) => word !== '')
 
-/** A text without case, accents, and what stands around its letters, such as quotes or a full stop. */
+/** The words of a text without case, accents, and what stands around them, such as quotes or a full stop. */
 export function folded(text: string): string {
   const plain = text
     .normalize('NFKD')
     .replaceAll(/[\p{M}\p{Cf}]/gu, '')
     .toLowerCase()
-  return plain
-    .replace(/^[^\p{L}\p{N}]+/u, '')
-    .replace(/[^\p{L}\p{N}]+$/u, '')
-    .replaceAll(/[\s\p{Pd}_]+/gu, ' ')
+  return (plain.match(/[\p{L}\p{N}]+/gu) ?? []).join(' ')
 }
 
 /** What a person may have said of consent, in a whole message or by a button. */

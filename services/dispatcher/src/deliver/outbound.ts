@@ -166,7 +166,11 @@ export function createOutbound(options: {
       handOff(collections, record, { reason, retentionMs: retentionOf(config) }),
     collections,
   })
-  const learnPerson = createLearnPerson({ collections, webhook, retentionMs: retentionOf(config), log })
+  const learnPerson = createLearnPerson({
+    ...{ collections, webhook, log },
+    suppressions: consent.suppressions,
+    retentionMs: retentionOf(config),
+  })
   const numberRates = createNumberRates({ http: calls('rate'), now: () => performance.now() })
   const sendRateLimit = createSendRateLimit(redis, log)
   const run = createDeliverMessage({

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
-import { CONSENT_TYPE, type PublishedConsent } from '@parley/shared/consent'
+import { CONSENT_TYPE, type PublishedConsent, type SeenPerson } from '@parley/shared/consent'
 import { noticePublication, statusPublication } from '@parley/shared/messaging/message-publication'
 import { PEOPLE_QUEUE } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
@@ -11,6 +11,7 @@ let provider: Listening
 let answer: { status: number; json: object }
 const left: { to?: string; recipient?: string; type: string; biz_opaque_callback_data: string }[] = []
 const published: PublishedConsent[] = []
+const seen: SeenPerson[] = []
 let connection: Awaited<ReturnType<typeof connect>>
 let people = 0
 
@@ -34,8 +35,11 @@ beforeAll(async () => {
   connection = await connect(world.amqpUrl)
   const channel = await connection.createChannel()
   await channel.consume(PEOPLE_QUEUE, (delivery) => {
-    if (delivery?.properties.type === CONSENT_TYPE) published.push(JSON.parse(delivery.content.toString()))
-    if (delivery !== null) channel.ack(delivery)
+    if (delivery === null) return
+    const body = JSON.parse(delivery.content.toString())
+    if (delivery.properties.type === CONSENT_TYPE) published.push(body)
+    else seen.push(...body.people)
+    channel.ack(delivery)
   })
   accept()
 })
@@ -61,13 +65,13 @@ function somebody() {
 type Person = ReturnType<typeof somebody>
 
 let messages = 0
-async function say(person: Person, input: string, meta: object = { type: 'text' }) {
+async function say(person: Person, input: string, meta: object = { type: 'text' }, name?: string) {
   const id = `said-${++messages}`
   await world.post(
     id,
     {
       ...{ extId: 'line', thread: { extId: person.thread }, answer: {}, input },
-      user: { phone: person.phone, addresses: [`whatsapp:${person.userId}`] },
+      user: { phone: person.phone, addresses: [`whatsapp:${person.userId}`], ...(name && { name }) },
       meta: { id, from: person.phone, ...meta },
     } as never,
     { source: 'meta' },
@@ -205,12 +209,34 @@ test('whom the provider refuses because they stopped marketing is not tried agai
 test('each change of consent is published with its words and all addresses of the person', async () => {
   const person = somebody()
   await say(person, 'Unsubscribe')
-  const seen = await eventually(async () =>
+  const told = await eventually(async () =>
     published.find(({ addresses }) => addresses.includes(`phone:${person.phone}`)),
   )
-  expect(seen).toMatchObject({
+  expect(told).toMatchObject({
     ...{ workspace: world.workspace, purpose: 'marketing', status: 'withdrawn', source: 'message' },
     ...{ text: 'Unsubscribe', addresses: [`phone:${person.phone}`, `whatsapp:${person.userId}`] },
   })
   await eventually(async () => (await world.database.collection('unpublishedConsent').countDocuments()) === 0)
+})
+
+test('a person is reported when they first write, and once more when their name is another one', async () => {
+  const person = somebody()
+  const reported = () => seen.filter(({ addresses }) => addresses.includes(`whatsapp:${person.userId}`))
+  await say(person, 'Hello')
+  await eventually(async () => reported().length > 0)
+  await say(person, 'Are you there?')
+  await say(somebody(), 'Hello')
+  const last = `whatsapp:DE.${people}a`
+  await eventually(async () => seen.some(({ addresses }) => addresses.includes(last)))
+  expect(reported()).toMatchObject([{ workspace: world.workspace, lastContactAt: expect.any(String) }])
+  await say(person, 'It is me', { type: 'text' }, 'Ana')
+  await eventually(async () => reported().at(-1)?.name === 'Ana')
+})
+
+test('what one address of a person opted out of counts for another one as soon as it is known to be theirs', async () => {
+  const [known, later] = [somebody(), somebody()]
+  await say({ ...known, phone: known.userId }, 'stop')
+  expect(await offer({ phone: later.phone })).toEqual(SENT)
+  await say({ ...known, phone: later.phone }, 'Hello again')
+  await eventually(async () => (await offer({ phone: later.phone })).code === 'opted_out')
 })

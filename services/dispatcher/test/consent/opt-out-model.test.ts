@@ -95,7 +95,7 @@ class Person {
   }
 
   /** The provider, or somebody of the team, says so. */
-  async tell(status: 'granted' | 'withdrawn'): Promise<void> {
+  async report(status: 'granted' | 'withdrawn'): Promise<void> {
     const { workspace } = this.system
     const of = { workspace, addresses: [PHONE, USER_ID], purpose: 'marketing' as const }
     const id = `e${this.#begun.length}-${workspace}`
@@ -188,9 +188,9 @@ const post = fc
 const word = fc
   .constantFrom('stop', 'start', 'stop sending me the wrong size')
   .map((text) => new Command(`the person says ${text}`, (own) => own.say(text)))
-const tell = fc
+const report = fc
   .constantFrom('granted' as const, 'withdrawn' as const)
-  .map((status) => new Command(`it is told: ${status}`, (own) => own.tell(status)))
+  .map((status) => new Command(`it is reported: ${status}`, (own) => own.report(status)))
 const slowProvider = fc
   .constantFrom(0, 5, 30)
   .map(
@@ -208,7 +208,7 @@ const loseLease = fc
   .map((ms) => new Command(`the lease is lost, noticed after ${ms} ms`, ({ system }) => system.loseLease(ms)))
 const commands = fc.commands(
   [
-    ...[post, post, post, post, wait, wait, word, word, tell, slowProvider, slowStore, loseLease],
+    ...[post, post, post, post, wait, wait, word, word, report, slowProvider, slowStore, loseLease],
     always('the provider refuses one', (own) => Object.assign(own, { refusing: 1 })),
     always('hand over', ({ system }) => system.handOver()),
     always('kill', ({ system }) => system.kill()),
