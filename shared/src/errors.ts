@@ -93,6 +93,11 @@ export const errors = {
     title: 'The name is already taken',
     help: 'Choose another name.',
   },
+  address_taken: {
+    status: 409,
+    title: 'Another person has this address',
+    help: 'Each address is one person’s. `POST /rest/people` with an address of each joins them into one.',
+  },
   last_admin: {
     status: 409,
     title: 'The workspace would be left without an admin',

@@ -41,7 +41,7 @@ const DANGEROUS: [string, ...string[]][] = [
 ]
 const log = createLog({ service: 'test', level: 'silent' })
 
-const DATABASES = ['identity', 'webhook', 'configuration', 'dispatcher'] as const
+const DATABASES = ['identity', 'webhook', 'configuration', 'dispatcher', 'campaigns'] as const
 const BROKER_USERS = ['webhook', 'configuration', 'dispatcher'] as const
 /** A command that the user gives, and a key of its own. */
 const REDIS_USERS = {
@@ -129,6 +129,7 @@ function serversOfServices(): NonNullable<ParleyOptions['servers']> {
     webhook: named('webhook'),
     configuration: named('configuration'),
     dispatcher: { ...named('dispatcher'), ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8' },
+    campaigns: named('campaigns'),
   }
 }
 
@@ -356,7 +357,7 @@ describe('RabbitMQ refuses', () => {
     configuration: ['configuration', 'rejected'],
     dispatcher: [] as string[],
   }
-  writable.dispatcher = ['messages', 'messages.g1', 'dispatcher', 'submissions', 'people', 'rejected']
+  writable.dispatcher = ['messages', 'messages.g1', 'dispatcher', 'submissions', 'persons', 'rejected']
   const allQueues = [...queues, 'tasks', 'people', 'webhook.channels', 'dispatcher.configuration']
   const exchanges = [
     '',
@@ -364,7 +365,7 @@ describe('RabbitMQ refuses', () => {
     'messages.g1',
     'dispatcher',
     'submissions',
-    'people',
+    'persons',
     'rejected',
     'configuration',
     'amq.topic',

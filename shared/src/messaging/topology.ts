@@ -22,7 +22,7 @@ export const DEAD_LETTER_EXCHANGE = 'rejected'
 /** Leads to the queue `tasks` alone. */
 export const SUBMISSIONS_EXCHANGE = 'submissions'
 /** Leads to the queue `people` alone. */
-export const PEOPLE_EXCHANGE = 'people'
+export const PEOPLE_EXCHANGE = 'persons'
 /** By the name of a queue of statuses to that one alone, past the log. */
 export const DISPATCHER_EXCHANGE = 'dispatcher'
 
@@ -118,11 +118,12 @@ export async function declareDispatcherTopology(channel: Channel): Promise<void>
   await declarePeople(channel)
 }
 
-/** Declares the queue of what is known of people, and the exchange that leads to it. */
-async function declarePeople(channel: Channel): Promise<void> {
+/** Declares the queue of what is known of people, that of dead letters, and the exchanges that lead to them. */
+export async function declarePeople(channel: Channel): Promise<void> {
   await channel.assertExchange(PEOPLE_EXCHANGE, 'fanout', { durable: true })
   await channel.assertQueue(PEOPLE_QUEUE, ORDERED_QUEUE)
   await channel.bindQueue(PEOPLE_QUEUE, PEOPLE_EXCHANGE, '')
+  await declareDeadLetters(channel)
 }
 
 /** Declares the queue of submissions to tasks, the queue of dead letters, and the exchanges that lead to them. */
@@ -130,6 +131,10 @@ export async function declareTasks(channel: Channel): Promise<void> {
   await channel.assertExchange(SUBMISSIONS_EXCHANGE, 'fanout', { durable: true })
   await channel.assertQueue(TASKS_QUEUE, ORDERED_QUEUE)
   await channel.bindQueue(TASKS_QUEUE, SUBMISSIONS_EXCHANGE, '')
+  await declareDeadLetters(channel)
+}
+
+async function declareDeadLetters(channel: Channel): Promise<void> {
   await channel.assertExchange(DEAD_LETTER_EXCHANGE, 'fanout', { durable: true })
   await channel.assertQueue(DEAD_LETTER_QUEUE, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
   await channel.bindQueue(DEAD_LETTER_QUEUE, DEAD_LETTER_EXCHANGE, '')
