@@ -6,7 +6,7 @@ export const PURPOSES = ['marketing', 'service'] as const
 export type Purpose = (typeof PURPOSES)[number]
 
 /** Where a change of consent comes from. */
-export const CONSENT_SOURCES = [
+const CONSENT_SOURCES = [
   /** The person wrote one of the words. */
   'message',
   /** The person pressed a button that says so. */
@@ -47,7 +47,7 @@ export type PublishedConsent = z.output<typeof publishedConsent>
 /** The `type` on the broker of what is known of people. */
 export const PEOPLE_TYPE = 'person.seen.v1'
 
-/** What a conversation tells of its person; an id is the same for the same. */
+/** What a conversation tells of its person. */
 const seenPerson = z.object({
   workspace: safeInteger,
   addresses: personAddresses,
@@ -61,6 +61,11 @@ export type SeenPerson = z.output<typeof seenPerson>
 
 /** People as they go through the broker, several at once. */
 export const publishedPeople = z.object({ people: z.array(seenPerson).max(500) })
+
+/** The `type` on the broker of what says that a person is erased: what came before it counts for nothing. */
+export const ERASED_TYPE = 'person.erased.v1'
+
+export const publishedErasure = z.object({ workspace: safeInteger, addresses: personAddresses })
 
 /** The name of a workspace's config with its own words, whose owner is the workspace. */
 export const CONSENT_CONFIG = 'consent'

@@ -11,9 +11,11 @@ import { createServiceCalls } from '@parley/shared/service-calls'
 import { Registry } from 'prom-client'
 import { prepareAttributes } from './attributes/attribute-store.ts'
 import type { Config } from './config.ts'
+import { consumePeople } from './consent/consume-people.ts'
 import type { Dependencies } from './dependencies.ts'
 import { PERSON_FIELDS } from './people/person-schema.ts'
 import { routes } from './routes.ts'
+import { prepareConsents } from './store/consent-history.ts'
 import { preparePeople } from './store/people-collection.ts'
 
 /** Connects to the database in the background and wires the campaigns service. */
@@ -23,8 +25,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const signer = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'campaigns', jwks: config.SERVICE_JWKS })
   const calls = await createServiceCalls({ caFile: config.TLS_CA_FILE, log })
-  const targets = roundRobin(config.IDENTITY_URL)
-  const identity = createInternalClient({ targets, audience: 'identity', signer, calls })
+  const inner = (urls: URL[], audience: 'identity' | 'dispatcher' | 'webhook') =>
+    createInternalClient({ targets: roundRobin(urls), audience, signer, calls })
   const mongo = connectMongo({
     url: config.MONGO_URL,
     database: config.MONGO_DATABASE,
@@ -33,13 +35,20 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     prepare: async (connection) => {
       await prepareAttributes(connection)
       await preparePeople(connection)
+      await prepareConsents(connection)
     },
   })
   const fieldsOf = (resource: string) => (resource === 'people' ? PERSON_FIELDS : undefined)
   const dependencies: Dependencies = {
     connection: mongo.connection,
-    authorizer: createAuthorizer(identity, fieldsOf),
+    authorizer: createAuthorizer(inner(config.IDENTITY_URL, 'identity'), fieldsOf),
+    dispatcher: inner(config.DISPATCHER_URL, 'dispatcher'),
+    webhook: inner(config.WEBHOOK_URL, 'webhook'),
   }
+  const people =
+    config.AMQP_URL === undefined
+      ? undefined
+      : await consumePeople({ url: config.AMQP_URL, connection: mongo.connection, ready: mongo.ready, log })
   const app = createApp({
     log,
     registry,
@@ -53,6 +62,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     app,
     registry,
     close: async () => {
+      await people?.close()
       await Promise.all([mongo.close(), calls.close(), tracing.close()])
     },
   }

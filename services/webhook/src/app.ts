@@ -146,7 +146,11 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
         confirmedIds: createConfirmedIds(redis, log),
       }
       app.use(serveRoutes(routes(), needed, { requireCaller: requireCaller(verifier) }))
-      app.use('/internal', requireService(verifier, 'dispatcher'), internalRoutes({ audio, people }))
+      app.use(
+        '/internal',
+        requireService(verifier, 'dispatcher', 'campaigns'),
+        internalRoutes({ audio, people }),
+      )
     },
   })
   return {

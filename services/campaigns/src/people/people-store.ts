@@ -39,7 +39,7 @@ export async function upsertPerson(
  * The same for many claims, one after another, in one write. They are settled anew where somebody else wrote one of those
  * people meanwhile. Rejects with `unavailable`.
  */
-async function upsertPeople(options: Upserting): Promise<Outcome[]> {
+export async function upsertPeople(options: Upserting): Promise<Outcome[]> {
   const people = peopleOf(options.connection)
   const addresses = [...new Set(options.claims.flatMap((claim) => claim.addresses))]
   for (let round = 0; round < MAX_ROUNDS; round++) {

@@ -43,6 +43,7 @@ const threadQuery = z.object({
 const erasure = threadQuery.extend({
   isFirst: z.boolean().optional(),
   ids: z.array(safeInteger).max(MAX_TASKS).optional(),
+  areForgotten: z.boolean().optional(),
 })
 /** 64 KiB of a submission or a value, in which each character may take several bytes. */
 const MAX_OPERATION_BYTES = 512 * 1024

@@ -9,6 +9,8 @@ import type { HashAddress } from './address-hash.ts'
 const GATHER_MS = 2
 const QUERY_MS = 1_000
 const BATCH = 1_000
+/** Longer than an instance writes behind what it knows. */
+const ERASED_MS = 24 * 60 * 60 * 1_000
 /** Nothing that was said before an agreement comes later than that. */
 const ORDERED_MS = 30 * 24 * 60 * 60 * 1_000
 
@@ -19,7 +21,7 @@ interface Addressed {
 }
 
 export interface SuppressionChange extends Addressed {
-  purpose: Purpose
+  purpose: SuppressionRecord['purpose']
   status: z.output<typeof consentStatus>
   source: SuppressionRecord['source']
   at: Date
@@ -37,13 +39,20 @@ export interface Suppressions {
   ): Promise<(Omit<SuppressionRecord, '_id' | 'workspace' | 'expiresAt'> & { address: string })[]>
   /** What was last said of one address of a person counts for all that are known to be theirs. */
   spread(people: readonly Addressed[]): Promise<void>
+  /** Notes for a day that a person is erased. */
+  erase(of: Addressed, at: Date): Promise<void>
+  /** Those of the people who were not erased since. */
+  withoutErased<T extends Addressed & { at: string }>(people: readonly T[]): Promise<T[]>
 }
 
 export function createSuppressions(
   { suppressions }: Pick<Collections, 'suppressions'>,
   hashes: () => Promise<HashAddress>,
 ): Suppressions {
-  const idsOf = async ({ workspace, addresses }: Addressed, purposes: readonly Purpose[]) => {
+  const idsOf = async (
+    { workspace, addresses }: Addressed,
+    purposes: readonly SuppressionRecord['purpose'][],
+  ) => {
     const hash = await hashes()
     return purposes.flatMap((purpose) =>
       addresses.map((address) => ({ address, _id: `${workspace}/${purpose}/${hash(workspace, address)}` })),
@@ -88,6 +97,17 @@ export function createSuppressions(
         return { address, purpose, status, source, at }
       })
     },
+    async erase(of, at) {
+      await change([{ ...of, purpose: 'erased', status: 'withdrawn', source: 'api', at }])
+    },
+    async withoutErased(people) {
+      const ids = await Promise.all(people.map((one) => idsOf(one, ['erased'])))
+      const found = await read(ids.flat().map(({ _id }) => _id))
+      const erasedAt = new Map(found.map(({ _id, at }) => [_id, at.getTime()]))
+      const isErased = (at: string, own: (typeof ids)[number] = []) =>
+        own.some(({ _id }) => (erasedAt.get(_id) ?? 0) >= Date.parse(at))
+      return people.filter(({ at }, position) => !isErased(at, ids[position]))
+    },
     async spread(people) {
       const several = people.filter(({ addresses }) => addresses.length > 1)
       const ids = await Promise.all(several.map((one) => idsOf(one, PURPOSES)))
@@ -118,6 +138,7 @@ function writeOf(
   const record: SuppressionRecord = {
     ...{ _id, workspace, purpose, status, source, at },
     ...(status === 'granted' && { expiresAt: new Date(at.getTime() + ORDERED_MS) }),
+    ...(purpose === 'erased' && { expiresAt: new Date(at.getTime() + ERASED_MS) }),
   }
   const isLater = { $lte: [{ $ifNull: ['$at', new Date(0)] }, at] }
   return {

@@ -6,7 +6,8 @@ export interface SuppressionRecord {
   /** Workspace, purpose, and a keyed hash of the address. */
   _id: string
   workspace: number
-  purpose: Purpose
+  /** `erased` for whom was erased: what is known of them from before makes nobody of them. */
+  purpose: Purpose | 'erased'
   status: z.output<typeof consentStatus>
   source: PublishedConsent['source']
   /** When it was said: what was said earlier, and comes later, changes nothing. */

@@ -23,7 +23,7 @@ export type ReportPeople = (writes: readonly ThreadWrite[]) => Promise<void>
  */
 export function createReportPeople(options: {
   publisher: Pick<Publisher, 'publish'>
-  suppressions: Pick<Suppressions, 'spread'>
+  suppressions: Pick<Suppressions, 'spread' | 'withoutErased'>
 }): ReportPeople {
   const { publisher, suppressions } = options
   const reported = new LRUCache<string, Known>({ max: MAX_REPORTED })
@@ -38,7 +38,8 @@ export function createReportPeople(options: {
       if (!isOld) people.set(threadId(write), { person, known })
     }
     if (people.size === 0) return
-    const found = [...people.values()].map(({ person }) => person)
+    const found = await suppressions.withoutErased([...people.values()].map(({ person }) => person))
+    if (found.length === 0) return
     await suppressions.spread(found)
     const body = Buffer.from(JSON.stringify({ people: found }))
     await publisher.publish({
