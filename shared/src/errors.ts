@@ -133,6 +133,11 @@ export const errors = {
     title: 'The message can not be run again as it stands',
     help: 'Only messages that are dead, failed or unrouted run again.',
   },
+  not_scheduled: {
+    status: 409,
+    title: 'The message does not wait for its time',
+    help: 'Only a message with a `sendAt` that has not come yet is taken back; this one has left, or never had one.',
+  },
   subscription_inactive: {
     status: 409,
     title: 'The subscription is turned off',
