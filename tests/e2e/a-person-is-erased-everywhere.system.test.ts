@@ -11,11 +11,15 @@ import { type DispatchWorkspace, registerWorkspace } from '../dispatch/workspace
 const APP_SECRET = 'app secret'
 const LINE = 'erasing-line'
 const SERVICES = ['identity', 'configuration', 'webhook', 'dispatcher', 'campaigns'] as const
-const CANARY = { phone: '4915550123456', id: 'DE.Kanarienvogel4711', name: 'Kanarienvogel' }
-const OTHER = { phone: '4915550999999', id: 'DE.Spatz', name: 'Spatz' }
-/** What is written to and by the canary. */
-const SECRET = 'wachtelkoenig'
-const TRACES = [CANARY.phone, CANARY.id, CANARY.name, SECRET]
+/** Each has a word that is in all that they write and get. */
+const CANARY = {
+  phone: '4915550123456',
+  id: 'DE.Kanarienvogel4711',
+  name: 'Kanarienvogel',
+  word: 'wachtelkoenig',
+}
+const OTHER = { phone: '4915550999999', id: 'DE.Spatz', name: 'Spatz', word: 'rohrdommel' }
+const TRACES = Object.values(CANARY)
 
 let parley: Parley
 let graph: Listening
@@ -88,7 +92,7 @@ const offer = (who: Named) =>
     {
       thread: { extId: `offer-${randomUUID()}` },
       answer: {
-        functions: [{ name: 'callback', args: { template: 'offer', language: 'en', variables: [SECRET] } }],
+        functions: [{ name: 'callback', args: { template: 'offer', language: 'en', variables: [who.word] } }],
       },
     },
   )
@@ -96,9 +100,9 @@ const offer = (who: Named) =>
 async function fill(who: Named): Promise<void> {
   await workspace.call('POST', '/rest/tasks', {
     ...{ name: 'Order', description: '', extId: who.phone, workflow: 1, currentStep: 1, status: 'active' },
-    context: { said: `${SECRET} in the task` },
+    context: { said: `${who.word} in the task` },
   })
-  await write(who, `Hello, ${SECRET}`)
+  await write(who, `Hello, ${who.word}`)
   await write(who, 'Stop')
   const preference = {
     wa_id: who.phone,
@@ -110,18 +114,18 @@ async function fill(who: Named): Promise<void> {
     contacts: [{ wa_id: who.phone }],
     user_preferences: [{ ...preference, detail: `User ${who.name} requested to resume` }],
   })
-  const audio = `data:audio/ogg;base64,${SECRET.repeat(20_000)}`
+  const audio = `data:audio/ogg;base64,${who.word.repeat(20_000)}`
   expect((await postMessage({ phone: who.phone, name: who.name }, { answer: {}, audio })).status).toBe(200)
-  expect((await postMessage({ phone: `+${who.phone}` }, { answer: { message: SECRET } })).status).toBe(200)
+  expect((await postMessage({ phone: `+${who.phone}` }, { answer: { message: who.word } })).status).toBe(200)
   expect((await offer(who)).status).toBe(200)
   // Somebody else has that thread by now.
   const shared = { extId: 'order-shared' }
-  await postMessage({ phone: who.phone }, { thread: shared, answer: { message: SECRET } })
+  await postMessage({ phone: who.phone }, { thread: shared, answer: { message: who.word } })
   await postMessage({ phone: '4915550000000' }, { thread: shared, answer: { message: 'for somebody else' } })
   await eventually(async () => (await workspace.request('GET', `/rest/people/phone:${who.phone}`)).ok)
   await workspace.call('PATCH', `/rest/people/phone:${who.phone}`, {
     tags: ['vip'],
-    consent: { marketing: { status: 'granted', text: `${SECRET}: yes, please` } },
+    consent: { marketing: { status: 'granted', text: `${who.word}: yes, please` } },
   })
   await eventually(async () => {
     const open = { workspace: { $exists: true }, open: true }
@@ -187,8 +191,8 @@ async function inRedis(): Promise<string[]> {
     const value = await redis.get(key).catch(() => '')
     const ttl = await redis.pttl(key)
     // The pace to a number is there for some minutes.
-    const isPace = key.startsWith('pace:') && ttl > 0 && ttl <= 10 * 60 * 1_000
-    if (!isPace && TRACES.some((trace) => key.includes(trace) || value?.includes(trace))) found.push(key)
+    const isRate = key.startsWith('pace:') && ttl > 0 && ttl <= 10 * 60 * 1_000
+    if (!isRate && TRACES.some((trace) => key.includes(trace) || value?.includes(trace))) found.push(key)
   }
   redis.disconnect()
   return found
@@ -199,16 +203,8 @@ test('a person can be exported and erased in every service while they are sent t
   await fill(OTHER)
   const canary = `/rest/people/phone:${CANARY.phone}`
   const before = await traces()
-  for (const place of [
-    'configuration.documents',
-    'webhook.people',
-    'dispatcher.messages',
-    'campaigns.people',
-  ])
-    expect([place.split('.')[0], before.some((one) => one.startsWith(place.split('.')[0] ?? ''))]).toEqual([
-      place.split('.')[0],
-      true,
-    ])
+  for (const service of ['configuration', 'webhook', 'dispatcher', 'campaigns'])
+    expect(before.filter((one) => one.startsWith(service)).length).toBeGreaterThan(0)
 
   const everything = (await workspace.call('GET', `${canary}/export`)) as Parsed
   expect(everything).toMatchObject({
@@ -225,9 +221,9 @@ test('a person can be exported and erased in every service while they are sent t
   )
   const exported = JSON.stringify(everything)
   for (const part of [
-    `Hello, ${SECRET}`,
-    `${SECRET} in the task`,
-    `${SECRET}: yes, please`,
+    `Hello, ${CANARY.word}`,
+    `${CANARY.word} in the task`,
+    `${CANARY.word}: yes, please`,
     'requested to resume',
   ])
     expect(exported).toContain(part)
@@ -242,7 +238,6 @@ test('a person can be exported and erased in every service while they are sent t
     const open = { open: true }
     return (await parley.database('dispatcher').collection('messages').countDocuments(open)) === 0
   })
-  await eventually(async () => (await workspace.request('GET', canary)).ok || (await queued()).length === 0)
   await eventually(async () => {
     const response = await workspace.request('DELETE', canary)
     await response.body?.cancel()
@@ -254,7 +249,7 @@ test('a person can be exported and erased in every service while they are sent t
   expect((await workspace.request('GET', canary)).status).toBe(404)
   expect(await workspace.call('GET', `/rest/people/phone:${OTHER.phone}`)).toMatchObject({ name: OTHER.name })
   const others = JSON.stringify(await workspace.call('GET', `/rest/people/phone:${OTHER.phone}/export`))
-  expect(others).toContain(`Hello, ${SECRET}`)
+  expect(others).toContain(`Hello, ${OTHER.word}`)
 
   const response = await offer(CANARY)
   const id = response.headers.get('x-message-id')

@@ -35,7 +35,7 @@ const entry = z
   })
   .meta({ id: 'ConsentChange' })
 const example = {
-  ...{ _id: 'wamid.1', purpose: 'marketing', status: 'withdrawn' },
+  ...{ _id: '48341280-0a59-806f-9695-a1f7fc5fde77', purpose: 'marketing', status: 'withdrawn' },
   ...{ at: '2026-11-02T12:00:00.000Z', source: 'message', text: 'Stop' },
 } as const
 

@@ -56,9 +56,9 @@ export async function storeConsent(
   const { _id, workspace } = person
   const all = [...new Set([...person.addresses, ...addresses])]
   const isLarger = all.length > person.addresses.length
-  const told = { ...(isLarger ? person.consent : {}), ...changes }
+  const stated = { ...(isLarger ? person.consent : {}), ...changes }
   const suppressions = PURPOSES.flatMap((purpose) => {
-    const one = told[purpose]
+    const one = stated[purpose]
     if (one === undefined) return []
     const { status, text, at } = one
     return { addresses: all, purpose, status, source: 'api', at: at.toISOString(), ...defined({ text }) }

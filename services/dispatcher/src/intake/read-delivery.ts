@@ -64,8 +64,8 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
   const at = new Date()
   const received = receivedContent(message, source)
   const isUnspoken = received !== undefined && unspokenReason(received) !== undefined
-  const hasOwnAnswer = hasAnswer(message.answer)
-  const said = hasOwnAnswer ? undefined : consentSaidIn(message, received)
+  const isResponded = hasAnswer(message.answer)
+  const said = isResponded ? undefined : consentSaidIn(message, received)
   // All have the same fields, also those that come later: objects of one shape are cheaper to make and to read.
   return {
     kind: 'message',
@@ -83,7 +83,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
       channel,
       channelId,
       source,
-      inbound: hasOwnAnswer || isUnspoken ? undefined : true,
+      inbound: isResponded || isUnspoken ? undefined : true,
       requestId,
       traceparent,
       state: 'received',

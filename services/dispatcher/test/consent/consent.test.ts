@@ -209,10 +209,10 @@ test('whom the provider refuses because they stopped marketing is not tried agai
 test('each change of consent is published with its words and all addresses of the person', async () => {
   const person = somebody()
   await say(person, 'Unsubscribe')
-  const told = await eventually(async () =>
+  const reported = await eventually(async () =>
     published.find(({ addresses }) => addresses.includes(`phone:${person.phone}`)),
   )
-  expect(told).toMatchObject({
+  expect(reported).toMatchObject({
     ...{ workspace: world.workspace, purpose: 'marketing', status: 'withdrawn', source: 'message' },
     ...{ text: 'Unsubscribe', addresses: [`phone:${person.phone}`, `whatsapp:${person.userId}`] },
   })

@@ -20,7 +20,7 @@ export const personQuery = z.object({
 export type PersonNamed = z.output<typeof personQuery> & { workspace: number }
 
 /** A thread that has something of a person; `isTheirs` where it has nothing of anybody else. */
-export interface FoundThread {
+interface FoundThread {
   thread: ThreadRecord
   isTheirs: boolean
 }
