@@ -79,7 +79,14 @@ async function eraseElsewhere(needed: ErasingPeople, person: PersonNamed, until:
     for (const [first, ...others] of threads.values()) {
       if (first === undefined) continue
       const messageIds = [first, ...others].map(({ _id }) => _id)
-      const of = { workspace, channel: first.channel, extId: first.thread, messageIds, tasks: NO_TASKS }
+      const of = {
+        workspace,
+        joined: [],
+        channel: first.channel,
+        extId: first.thread,
+        messageIds,
+        tasks: NO_TASKS,
+      }
       for (const erase of erasers) await erase(of)
       await eraseMessages(needed, messageIds)
     }

@@ -46,10 +46,10 @@ export async function eraseThread(
     const messageIds = await nextIds(collections.messages, thread)
     if (messageIds.length === 0) break
     if (performance.now() > until) return false
-    for (const erase of erasers) await erase({ ...name, messageIds, tasks })
+    for (const erase of erasers) await erase({ ...name, joined, messageIds, tasks })
     await eraseMessages(options, messageIds)
   }
-  for (const erase of erasers) await erase({ ...name, messageIds: [], tasks })
+  for (const erase of erasers) await erase({ ...name, joined, messageIds: [], tasks })
   const mark = markOf(Date.now()) as ThreadRecord
   for (const one of [extId, ...joined])
     await collections.threads.replaceOne({ _id: threadId({ ...name, extId: one }) }, mark, { upsert: true })
