@@ -15,13 +15,14 @@ import { connectMongo } from '@parley/shared/mongo'
 import { serveRoutes } from '@parley/shared/openapi/route'
 import { connectRedis } from '@parley/shared/redis'
 import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
-import { createApp, requireCaller, type Service } from '@parley/shared/service-app'
+import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
 import { createServiceCalls } from '@parley/shared/service-calls'
 import type { mongo } from 'mongoose'
 import { Registry } from 'prom-client'
 import { createMediaSlots } from './api/media/media-routes.ts'
 import { detailOf, summaryOf } from './api/messages/view.ts'
 import { createEventStreams } from './api/streams/event-streams.ts'
+import { templateRoutes } from './api/templates/internal-routes.ts'
 import { eraseAudio, eraseDeliveries, erasePerson, eraseTasks } from './api/threads/erasers.ts'
 import { threadSummary } from './api/threads/view.ts'
 import { createHttpClient } from './channels/http/http-client.ts'
@@ -264,6 +265,7 @@ export async function buildApp(
       }
       // The gateway takes posts of messages to the webhook.
       const elsewhere = { '/rest/messages': ['POST'] } as const
+      app.use('/internal', requireService(verifier, 'campaigns'), templateRoutes(outbound.templates))
       app.use(serveRoutes(routes, needed, { requireCaller: requireCaller(verifier), elsewhere }))
     },
   })
