@@ -18,7 +18,7 @@ const QUEUE = 'campaigns.notices'
 const MAX_NOTICES = 100_000
 const LOOK_EVERY_MS = 5_000
 const LEASE_MS = 5 * 60_000
-/** What was told of a change may come before it is in the list. */
+/** What was reported of a change may come before it is in the list. */
 const AFTER_NOTICE_MS = 60_000
 
 /** What keeps templates as their providers have them. */
@@ -82,23 +82,23 @@ function consumeTemplateNotices(work: TemplateWork, declare: () => Promise<void>
   return consumeBatches({
     ...{ queue: QUEUE, declare, log: work.log },
     async work(batch) {
-      for (const told of latestOf(batch.flatMap(readNotice)))
-        await syncTold(work, told).catch((error: unknown) => {
+      for (const reported of latestOf(batch.flatMap(readNotice)))
+        await syncReported(work, reported).catch((error: unknown) => {
           if (isUnavailable(error)) throw error
-          work.log.error({ err: error, workspace: told.workspace }, 'a template was not synchronised')
+          work.log.error({ err: error, workspace: reported.workspace }, 'a template was not synchronised')
         })
       return []
     },
   })
 }
 
-interface Told {
+interface ReportedChange {
   workspace: number
   channelId: number
   notice: TemplateNotice
 }
 
-function readNotice({ content, properties }: ConsumeMessage): Told[] {
+function readNotice({ content, properties }: ConsumeMessage): ReportedChange[] {
   const { data } = channelNotice.safeParse(jsonOrUndefined(content.toString()))
   const { data: channelId } = safeInteger.safeParse(properties.headers?.channelId)
   if (data === undefined || channelId === undefined) return []
@@ -109,17 +109,17 @@ function readNotice({ content, properties }: ConsumeMessage): Told[] {
 }
 
 /** Of many notices of one template all that they say: the last one of each thing. */
-function latestOf(all: readonly Told[]): Told[] {
-  const latest = new Map<string, Told>()
-  for (const told of all) {
-    const { workspace, channelId, notice } = told
+function latestOf(all: readonly ReportedChange[]): ReportedChange[] {
+  const latest = new Map<string, ReportedChange>()
+  for (const reported of all) {
+    const { workspace, channelId, notice } = reported
     const key = JSON.stringify([workspace, channelId, notice.name, notice.language])
-    latest.set(key, { ...told, notice: { ...latest.get(key)?.notice, ...notice } })
+    latest.set(key, { ...reported, notice: { ...latest.get(key)?.notice, ...notice } })
   }
   return [...latest.values()]
 }
 
-async function syncTold(work: TemplateWork, { workspace, channelId, notice }: Told): Promise<void> {
+async function syncReported(work: TemplateWork, { workspace, channelId, notice }: ReportedChange): Promise<void> {
   const account = await accountOf(work, workspace, channelId)
   if (account === undefined) return
   const { name } = notice
