@@ -119,7 +119,10 @@ function latestOf(all: readonly ReportedChange[]): ReportedChange[] {
   return [...latest.values()]
 }
 
-async function syncReported(work: TemplateWork, { workspace, channelId, notice }: ReportedChange): Promise<void> {
+async function syncReported(
+  work: TemplateWork,
+  { workspace, channelId, notice }: ReportedChange,
+): Promise<void> {
   const account = await accountOf(work, workspace, channelId)
   if (account === undefined) return
   const { name } = notice
