@@ -15,6 +15,7 @@ import {
   type Subscribed,
   testSubscription,
 } from './api/subscriptions/delivery-routes.ts'
+import { deleteNote, listNotes, type Notes, postNote } from './api/threads/note-routes.ts'
 import {
   deleteThread,
   listThreads,
@@ -31,7 +32,7 @@ import { type Reconciled, readReconciliation } from './reconciliation/reconcilia
 
 type OfMessages = MessageLog & Replaying & Cancelling & Media & Counted & InFlight & Reconciled
 /** The dependencies of all routes together. */
-type Needed = OfMessages & Prompting & Trying & Used & Noticed & Subscribed & Following & Threads
+type Needed = OfMessages & Prompting & Trying & Used & Noticed & Subscribed & Following & Threads & Notes
 
 /** Every public operation of this service. */
 export const routes: readonly Route<Needed>[] = [
@@ -43,4 +44,5 @@ export const routes: readonly Route<Needed>[] = [
   ...[listDeliveries, readDelivery, replayDelivery, replayDeliveries, testSubscription],
   ...[followEvents, followThread],
   ...[listThreads, readOneThread, patchThread, deleteThread, readThreadMessages, replyInThread],
+  ...[listNotes, postNote, deleteNote],
 ]
