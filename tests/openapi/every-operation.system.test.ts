@@ -10,7 +10,10 @@ let system: Parley
 let run: RunSoFar
 let token: string
 beforeAll(async () => {
-  system = await startParley()
+  system = await startParley({
+    services: ['identity', 'configuration', 'webhook', 'dispatcher', 'campaigns', 'gateway'],
+    environment: { dispatcher: { ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8' } },
+  })
   run = {
     responses: new Map(),
     call: async (method, path, body) => (await send(method, path, { body })).json,

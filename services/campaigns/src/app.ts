@@ -17,6 +17,9 @@ import { PERSON_FIELDS } from './people/person-schema.ts'
 import { routes } from './routes.ts'
 import { prepareConsents } from './store/consent-history.ts'
 import { preparePeople } from './store/people-collection.ts'
+import { TEMPLATE_FIELDS } from './templates/template-schema.ts'
+import { prepareTemplates } from './templates/template-store.ts'
+import { startTemplates } from './templates/template-worker.ts'
 
 /** Connects to the database in the background and wires the campaigns service. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
@@ -25,7 +28,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const signer = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'campaigns', jwks: config.SERVICE_JWKS })
   const calls = await createServiceCalls({ caFile: config.TLS_CA_FILE, log })
-  const inner = (urls: URL[], audience: 'identity' | 'dispatcher' | 'webhook') =>
+  const inner = (urls: URL[], audience: 'identity' | 'configuration' | 'dispatcher' | 'webhook') =>
     createInternalClient({ targets: roundRobin(urls), audience, signer, calls })
   const mongo = connectMongo({
     url: config.MONGO_URL,
@@ -36,12 +39,15 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       await prepareAttributes(connection)
       await preparePeople(connection)
       await prepareConsents(connection)
+      await prepareTemplates(connection)
     },
   })
-  const fieldsOf = (resource: string) => (resource === 'people' ? PERSON_FIELDS : undefined)
+  const fieldsOf = (resource: string) =>
+    ({ people: PERSON_FIELDS, templates: TEMPLATE_FIELDS })[resource as 'people' | 'templates']
   const dependencies: Dependencies = {
     connection: mongo.connection,
     authorizer: createAuthorizer(inner(config.IDENTITY_URL, 'identity'), fieldsOf),
+    configuration: inner(config.CONFIGURATION_URL, 'configuration'),
     dispatcher: inner(config.DISPATCHER_URL, 'dispatcher'),
     webhook: inner(config.WEBHOOK_URL, 'webhook'),
   }
@@ -49,6 +55,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     config.AMQP_URL === undefined
       ? undefined
       : await consumePeople({ url: config.AMQP_URL, connection: mongo.connection, ready: mongo.ready, log })
+  const templates = await startTemplates({ ...dependencies, ready: mongo.ready, url: config.AMQP_URL, log })
   const app = createApp({
     log,
     registry,
@@ -63,6 +70,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     registry,
     close: async () => {
       await people?.close()
+      await templates.stop()
       await Promise.all([mongo.close(), calls.close(), tracing.close()])
     },
   }

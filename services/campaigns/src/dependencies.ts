@@ -7,6 +7,7 @@ export interface Dependencies {
   /** Of the service's own database; each folder names its collections in it. */
   connection: Connection
   authorizer: Authorizer
+  configuration: Pick<InternalClient, 'get'>
   dispatcher: Pick<InternalClient, 'post'>
   webhook: Pick<InternalClient, 'post'>
 }

@@ -38,6 +38,7 @@ export function deliveryOptions(
     suppressions: noConsent.suppressions,
     recordConsent: noConsent.recordConsent,
     readQuoted: async () => new Map(),
+    knownTemplates: { find: async () => [] },
     isScheduleFull: async () => false,
     endpoints: createEndpoints({ now: Date.now, opened: () => {} }),
     submit: never,

@@ -10,9 +10,10 @@ import { type Tracing, withTrace } from '@parley/shared/tracing'
 import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
 import { createDeltas } from '../agents/deltas.ts'
+import { createTranscriber } from '../agents/kinds/transcriber.ts'
 import { createLoadAgent } from '../agents/load-agent.ts'
 import { choicesOf, deploymentChoice } from '../agents/model/choices.ts'
-import { createHearing, createTranscriber } from '../agents/model/hearing.ts'
+import { createHearing } from '../agents/model/hearing.ts'
 import { createMediaSlots } from '../agents/model/media-slots.ts'
 import { createModelClient } from '../agents/model/model-client.ts'
 import { createAskSeeing } from '../agents/model/seeing.ts'
@@ -25,7 +26,7 @@ import { createDescribeAssistant } from '../agents/turns/describe-assistant.ts'
 import { MAX_CALLS } from '../agents/turns/model-calls.ts'
 import { createUsage } from '../agents/usage/usage.ts'
 import type { Callback } from '../channels/callback.ts'
-import { type Channels, createChannels } from '../channels/channels.ts'
+import { type Channels, createChannels, createOpenChannel } from '../channels/channels.ts'
 import { createEndpoints } from '../channels/endpoints/endpoints.ts'
 import { createAccessTokens } from '../channels/functions/access-tokens.ts'
 import { createCallSettingsOf } from '../channels/functions/call-settings.ts'
@@ -46,11 +47,13 @@ import { createProviderCallback } from '../channels/provider-callback.ts'
 import { createSendRateLimit } from '../channels/send-rate-limit/send-rate-limit.ts'
 import { createSigner } from '../channels/signing.ts'
 import { createSubmit } from '../channels/submit.ts'
+import { createKnownTemplates, type KnownTemplates } from '../channels/templates/known-templates.ts'
+import { type AskProvider, createAskProvider } from '../channels/templates/provider-templates.ts'
 import { createShowTyping } from '../channels/typing.ts'
 import type { Config } from '../config.ts'
 import type { Consent } from '../consent/start-consent.ts'
 import type { MessageRecord } from '../message/message-record.ts'
-import { createMetrics, type Metrics, showBreakers } from '../metrics/metrics.ts'
+import { type Metrics, showBreakers } from '../metrics/metrics.ts'
 import type { Collections } from '../store/collections.ts'
 import { createIsScheduleFull } from '../store/scheduled.ts'
 import type { Traffic } from '../store/traffic.ts'
@@ -73,11 +76,12 @@ export const retentionOf = ({ MESSAGES_KEPT_DAYS }: Pick<Config, 'MESSAGES_KEPT_
   MESSAGES_KEPT_DAYS * DAY_MS
 
 /** All that leads from a stored message to a handler, a person, an action or a task. */
-interface Outbound {
+export interface Outbound {
   run: DeliverMessage
   channels: Channels
   agents: Agents
-  metrics: Metrics
+  /** What is known of templates, and the way to ask providers about them. */
+  templates: { known: KnownTemplates; ask: AskProvider }
   /** Fetches media from providers. */
   media: HttpClient
   close(): Promise<void>
@@ -92,24 +96,29 @@ export function createOutbound(options: {
   redis: Redis
   publisher: Pick<Publisher, 'publish'>
   statuses: StatusArrival
-  collections: Pick<Collections, 'messages' | 'threads' | 'usage' | 'usedTokens' | 'accessTokens'>
+  collections: Pick<
+    Collections,
+    'messages' | 'threads' | 'usage' | 'usedTokens' | 'accessTokens' | 'templates'
+  >
   configuration: Pick<InternalClient, 'get' | 'post'>
   webhook: Pick<InternalClient, 'getBytes' | 'post'>
   traffic: Pick<Traffic, 'moved' | 'left'>
   consent: Pick<Consent, 'suppressions' | 'record'>
   registry: Registry
+  metrics: Metrics
   tracing: Tracing
   times: Times
   log: Log
 }): Outbound {
   const { config, replica, secrets, redis, publisher, statuses, registry, tracing, log } = options
-  const { collections, configuration, webhook, traffic, consent, times } = options
+  const { collections, configuration, webhook, traffic, consent, times, metrics } = options
   const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS })
-  const metrics = createMetrics(registry)
   const calls = (kind: CallKind) => observeCalls(http, { kind, metrics, tracing })
   const signer = createSigner(config.SIGNING_SECRET)
   const specs = createSpecReader()
-  const channels = createChannels({ replica, secrets })
+  const openChannel = createOpenChannel(secrets)
+  const channels = createChannels({ replica, openChannel })
+  const knownTemplates = createKnownTemplates(collections.templates)
   const endpoints = createEndpoints({ now: Date.now, opened: metrics.breakerOpened })
   showBreakers(registry, endpoints)
   const notifyHandOff = createHandOffCallback({ http: calls('handler'), signer })
@@ -189,6 +198,7 @@ export function createOutbound(options: {
     log,
     agents,
     readQuoted: agents.readQuoted,
+    knownTemplates,
     isScheduleFull: createIsScheduleFull(collections.messages),
     read: (_id) => collections.messages.findOne({ _id }),
     handle: createHandle({
@@ -224,7 +234,10 @@ export function createOutbound(options: {
     run: traceDeliveries(run, tracing),
     channels,
     agents,
-    metrics,
+    templates: {
+      known: knownTemplates,
+      ask: createAskProvider({ replica, openChannel, http: calls('templates') }),
+    },
     media: calls('media'),
     close: () => {
       http.close()

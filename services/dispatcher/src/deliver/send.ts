@@ -18,6 +18,7 @@ import {
 import { attemptOf, claimed, HANDLER_IS_PERSON } from '../message/progress.ts'
 import { isFromProvider } from '../message/received-content.ts'
 import { callSettled, handOffSettled, INTERRUPTED_CALL } from '../message/turn-progress.ts'
+import { checkTemplate } from './check-template.ts'
 import { claimOf, SEND_DEADLINE_MS } from './claim.ts'
 import { isOptedOut, isTemplate, noteOptOut } from './consent.ts'
 import { type DeliveryRoute, type MessageRun, routeOf } from './message-run.ts'
@@ -50,6 +51,12 @@ export async function sendNext(run: MessageRun, planned: Planned, next: NextSend
     const call = of?.call === undefined ? undefined : 'sent'
     return settleSend(run, { index, reports: true, outcome, ms: 0, call })
   }
+  const fit = await checkTemplate(run, planned, next.send)
+  if (fit?.kind === 'refused') {
+    const call = of?.call === undefined ? undefined : 'sent'
+    return settleSend(run, { index: next.index, reports: true, outcome: fit.outcome, ms: 0, call })
+  }
+  if (fit?.kind === 'waits') return fit.result
   const found = routeOf(run.options, planned, { id, messageId, content, ...defined({ of }) })
   // An action's spec is read by others, too.
   return sendBy(run, await waitFor(run.calling, found), next)
@@ -128,10 +135,12 @@ function waitForStatus(
     statuses,
     now: now(),
   })
-  if (claim.kind === 'free') return undefined
   if (claim.kind === 'busy') return { kind: 'reload', at: claim.until, for: 'status' }
-  const outcome = isKeyed ? INTERRUPTED_KEYED : INTERRUPTED
-  if (isRepeatable) return settleSend(run, { index, reports, call, outcome, ms: 0 })
+  // What fails under the key from now on may have been done before.
+  const wasMade = isKeyed && send.state === 'claimed'
+  if (wasMade) return settleSend(run, { index, reports, call, outcome: INTERRUPTED_KEYED, ms: 0 })
+  if (claim.kind === 'free') return undefined
+  if (isRepeatable) return settleSend(run, { index, reports, call, outcome: INTERRUPTED, ms: 0 })
   if (call === 'result') return settleInterruptedCall(run, { index, send })
   return settleSend(run, { index, reports, outcome: INTERRUPTED_FUNCTION, ms: 0 })
 }

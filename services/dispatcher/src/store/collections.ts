@@ -10,6 +10,7 @@ import { ensureIndexes } from './ensure-indexes.ts'
 import { LAYOUT_ID, type LayoutRecord } from './layout-record.ts'
 import type { OpenIntake } from './open-intake.ts'
 import type { SuppressionKey, SuppressionRecord, UnpublishedConsent } from './suppression-records.ts'
+import type { TemplateRecord } from './template-record.ts'
 import type { TrafficRecord } from './traffic-records.ts'
 import type { UsageEntry, UsageHour, UsageState, UsedTokens } from './usage-records.ts'
 
@@ -83,6 +84,7 @@ export interface Collections {
   suppressions: mongo.Collection<SuppressionRecord>
   suppressionKeys: mongo.Collection<SuppressionKey>
   unpublishedConsent: mongo.Collection<UnpublishedConsent>
+  templates: mongo.Collection<TemplateRecord>
 }
 
 /** The dispatcher's collections, on the native driver: the message path is batches of plain documents. */
@@ -114,6 +116,7 @@ export function collectionsOf(connection: Connection): Collections {
     suppressions: native('suppressions'),
     suppressionKeys: native('suppressionKeys'),
     unpublishedConsent: native('unpublishedConsent'),
+    templates: native('templates'),
   }
 }
 
