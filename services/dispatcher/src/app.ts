@@ -247,6 +247,7 @@ export async function buildApp(
       const needed = {
         ...{ collections, authorizer, configuration, publisher, startSession, retentionMs, deliveries },
         ...{ streams, db, webhook, channels: outbound.channels, agents: outbound.agents },
+        ...outbound.connecting,
         http: outbound.media,
         mediaSlots: createMediaSlots(),
         insert: events.insert,

@@ -74,7 +74,11 @@ export const agentOf = (actions: AgentAction[], type: Agent['type'] = 'functionC
 })
 
 /** Where no credentials name an OAuth client. */
-export const noTokens: AccessTokens = { filled: async (_action, given) => given, refused: () => {} }
+export const noTokens: AccessTokens = {
+  filled: async (_action, given) => given,
+  refused: () => {},
+  consented: async () => {},
+}
 
 /** Toolboxes over real HTTP to loopback, with a configuration service that `post` stands for. */
 export function startTools(

@@ -18,6 +18,7 @@ import { createModelClient } from '../agents/model/model-client.ts'
 import { createAskSeeing } from '../agents/model/seeing.ts'
 import { createTranscriptOf } from '../agents/model/transcribe.ts'
 import { promptOf, timeZoneOf } from '../agents/prompt/prompt.ts'
+import { createReadAction, type ReadAction } from '../agents/read-action.ts'
 import { createOpenToolbox } from '../agents/tools/open-toolbox.ts'
 import { createToolImages } from '../agents/tools/tool-images.ts'
 import { type Agents, createAgents } from '../agents/turns/agents.ts'
@@ -28,6 +29,7 @@ import type { Callback } from '../channels/callback.ts'
 import { type Channels, createChannels } from '../channels/channels.ts'
 import { createEndpoints } from '../channels/endpoints/endpoints.ts'
 import { createAccessTokens } from '../channels/functions/access-tokens.ts'
+import { type Authorizations, createAuthorizations } from '../channels/functions/authorizations.ts'
 import { createCallSettingsOf } from '../channels/functions/call-settings.ts'
 import { createCredentialsOf } from '../channels/functions/credentials.ts'
 import { createFindAction } from '../channels/functions/find-action.ts'
@@ -75,6 +77,8 @@ interface Outbound {
   run: DeliverMessage
   channels: Channels
   agents: Agents
+  /** What somebody connects an action by. */
+  connecting: { authorizations: Authorizations; readAction: ReadAction }
   metrics: Metrics
   /** Fetches media from providers. */
   media: HttpClient
@@ -90,7 +94,10 @@ export function createOutbound(options: {
   redis: Redis
   publisher: Pick<Publisher, 'publish'>
   statuses: StatusArrival
-  collections: Pick<Collections, 'messages' | 'threads' | 'usage' | 'usedTokens' | 'accessTokens'>
+  collections: Pick<
+    Collections,
+    'messages' | 'threads' | 'usage' | 'usedTokens' | 'accessTokens' | 'authorizations'
+  >
   configuration: Pick<InternalClient, 'get' | 'post'>
   webhook: Pick<InternalClient, 'getBytes' | 'post'>
   traffic: Pick<Traffic, 'moved' | 'left'>
@@ -136,6 +143,9 @@ export function createOutbound(options: {
     secrets,
     instance: options.instance,
     report: createReportTokens({ configuration, log }),
+  })
+  const authorizations = createAuthorizations({
+    ...{ http: calls('function'), collection: collections.authorizations, tokens, secrets },
   })
   const agents = createAgents({
     loadAgent,
@@ -214,6 +224,7 @@ export function createOutbound(options: {
     run: traceDeliveries(run, tracing),
     channels,
     agents,
+    connecting: { authorizations, readAction: createReadAction({ replica, secrets }) },
     metrics,
     media: calls('media'),
     close: () => {

@@ -4,7 +4,7 @@ import type { Connection, mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { NoticeRecord } from '../message/notice-record.ts'
 import type { ThreadRecord } from '../message/thread-record.ts'
-import type { AccessTokenRecord } from './access-token-record.ts'
+import type { AccessTokenRecord, AuthorizationRecord } from './access-token-record.ts'
 import type { AuditedMessage, AuditState, RemovedHour, UnreadableMessage } from './audit-records.ts'
 import { ensureIndexes } from './ensure-indexes.ts'
 import { LAYOUT_ID, type LayoutRecord } from './layout-record.ts'
@@ -78,6 +78,7 @@ export interface Collections {
   notices: mongo.Collection<NoticeRecord>
   earlyStatuses: mongo.Collection<EarlyStatus>
   accessTokens: mongo.Collection<AccessTokenRecord>
+  authorizations: mongo.Collection<AuthorizationRecord>
 }
 
 /** The dispatcher's collections, on the native driver: the message path is batches of plain documents. */
@@ -105,6 +106,7 @@ export function collectionsOf(connection: Connection): Collections {
     notices: native('notices'),
     earlyStatuses: native('earlyStatuses'),
     accessTokens: native('accessTokens'),
+    authorizations: native('authorizations'),
   }
 }
 
@@ -191,6 +193,10 @@ export async function prepareDatabase(connection: Connection, partitions: number
   ])
   await ensureIndexes(connection, collections.accessTokens, [
     { key: { removedAt: 1 }, expireAfterSeconds: 0 },
+  ])
+  await ensureIndexes(connection, collections.authorizations, [
+    { key: { workspace: 1, action: 1, account: 1 } },
+    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
   ])
   await ensureIndexes(connection, collections.audited, [
     { key: { workspace: 1, hour: 1, channel: 1, place: 1 } },
