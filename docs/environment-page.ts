@@ -1,3 +1,4 @@
+import { config as campaigns } from '@parley/campaigns/config'
 import { config as configuration } from '@parley/configuration/config'
 import { config as dispatcher } from '@parley/dispatcher/config'
 import { gatewayConfig as gateway } from '@parley/gateway/config'
@@ -7,7 +8,9 @@ import { SERVICES, type ServiceName } from '@parley/shared/internal-token'
 import { config as webhook } from '@parley/webhook/config'
 import { z } from 'zod'
 
-const SHAPES: Record<ServiceName, z.ZodRawShape> = { gateway, identity, webhook, configuration, dispatcher }
+const SHAPES: Record<ServiceName, z.ZodRawShape> = {
+  ...{ gateway, identity, webhook, configuration, dispatcher, campaigns },
+}
 
 /** Every environment variable of a process. */
 export const environmentOf = (name: ServiceName): z.ZodRawShape => ({ ...baseConfig, ...SHAPES[name] })

@@ -1,3 +1,4 @@
+import { routes as ofCampaigns } from '@parley/campaigns/routes'
 import { routes as ofConfiguration } from '@parley/configuration/routes'
 import { routes as ofDispatcher } from '@parley/dispatcher/routes'
 import { operations as ofGateway } from '@parley/gateway/openapi'
@@ -16,7 +17,7 @@ export interface PermissionOperation {
   access: Access | 'nothing' | 'token'
   /** The path of the operation that this one is another name for; it is described there. */
   aliasOf?: string
-  service: 'identity' | 'configuration' | 'webhook' | 'dispatcher' | 'gateway'
+  service: 'identity' | 'configuration' | 'webhook' | 'dispatcher' | 'campaigns' | 'gateway'
 }
 
 /** Every public operation as its service describes it, by the service. */
@@ -25,6 +26,7 @@ export const services: Record<PermissionOperation['service'], readonly Operation
   configuration: ofConfiguration,
   webhook: ofWebhook(),
   dispatcher: ofDispatcher,
+  campaigns: ofCampaigns,
   gateway: ofGateway,
 }
 

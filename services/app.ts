@@ -1,3 +1,5 @@
+import { buildApp as buildCampaigns } from '@parley/campaigns/app'
+import { config as campaignsConfig } from '@parley/campaigns/config'
 import { buildApp as buildConfiguration } from '@parley/configuration/app'
 import { config as configurationConfig } from '@parley/configuration/config'
 import { buildApp as buildDispatcher } from '@parley/dispatcher/app'
@@ -17,4 +19,5 @@ export const services: readonly Hosted[] = [
   hosted({ name: 'webhook', config: webhookConfig, build: buildWebhook }),
   hosted({ name: 'configuration', config: configurationConfig, build: buildConfiguration }),
   hosted({ name: 'dispatcher', config: dispatcherConfig, build: buildDispatcher }),
+  hosted({ name: 'campaigns', config: campaignsConfig, build: buildCampaigns }),
 ]

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
-import { publicKeys, type Secrets } from '@parley/local/system/secrets'
+import { makeSecrets, publicKey, publicKeys, type Secrets } from '@parley/local/system/secrets'
+import { SERVICES } from '@parley/shared/internal-token'
 import { parse } from 'yaml'
 import { z } from 'zod'
 
@@ -20,8 +21,10 @@ const composeFile = z.object({
 const PASSWORD_BYTES = 24
 const SERVER_PASSWORDS = [
   ...['MONGO_KEY', 'MONGO_ADMIN_PASSWORD', 'GRAFANA_PASSWORD'],
-  ...['IDENTITY', 'WEBHOOK', 'CONFIGURATION', 'DISPATCHER'].map((name) => `${name}_MONGO_PASSWORD`),
-  ...['WEBHOOK', 'CONFIGURATION', 'DISPATCHER'].map((name) => `${name}_AMQP_PASSWORD`),
+  ...['IDENTITY', 'WEBHOOK', 'CONFIGURATION', 'DISPATCHER', 'CAMPAIGNS'].map(
+    (name) => `${name}_MONGO_PASSWORD`,
+  ),
+  ...['WEBHOOK', 'CONFIGURATION', 'DISPATCHER', 'CAMPAIGNS'].map((name) => `${name}_AMQP_PASSWORD`),
   ...['GATEWAY', 'IDENTITY', 'WEBHOOK', 'DISPATCHER'].map((name) => `${name}_REDIS_PASSWORD`),
 ]
 
@@ -52,16 +55,32 @@ export function environmentFile(values: Record<string, string>): string {
     .join('')
 }
 
-/** Adds the server passwords that an `.env` of an earlier version lacks, and changes nothing else in it. */
-export function addServerPasswords(text: string): { text: string; added: string[] } {
-  const missing = Object.entries(serverPasswords()).filter(
-    ([name]) => !text.split('\n').some((line) => line.startsWith(`${name}=`)),
-  )
+/**
+ * Adds what an `.env` of an earlier version lacks: server passwords, and the keys of services, whose public parts are then
+ * in `SERVICE_JWKS`. It changes nothing else in it.
+ */
+export function addMissing(text: string): { text: string; added: string[] } {
+  const isMissing = (name: string) => !text.split('\n').some((line) => line.startsWith(`${name}=`))
+  const made = makeSecrets()
+  const services = SERVICES.filter((name) => isMissing(`${name.toUpperCase()}_KEY`))
+  const serviceKeys = services.map((name) => [`${name.toUpperCase()}_KEY`, made.serviceKeys[name]] as const)
+  const passwords = Object.entries(serverPasswords()).filter(([name]) => isMissing(name))
+  const added = [...passwords, ...serviceKeys.map(([name, key]) => [name, JSON.stringify(key)] as const)]
+  const known = services.map((name) => publicKey(made.serviceKeys[name]))
   const before = text === '' || text.endsWith('\n') ? text : `${text}\n`
   return {
-    text: before + environmentFile(Object.fromEntries(missing)),
-    added: missing.map(([name]) => name),
+    text: withPublicKeys(before, known) + environmentFile(Object.fromEntries(added)),
+    added: added.map(([name]) => name),
   }
+}
+
+/** An `.env` whose `SERVICE_JWKS` has further keys. */
+function withPublicKeys(text: string, further: readonly object[]): string {
+  if (further.length === 0) return text
+  return text.replace(/^SERVICE_JWKS='(.*)'$/m, (_line, jwks: string) => {
+    const { keys } = z.object({ keys: z.array(z.unknown()) }).parse(JSON.parse(jwks))
+    return `SERVICE_JWKS='${JSON.stringify({ keys: [...keys, ...further] })}'`
+  })
 }
 
 /** The password of each user at each server, and the key that MongoDB knows its own replica set by. All are new. */

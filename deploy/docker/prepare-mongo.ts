@@ -8,7 +8,7 @@ const PRIMARY_MS = 60_000
 const CHECK_MS = 200
 const AUTHENTICATION_FAILED = 18
 const USER_NOT_FOUND = 11
-const SERVICES = ['identity', 'webhook', 'configuration', 'dispatcher'] as const
+const SERVICES = ['identity', 'webhook', 'configuration', 'dispatcher', 'campaigns'] as const
 
 const password = z.string().min(1)
 const environment = parseConfig(
@@ -21,6 +21,7 @@ const environment = parseConfig(
     WEBHOOK_PASSWORD: password,
     CONFIGURATION_PASSWORD: password,
     DISPATCHER_PASSWORD: password,
+    CAMPAIGNS_PASSWORD: password,
   }),
   process.env,
 )

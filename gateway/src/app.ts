@@ -51,6 +51,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
     webhook: followInstances({ name: 'webhook', urls: config.WEBHOOK_URL, calls, log }),
     configuration: followInstances({ name: 'configuration', urls: config.CONFIGURATION_URL, calls, log }),
     dispatcher: followInstances({ name: 'dispatcher', urls: config.DISPATCHER_URL, calls, log }),
+    campaigns: followInstances({ name: 'campaigns', urls: config.CAMPAIGNS_URL, calls, log }),
   }
   const signer = createInternalSigner(config.SERVICE_KEY)
   const identity = createInternalClient({

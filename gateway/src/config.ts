@@ -17,7 +17,7 @@ const quota = (what: string, production: string) =>
 
 /** The environment of the gateway. */
 export const gatewayConfig = {
-  ...servicesConfig('identity', 'webhook', 'configuration', 'dispatcher'),
+  ...servicesConfig('identity', 'webhook', 'configuration', 'dispatcher', 'campaigns'),
   UPSTREAM_TIMEOUT_MS: integer({ min: 100, max: 110_000 })
     .default(30_000)
     .describe('How long a service may be silent before the caller gets 504, in milliseconds'),

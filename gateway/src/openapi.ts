@@ -10,7 +10,13 @@ const readiness = z
   .meta({ id: 'Readiness' })
 const openApi = z.looseObject({ openapi: z.string() }).meta({ id: 'OpenApi' })
 
-const upstreams = { webhook: 'up', configuration: 'up', dispatcher: 'up', redis: 'up' } as const
+const upstreams = {
+  webhook: 'up',
+  configuration: 'up',
+  dispatcher: 'up',
+  campaigns: 'up',
+  redis: 'up',
+} as const
 
 /** The operations of the gateway itself. */
 export const operations: readonly Operation[] = [

@@ -36,6 +36,7 @@ const CONFIGURATION_PATHS = [...CONFIGURATION_RESOURCES.flatMap(pathsOf), 'check
 const IDENTITY_RESOURCES = ['users', 'roles', 'workspaces', 'invitations', 'audit']
 const DISPATCHER_RESOURCES = ['messages', 'threads', 'usage']
 const WEBHOOK_RESOURCES = ['hooks']
+const CAMPAIGNS_RESOURCES = ['people', 'segments', 'templates', 'campaigns']
 
 const toIdentity = (path: string, access: Route['access'], ...methods: string[]): Route => ({
   path,
@@ -138,6 +139,7 @@ export const routes: readonly Route[] = [
   ...CONFIGURATION_PATHS.map(collection('configuration')),
   ...DISPATCHER_RESOURCES.map(collection('dispatcher')),
   ...WEBHOOK_RESOURCES.map(collection('webhook')),
+  ...CAMPAIGNS_RESOURCES.map(collection('campaigns')),
 ]
 
 const MAX_PREFIX_SEGMENTS = 3

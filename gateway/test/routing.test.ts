@@ -135,7 +135,8 @@ test('every route of the table is found by its own path', () => {
 })
 
 test('the gateway is ready when every service is, and degraded when one is not', async () => {
-  const up = { authentication: 'up', identity: 'up', webhook: 'up', configuration: 'up', dispatcher: 'up' }
+  const others = { webhook: 'up', configuration: 'up', dispatcher: 'up', campaigns: 'up' }
+  const up = { authentication: 'up', identity: 'up', ...others }
   const ready = await system.call('GET', '/health/ready')
   expect([ready.status, ready.json]).toEqual([200, { status: 'ready', dependencies: up }])
   system.backends.dispatcher.respond = (_req, res) => void res.writeHead(503).end()

@@ -93,6 +93,11 @@ export const errors = {
     title: 'The name is already taken',
     help: 'Choose another name.',
   },
+  address_taken: {
+    status: 409,
+    title: 'Another person has this address',
+    help: 'Each address is one person’s. `POST /rest/people` with an address of each joins them into one.',
+  },
   last_admin: {
     status: 409,
     title: 'The workspace would be left without an admin',
@@ -127,6 +132,11 @@ export const errors = {
     status: 409,
     title: 'The message can not be run again as it stands',
     help: 'Only messages that are dead, failed or unrouted run again.',
+  },
+  not_scheduled: {
+    status: 409,
+    title: 'The message does not wait for its time',
+    help: 'Only a message with a `sendAt` that has not come yet is taken back; this one has left, or never had one.',
   },
   subscription_inactive: {
     status: 409,

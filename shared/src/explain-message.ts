@@ -121,6 +121,7 @@ const REASONS: Record<string, string> = {
   handed_off: 'the assistant handed it over to the team',
   group_message: 'it was written in a group',
   deleted: 'its writer took it back',
+  cancelled: 'it was taken back before its time',
   app_message: 'it was written in the provider’s own app',
   history: 'it was written before the channel was connected',
   own_send: 'it reports a send of ours',
@@ -199,6 +200,7 @@ const WAITS: Record<string, string> = {
   server: 'RabbitMQ or MongoDB, which is unavailable',
   model: 'the answer of a language model',
   gathering: 'further messages of its thread, which get one answer with it',
+  schedule: 'the time at which it is to be sent',
 }
 
 function waitOf(message: ExplainedMessage, { now, before }: Surroundings): string | undefined {

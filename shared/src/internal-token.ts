@@ -22,7 +22,14 @@ export const accessTokenClaims = z.object({
   exp: z.number(),
 })
 
-export const SERVICES = ['gateway', 'identity', 'webhook', 'configuration', 'dispatcher'] as const
+export const SERVICES = [
+  'gateway',
+  'identity',
+  'webhook',
+  'configuration',
+  'dispatcher',
+  'campaigns',
+] as const
 export type ServiceName = (typeof SERVICES)[number]
 
 /** How long an internal token is valid, in seconds. */

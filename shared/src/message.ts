@@ -68,6 +68,10 @@ const id = z.string().max(MAX_ID_CHARACTERS)
 /** The message as callers post it. What is in a queue already may have longer ids. */
 export const postedMessage = webhookMessage.extend({
   extId: id,
+  sendAt: z.iso
+    .datetime({ offset: true })
+    .nullish()
+    .describe('When an answer is sent: up to 30 days from now; at once where that is past, or left out'),
   // Names the thread where there is no other name.
   user: webhookMessage.shape.user.extend({ phone: id.nullish() }),
   thread: webhookMessage.shape.thread.extend({ extId: id.nullish() }),

@@ -24,7 +24,7 @@ const IGNORED = ['_id', 'key', 'createdAt', 'updatedAt', 'password', 'role']
 const OWN: Record<string, string[]> = {
   subscriptions: ['failing', 'full', 'disabled', 'account', 'activeSince', 'token'],
   channels: ['origins'],
-  configs: ['origins'],
+  configs: ['origins', 'refused'],
   tasks: ['channel'],
 }
 /** What it makes where it is null. */

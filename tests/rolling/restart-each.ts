@@ -13,7 +13,7 @@ interface Restart {
 }
 
 /** The order in which an upgrade goes: who understands first, who asks last. */
-const SEQUENCE = ['configuration', 'identity', 'dispatcher', 'webhook']
+const SEQUENCE = ['configuration', 'identity', 'dispatcher', 'webhook', 'campaigns']
 
 /** Restarts every instance of every service behind the gateway by SIGTERM, one at a time, each ready before the next. */
 export async function restartEach(options: { runFile: string; say(line: string): void }): Promise<Restart[]> {

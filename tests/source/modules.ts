@@ -144,5 +144,5 @@ export function visit(node: unknown, each: (node: Node) => void): void {
 }
 
 function foldersOf(folder: string): string[] {
-  return ['configuration', 'dispatcher', 'identity', 'webhook'].map((name) => join(folder, name))
+  return ['campaigns', 'configuration', 'dispatcher', 'identity', 'webhook'].map((name) => join(folder, name))
 }

@@ -47,15 +47,18 @@ export function kubernetesSecrets(values: Record<string, string>, at: ServerAddr
     const entries = SECRET_KEYS.filter((key) => own[key] !== undefined).map((key) => [key, own[key]] as const)
     return secret(name, withAddresses(Object.fromEntries(entries) as Record<string, string>, at))
   })
-  const { IDENTITY_PASSWORD, WEBHOOK_PASSWORD, CONFIGURATION_PASSWORD, DISPATCHER_PASSWORD, ADMIN_PASSWORD } =
-    compose.services['mongo-replica-set']?.environment ?? {}
-  const mongoUsers = { IDENTITY_PASSWORD, WEBHOOK_PASSWORD, CONFIGURATION_PASSWORD, DISPATCHER_PASSWORD }
+  const {
+    MONGO_URL: _url,
+    MEMBER: _member,
+    ADMIN_PASSWORD,
+    ...mongoUsers
+  } = compose.services['mongo-replica-set']?.environment ?? {}
   const dispatcher = services.find(({ metadata }) => metadata.name === 'parley-dispatcher')
   const modelKey = compose.services.dispatcher?.environment?.MODEL_API_KEY
   return [
     ...services,
     secret('mongodb-admin', { password: ADMIN_PASSWORD ?? '' }),
-    secret('mongodb-users', { MONGO_URL: at.mongo, ...(mongoUsers as Record<string, string>) }),
+    secret('mongodb-users', { MONGO_URL: at.mongo, ...mongoUsers }),
     secret('rabbitmq-users', {
       MANAGEMENT_URL: at.management,
       AMQP_URL: dispatcher?.stringData.AMQP_URL ?? '',

@@ -41,7 +41,7 @@ const DANGEROUS: [string, ...string[]][] = [
 ]
 const log = createLog({ service: 'test', level: 'silent' })
 
-const DATABASES = ['identity', 'webhook', 'configuration', 'dispatcher'] as const
+const DATABASES = ['identity', 'webhook', 'configuration', 'dispatcher', 'campaigns'] as const
 const BROKER_USERS = ['webhook', 'configuration', 'dispatcher'] as const
 /** A command that the user gives, and a key of its own. */
 const REDIS_USERS = {
@@ -129,6 +129,7 @@ function serversOfServices(): NonNullable<ParleyOptions['servers']> {
     webhook: named('webhook'),
     configuration: named('configuration'),
     dispatcher: { ...named('dispatcher'), ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8' },
+    campaigns: named('campaigns'),
   }
 }
 

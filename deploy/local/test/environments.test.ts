@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseEnv } from 'node:util'
 import { describe, expect, test } from '@jest/globals'
+import { config as campaigns } from '@parley/campaigns/config'
 import { config as configuration } from '@parley/configuration/config'
 import { config as dispatcher } from '@parley/dispatcher/config'
 import { gatewayConfig as gateway } from '@parley/gateway/config'
@@ -14,7 +16,7 @@ import { z } from 'zod'
 import { renderEnvironmentPage } from '../../../docs/environment-page.ts'
 import { renderTimesPage } from '../../../docs/times-page.ts'
 import {
-  addServerPasswords,
+  addMissing,
   composeEnvironment,
   environmentFile,
   readComposeFile,
@@ -23,7 +25,7 @@ import { CHECKOUT } from '../src/checkout.ts'
 import { planProcesses } from '../src/system/plan-processes.ts'
 import { makeSecrets } from '../src/system/secrets.ts'
 
-const shapes = { gateway, identity, webhook, configuration, dispatcher }
+const shapes = { gateway, identity, webhook, configuration, dispatcher, campaigns }
 
 /** Parses an environment as the service would, and knows every key that is in it. */
 const parse = (name: ServiceName, environment: Record<string, string>) =>
@@ -33,8 +35,8 @@ const parse = (name: ServiceName, environment: Record<string, string>) =>
 
 describe('npm start gives each service a valid environment', () => {
   const ports = {
-    ...{ gateway: 1, identity: 2, webhook: 3, configuration: 4, dispatcher: 5 },
-    ...{ simulator: 6, 'model-simulator': 7 },
+    ...{ gateway: 1, identity: 2, webhook: 3, configuration: 4, dispatcher: 5, campaigns: 6 },
+    ...{ simulator: 7, 'model-simulator': 8 },
   }
   const settings = {
     ...{
@@ -94,7 +96,8 @@ describe('Compose gives each service a valid environment', () => {
     expect(NODE_ENV).toBe('production')
     const schema = z.object({ ...baseConfig, ...shapes[name] })
     expect(() => parseConfig(schema, { NODE_ENV, ...environment })).not.toThrow()
-    const differing = /^(HOST|PORT|METRICS_PORT|(IDENTITY|WEBHOOK|CONFIGURATION|DISPATCHER|GATEWAY)_URL)$/
+    const differing =
+      /^(HOST|PORT|METRICS_PORT|(IDENTITY|WEBHOOK|CONFIGURATION|DISPATCHER|CAMPAIGNS|GATEWAY)_URL)$/
     const same = Object.entries(environmentOf(name)).filter(([key]) => !differing.test(key))
     expect({ NODE_ENV, ...environment }).toMatchObject(Object.fromEntries(same))
   })
@@ -116,7 +119,7 @@ describe('Compose gives each service a valid environment', () => {
     const passwords = (all: Record<string, string>) =>
       Object.entries(all).flatMap(([name, value]) => (/_PASSWORD$|^MONGO_KEY$/.test(name) ? [value] : []))
     const both = [...passwords(values), ...passwords(composeEnvironment(makeSecrets()))]
-    expect(both).toHaveLength(28)
+    expect(both).toHaveLength(32)
     expect(new Set(both).size).toBe(both.length)
     for (const password of both) expect(password).toMatch(/^[0-9a-f]{48}$/)
   })
@@ -124,11 +127,27 @@ describe('Compose gives each service a valid environment', () => {
   test('an .env of an earlier version gets the passwords that it lacks, and stays the same otherwise', () => {
     const earlier = environmentFile({ ...values, WEBHOOK_AMQP_PASSWORD: 'mine' })
     const lines = earlier.split('\n').filter((line) => !line.startsWith('DISPATCHER_MONGO_PASSWORD='))
-    const { text: later, added } = addServerPasswords(lines.join('\n'))
+    const { text: later, added } = addMissing(lines.join('\n'))
     expect(added).toEqual(['DISPATCHER_MONGO_PASSWORD'])
     expect(later).toMatch(/\nDISPATCHER_MONGO_PASSWORD='[0-9a-f]{48}'\n$/)
     expect(later.split('\n').filter((line) => !line.startsWith('DISPATCHER_MONGO_PASSWORD='))).toEqual(lines)
-    expect(addServerPasswords(later)).toEqual({ text: later, added: [] })
+    expect(addMissing(later)).toEqual({ text: later, added: [] })
+  })
+
+  test('an .env of before a service was there gets its key, which the others know', () => {
+    const { CAMPAIGNS_KEY: _key, SERVICE_JWKS = '', ...earlier } = values
+    const { keys } = JSON.parse(SERVICE_JWKS)
+    const others = { keys: keys.filter(({ kid }: { kid: string }) => kid !== 'campaigns') }
+    const before = { ...earlier, SERVICE_JWKS: JSON.stringify(others) }
+    const { text: later, added } = addMissing(environmentFile(before))
+    expect(added).toEqual(['CAMPAIGNS_KEY'])
+    const now = parseEnv(later)
+    const { d: _d, ...published } = JSON.parse(now.CAMPAIGNS_KEY ?? '')
+    expect(now).toEqual({
+      ...before,
+      CAMPAIGNS_KEY: now.CAMPAIGNS_KEY,
+      SERVICE_JWKS: JSON.stringify({ keys: [...others.keys, published] }),
+    })
   })
 })
 

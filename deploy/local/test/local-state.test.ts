@@ -88,10 +88,13 @@ describe('secrets', () => {
 
   test('of an earlier version stay, and missing ones are added', () => {
     const file = newFile('secrets.json')
-    const { secretKeys: _, ...earlier } = loadSecrets(file)
+    const { secretKeys: _, ...made } = loadSecrets(file)
+    const { campaigns: _key, ...serviceKeys } = made.serviceKeys
+    const earlier = { ...made, serviceKeys }
     writeFileSync(file, JSON.stringify(earlier))
     const now = loadSecrets(file)
     expect(now).toMatchObject(earlier)
+    expect(now.serviceKeys.campaigns.kid).toBe('campaigns')
     expect(loadSecrets(file)).toEqual(now)
   })
 

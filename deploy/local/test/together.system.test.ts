@@ -5,7 +5,7 @@ import { findRunningSystem, isTogether, killProcess, readRunFile } from '@parley
 import { sharedServers } from '@parley/local/testing/test-servers'
 import { type OwnSystem, startOwnSystem } from '../../../tests/dispatch/own-system.ts'
 
-const SERVICES = ['gateway', 'identity', 'webhook', 'configuration', 'dispatcher']
+const SERVICES = ['gateway', 'identity', 'webhook', 'configuration', 'dispatcher', 'campaigns']
 
 describe('one process that hosts all services', () => {
   let own: OwnSystem

@@ -17,6 +17,7 @@ const STARTS = [
     'services/webhook',
     'services/configuration',
     'services/dispatcher',
+    'services/campaigns',
   ].map((folder) => `${folder}/src/server.ts`),
   'services/server.ts',
   'deploy/local/src/simulator/server.ts',

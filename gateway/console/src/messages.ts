@@ -78,6 +78,7 @@ const WAITS: Record<string, string> = {
   server: 'for a server that is unavailable',
   model: 'for a language model',
   gathering: 'for more of the same conversation',
+  schedule: 'for the time at which they are to be sent',
   answer: 'for an answer that is on its way',
   turn: 'for the turn of the workspace',
   thread: 'for those before them in their conversation',

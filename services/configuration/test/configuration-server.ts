@@ -1,9 +1,9 @@
 import { type JsonRequest, type JsonResponse, sendJson } from '@parley/local/testing/send-json'
-import { type Listening, listen, type RunningService } from '@parley/local/testing/service-under-test'
+import { type Roles, type ServedRoles, serveRoles } from '@parley/local/testing/served-roles'
+import type { RunningService } from '@parley/local/testing/service-under-test'
 import { type Parley, type Proxied, startParley } from '@parley/local/testing/start-parley'
 import { startedForTests } from '@parley/local/testing/started-for-tests'
-import type { Caller, ServiceName } from '@parley/shared/internal-token'
-import { DEFAULT_ROLES, type PermissionEntry } from '@parley/shared/permission/entry'
+import type { ServiceName } from '@parley/shared/internal-token'
 import type { mongo } from 'mongoose'
 
 interface CallOptions extends JsonRequest {
@@ -30,8 +30,6 @@ export interface ConfigurationServer {
   close(): Promise<void>
 }
 
-type Roles = Record<string, readonly PermissionEntry[]>
-
 interface Options {
   /** Beside the roles that every workspace has. */
   roles?: Roles
@@ -47,9 +45,7 @@ export const configurationForTests = (options?: Options): ConfigurationServer =>
 /** The real service on a free port with a database of its own; roles are served as identity serves them. */
 export async function startConfiguration(options: Options = {}): Promise<ConfigurationServer> {
   const { proxies = [], environment } = options
-  const defaults = DEFAULT_ROLES.map(({ name, permissions }) => [name, permissions] as const)
-  const roles: Roles = { ...Object.fromEntries(defaults), ...options.roles }
-  const identity = await serveRoles(Object.values(roles))
+  const identity = await serveRoles(options.roles)
   const broker = proxies.includes('rabbitmq') ? {} : { AMQP_URL: '' }
   const parley = await startParley({
     services: ['configuration'],
@@ -60,10 +56,14 @@ export async function startConfiguration(options: Options = {}): Promise<Configu
     await parley.close()
     await identity.close()
   }
-  return { ...configurationServer(parley, parley.services.configuration, Object.keys(roles)), close }
+  return { ...configurationServer(parley, parley.services.configuration, identity), close }
 }
 
-function configurationServer(parley: Parley, service: RunningService, roles: string[]): ConfigurationServer {
+function configurationServer(
+  parley: Parley,
+  service: RunningService,
+  roles: ServedRoles,
+): ConfigurationServer {
   const { proxies, authorization } = parley
   const { url, close } = service
   return {
@@ -71,7 +71,7 @@ function configurationServer(parley: Parley, service: RunningService, roles: str
     database: parley.database('configuration'),
     proxies,
     call: (method, path, { role, workspace, headers, ...request } = {}) => {
-      const caller = callerIn(roles, role, workspace)
+      const caller = roles.caller(role, workspace)
       const signed = { authorization: authorization('gateway', 'configuration', caller), ...headers }
       return sendJson(url + path, method, { ...request, headers: signed })
     },
@@ -84,21 +84,4 @@ function configurationServer(parley: Parley, service: RunningService, roles: str
       configurationServer(parley, await parley.start('configuration', environment), roles),
     close,
   }
-}
-
-function callerIn(roles: string[], role = 'WORKSPACE_ADMIN', workspace = 1): Caller {
-  return {
-    account: { _id: 10 + workspace, username: 'ana@example.com', name: 'Ana', profile: 1, context: {} },
-    workspace: { _id: workspace, name: 'Acme', namespace: 'acme', host: 'acme.example.com' },
-    role: { _id: roles.indexOf(role), name: role, version: 1 },
-  }
-}
-
-function serveRoles(roles: (readonly PermissionEntry[])[]): Promise<Listening> {
-  return listen((req, res) => {
-    const id = /^\/internal\/roles\/(\d+)\/versions\/1$/.exec(req.url ?? '')?.[1]
-    const permissions = id === undefined ? undefined : roles[Number(id)]
-    res.writeHead(permissions === undefined ? 404 : 200, { 'content-type': 'application/json' })
-    res.end(JSON.stringify({ permissions }))
-  })
 }

@@ -246,6 +246,7 @@ export async function buildApp(
     routes: (app) => {
       const needed = {
         ...{ collections, authorizer, configuration, publisher, startSession, retentionMs, deliveries },
+        committer: createCommitter(messages, `cancel:${instance}`),
         ...{ streams, db, webhook, channels: outbound.channels, agents: outbound.agents },
         ...outbound.connecting,
         http: outbound.media,

@@ -3,6 +3,7 @@ import { beginConnection, type Connecting, endConnection } from './api/actions/c
 import { type Prompting, showPrompt } from './api/assistant/prompt-routes.ts'
 import { type Trying, tryAssistant } from './api/assistant/trial-routes.ts'
 import { type Media, readMessageAudio, readMessageMedia } from './api/media/media-routes.ts'
+import { type Cancelling, cancelMessage } from './api/messages/cancel-routes.ts'
 import { type Replaying, replayMessage, replayMessages } from './api/messages/replay-routes.ts'
 import { listMessages, type MessageLog, readMessage } from './api/messages/routes.ts'
 import { listNotices, type Noticed } from './api/notices/notice-routes.ts'
@@ -29,13 +30,14 @@ import { type InFlight, readWaiting } from './api/traffic/waiting-routes.ts'
 import { readUsage, type Used } from './api/usage/usage-routes.ts'
 import { type Reconciled, readReconciliation } from './reconciliation/reconciliation-routes.ts'
 
-type OfMessages = MessageLog & Replaying & Media & Counted & InFlight & Reconciled
+type OfMessages = MessageLog & Replaying & Cancelling & Media & Counted & InFlight & Reconciled
 /** The dependencies of all routes together. */
 type Needed = OfMessages & Connecting & Prompting & Trying & Used & Noticed & Subscribed & Following & Threads
 
 /** Every public operation of this service. */
 export const routes: readonly Route<Needed>[] = [
   ...[listMessages, readMessage, readMessageAudio, readMessageMedia, replayMessages, replayMessage],
+  cancelMessage,
   ...[readTraffic, readWaiting, readReconciliation],
   ...[showPrompt, tryAssistant, beginConnection, endConnection],
   ...[readUsage, listNotices],

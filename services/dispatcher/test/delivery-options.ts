@@ -35,6 +35,7 @@ export function deliveryOptions(
     functions: { check: never, open: never },
     threads: noThreads,
     readQuoted: async () => new Map(),
+    isScheduleFull: async () => false,
     endpoints: createEndpoints({ now: Date.now, opened: () => {} }),
     submit: never,
     sendRateLimit: { slot: never, anotherSlot: never, count: never, slowDown: never },

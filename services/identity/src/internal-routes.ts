@@ -35,7 +35,7 @@ export function internalRoutes({
   )
   router.get(
     '/internal/roles/:id/versions/:version',
-    requireService(verifier, 'configuration', 'webhook', 'dispatcher', 'gateway'),
+    requireService(verifier, 'configuration', 'webhook', 'dispatcher', 'campaigns', 'gateway'),
     async (req, res) => {
       const id = roleVersionId(Number(req.params.id), Number(req.params.version))
       const found = await collections.roleVersions.findOne({ _id: id })

@@ -1,6 +1,6 @@
 /** A request to a provider, which whoever makes it bounds in time and size. */
 export interface ProviderRequest {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'DELETE'
   url: string
   headers: Record<string, string>
   body?: string

@@ -2,6 +2,7 @@ import type { ProviderAddresses } from './address.ts'
 import type { Inbound } from './inbound.ts'
 import type { Outbound } from './outbound.ts'
 import type { Setting, Settings } from './setting.ts'
+import type { TemplateRules } from './templates.ts'
 
 /**
  * A messaging provider: all that is known of how it is set up, what comes from it and what goes to it. Everything here is
@@ -20,6 +21,8 @@ export interface Provider {
   /** The side that messages come from; undefined where none come but what callers of the API post. */
   inbound?: Inbound
   outbound: Outbound
+  /** Its templates, where messages are made of those. */
+  templates?: TemplateRules
 }
 
 /** Texts of the console, the list of hooks and the command line about a provider. */

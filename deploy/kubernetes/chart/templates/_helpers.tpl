@@ -2,7 +2,7 @@
 {{- define "parley.services" -}}
 gateway:
   command: gateway/src/server.ts
-  calls: [identity, webhook, configuration, dispatcher]
+  calls: [identity, webhook, configuration, dispatcher, campaigns]
   servers: [redis]
   secrets: [REDIS_URL]
   publicUrl: true
@@ -28,6 +28,11 @@ dispatcher:
   calls: [gateway, webhook, identity, configuration]
   servers: [mongodb, rabbitmq, redis]
   secrets: [MONGO_URL, AMQP_URL, REDIS_URL, SIGNING_SECRET, SECRET_KEYS]
+campaigns:
+  command: services/campaigns/src/server.ts
+  calls: [identity, configuration, dispatcher, webhook]
+  servers: [mongodb, rabbitmq]
+  secrets: [MONGO_URL, AMQP_URL]
 {{- end }}
 
 {{/* The same of what runs to an end: the servers that it talks to. */}}

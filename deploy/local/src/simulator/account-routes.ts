@@ -1,34 +1,56 @@
-import { type RequestHandler, Router } from 'express'
+import express, { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
 import type { Behaviours } from './behaviours.ts'
 import type { Templates } from './templates.ts'
 
-/** For a template that is known in any language. */
-const LANGUAGES = ['en_US', 'pt_BR']
-const FIRST_PAGE = 100
+const MAX_PAGE = 100
+const MAX_BODY_BYTES = 256 * 1024
 
-const templateQuery = z.looseObject({ name: z.string().optional() })
+const templateQuery = z.looseObject({
+  name: z.string().optional(),
+  limit: z.coerce.number().int().min(1).max(MAX_PAGE).catch(MAX_PAGE).default(MAX_PAGE),
+  after: z.coerce.number().int().min(0).catch(0).default(0),
+})
+const deletionQuery = z.looseObject({ name: z.string(), hsm_id: z.string().optional() })
 
 /**
  * The Cloud API's routes of an account: `GET /v<NN>.<n>/{phoneNumberId}` of a number, of which there are as many as are
- * asked for, and `GET /v<NN>.<n>/{businessAccountId}/message_templates` of its templates.
+ * asked for, `/v<NN>.<n>/{businessAccountId}/message_templates` of its templates, and `POST /v<NN>.<n>/{id}` to edit one.
  */
 export function accountRoutes(options: {
-  templates: Pick<Templates, 'list'>
+  templates: Pick<Templates, 'ofAccounts'>
   behaviours: Pick<Behaviours, 'messagesPerSecond'>
   checks: RequestHandler<{ version: string; id: string }>[]
 }): Router {
   const { templates, behaviours, checks } = options
   const router = Router()
+  const { ofAccounts } = templates
+  const json = express.json({ limit: MAX_BODY_BYTES, type: () => true })
   router.get('/:version/:id/message_templates', ...checks, (req, res) => {
-    const { name } = templateQuery.parse(req.query)
-    const data = templates
-      .list()
-      .filter((template) => name === undefined || template.name === name)
-      .flatMap(({ name, languages = LANGUAGES }) =>
-        languages.map((language) => ({ name, language, status: 'APPROVED', id: `${name}.${language}` })),
-      )
-    res.json({ data: data.slice(0, FIRST_PAGE) })
+    const { name, limit, after } = templateQuery.parse(req.query)
+    const all = ofAccounts.list(req.params.id, name)
+    const data = all.slice(after, after + limit)
+    const end = after + data.length
+    res.json({
+      data,
+      paging: {
+        cursors: { before: String(after), after: String(end) },
+        ...(end < all.length && { next: `https://graph.invalid/next?after=${end}` }),
+      },
+    })
+  })
+  router.post('/:version/:id/message_templates', ...checks, json, (req, res) => {
+    const { id, status, category } = ofAccounts.create(req.params.id, req.body)
+    res.json({ id, status, category })
+  })
+  router.delete('/:version/:id/message_templates', ...checks, (req, res) => {
+    const { name, hsm_id: id } = deletionQuery.parse(req.query)
+    ofAccounts.remove(req.params.id, { name, id })
+    res.json({ success: true })
+  })
+  router.post('/:version/:id', ...checks, json, (req, res) => {
+    ofAccounts.edit(req.params.id, req.body)
+    res.json({ success: true })
   })
   router.get('/:version/:id', ...checks, (req, res) => {
     const { id } = req.params

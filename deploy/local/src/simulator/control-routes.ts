@@ -2,13 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { defined } from '@parley/shared/defined'
 import express, { type ErrorRequestHandler, type RequestHandler, Router } from 'express'
 import { z } from 'zod'
+import { templateState } from './account-templates.ts'
 import { type Behaviours, behaviour } from './behaviours.ts'
+import { knownTemplate } from './known-template.ts'
 import type { CustomerWindows } from './limits.ts'
 import type { MediaStore } from './media-store.ts'
 import type { ReceiptLog } from './receipt-log.ts'
 import type { LoggedSend, SendLog, TroubleLog } from './send-log.ts'
 import type { StatusPoster } from './status-poster.ts'
-import { type Templates, template } from './templates.ts'
+import type { Templates } from './templates.ts'
 
 const MAX_PAGE = 10_000
 const MAX_BODY = '24mb'
@@ -57,8 +59,8 @@ const summaryQuery = z.strictObject({ phoneNumberId: phoneNumberId.optional() })
 
 interface Parts {
   behaviours: Pick<Behaviours, 'set'>
-  statuses: Pick<StatusPoster, 'register' | 'deliver' | 'echo'>
-  templates: Pick<Templates, 'add' | 'list'>
+  statuses: Pick<StatusPoster, 'register' | 'deliver' | 'echo' | 'change'>
+  templates: Pick<Templates, 'add' | 'list' | 'ofAccounts'>
   windows: Pick<CustomerWindows, 'wrote'>
   media: Pick<MediaStore, 'add'>
 }
@@ -79,9 +81,19 @@ export function controlRoutes({ behaviours, statuses, templates, windows, media 
   })
   router.get('/templates', (_req, res) => void res.json({ data: templates.list() }))
   router.post('/templates', (req, res) => {
-    const added = template.parse(req.body)
+    const added = knownTemplate.parse(req.body)
     if (templates.add(added)) res.json(added)
     else res.status(400).json({ error: { message: 'There are too many templates' } })
+  })
+  router.post('/template-state', (req, res) => {
+    const state = templateState.parse(req.body)
+    const data = templates.ofAccounts.setState(state)
+    const { phoneNumberId } = state
+    const posted =
+      phoneNumberId === undefined
+        ? 0
+        : data.filter((one) => statuses.change(phoneNumberId, changeOf(one, state))).length
+    res.json({ data, posted })
   })
   router.post('/inbound', inbound({ statuses, windows, media }))
   router.post('/echo', (req, res) => {
@@ -91,6 +103,26 @@ export function controlRoutes({ behaviours, statuses, templates, windows, media 
   })
   router.use(invalidQuestions)
   return router
+}
+
+/** What Meta's webhook says of a template's new state. */
+function changeOf(
+  { id, name, language, category }: { id: string; name: string; language: string; category: string },
+  { status, quality, reason = 'NONE' }: z.output<typeof templateState>,
+): { field: string; value: object } {
+  const named = {
+    message_template_id: Number(id),
+    message_template_name: name,
+    message_template_language: language,
+  }
+  if (status !== undefined)
+    return {
+      field: 'message_template_status_update',
+      value: { event: status, ...named, reason, message_template_category: category },
+    }
+  if (quality !== undefined)
+    return { field: 'message_template_quality_update', value: { ...named, new_quality_score: quality } }
+  return { field: 'template_category_update', value: { ...named, new_category: category } }
 }
 
 /** A person writes: the 24 hours begin, and the number's webhook hears of it where there is one. */

@@ -59,12 +59,14 @@ export interface StatusPoster {
   deliver(message: InboundMessage): boolean
   /** As {@link deliver}, what the business wrote in its own app. */
   echo(message: EchoedMessage): boolean
+  /** As {@link deliver}, what happened to the account: a whole change. */
+  change(phoneNumberId: string, change: { field: string; value: object }): boolean
   /** Drops what is still to be posted. */
   close(): void
 }
 
 interface Update {
-  kind: 'statuses' | 'messages' | 'message_echoes'
+  kind: 'statuses' | 'messages' | 'message_echoes' | 'changes'
   item: object
   contact?: object
 }
@@ -119,6 +121,7 @@ export function createStatusPoster(log: Pick<TroubleLog, 'counted'>): StatusPost
       const item = { id, from: phoneNumberId, to, timestamp: seconds(), ...content }
       return add(phoneNumberId, [{ kind: 'message_echoes', item }])
     },
+    change: (phoneNumberId, item) => add(phoneNumberId, [{ kind: 'changes', item }]),
     close: () => closing.abort(),
   }
 }
@@ -164,13 +167,17 @@ const seconds = (): string => String(Math.floor(Date.now() / 1_000))
 
 /** The changes, as Meta groups them. */
 function changesOf(phoneNumberId: string, updates: Update[]): object[] {
-  const [echoes, others] = [true, false].map((isEcho) =>
-    updates.filter(({ kind }) => (kind === 'message_echoes') === isEcho),
-  ) as [Update[], Update[]]
+  const isOf = (kind: Update['kind']) => (update: Update) => update.kind === kind
+  const echoes = updates.filter(isOf('message_echoes'))
+  const others = updates.filter(({ kind }) => kind === 'messages' || kind === 'statuses')
+  const grouped = [
+    { field: 'messages', updates: others },
+    { field: 'smb_message_echoes', updates: echoes },
+  ].filter((group) => group.updates.length > 0)
   return [
-    { field: 'messages', value: changeValue(phoneNumberId, others) },
-    { field: 'smb_message_echoes', value: changeValue(phoneNumberId, echoes) },
-  ].filter((_change, at) => [others, echoes][at]?.length)
+    ...grouped.map(({ field, updates: all }) => ({ field, value: changeValue(phoneNumberId, all) })),
+    ...updates.filter(isOf('changes')).map(({ item }) => item),
+  ]
 }
 
 function changeValue(phoneNumberId: string, updates: Update[]): object {

@@ -1,4 +1,13 @@
-import { z } from 'zod'
+import {
+  buttonsIn,
+  componentOf,
+  headerFormat,
+  isDynamic,
+  placeholdersIn,
+  typeIn,
+} from '@parley/shared/providers/whatsapp/template-definition'
+import { type AccountTemplates, createAccountTemplates } from './account-templates.ts'
+import { type KnownTemplate, knownTemplate } from './known-template.ts'
 import { MetaError } from './meta-error.ts'
 import type { NewSend } from './send-log.ts'
 import { type Components, parametersOf } from './template-components.ts'
@@ -9,33 +18,20 @@ const WRONG_COUNT = 132000
 const WRONG_FORMAT = 132012
 const MISSING = 131008
 const INVALID = 100
-
-/** A template that was approved: in any language where none is named, with so many parameters in its body. */
-export const template = z.strictObject({
-  name: z.string().min(1).max(512),
-  languages: z.array(z.string().min(2).max(16)).min(1).max(100).optional(),
-  parameters: z.int().min(0).max(100),
-  /** The names of its parameters, where they have names. */
-  names: z.array(z.string().min(1).max(64)).max(100).optional(),
-  /** The kind of its header. */
-  header: z.enum(['text', 'image', 'video', 'document', 'location']).optional(),
-  /** The buttons that take a parameter, by what they do. */
-  buttons: z
-    .array(z.strictObject({ index: z.int().min(0).max(9), type: z.enum(['url', 'copy_code']) }))
-    .max(10)
-    .optional(),
-})
-type Template = z.output<typeof template>
+const PAUSED = 132015
+const DISABLED = 132016
 
 export interface Templates {
   /** Adds a template, or replaces the one of that name. Returns false when there are 10,000 others already. */
-  add(template: Template): boolean
-  list(): Template[]
+  add(template: KnownTemplate): boolean
+  list(): KnownTemplate[]
+  /** The same, and what was made by the API, as an account has them. */
+  ofAccounts: AccountTemplates
   /** Throws Meta's error for a template that does not fit; with `strict` also for one that is not registered. */
   check(send: Omit<NewSend, 'phoneNumberId'>, options: { strict: boolean }): void
 }
 
-const KNOWN: Template[] = [
+const KNOWN: KnownTemplate[] = [
   { name: 'hello_world', languages: ['en_US'], parameters: 0 },
   { name: 'welcome_offer', parameters: 2 },
   { name: 'order_update', parameters: 2 },
@@ -47,6 +43,7 @@ const KNOWN: Template[] = [
 /** The templates that the simulator knows. A name that nobody registered is taken with whatever it brings. */
 export function createTemplates(): Templates {
   const known = new Map(KNOWN.map((each) => [each.name, each]))
+  const ofAccounts = createAccountTemplates(() => [...known.values()])
   return {
     add(added) {
       if (known.size >= MAX_TEMPLATES && !known.has(added.name)) return false
@@ -54,9 +51,12 @@ export function createTemplates(): Templates {
       return true
     },
     list: () => [...known.values()],
+    ofAccounts,
     check({ type, template: name = '', language = '', variables = [], components = [] }, { strict }) {
       if (type !== 'template') return
-      const found = known.get(name)
+      checkStatus(ofAccounts.statusOf(name, language), { name, language })
+      const made = ofAccounts.made(name, language)
+      const found = made === undefined ? known.get(name) : neededBy(made)
       if (found === undefined && !strict) return
       const languages = found?.languages ?? [language]
       if (found === undefined || !languages.includes(language)) throw notThere(name, language)
@@ -66,7 +66,41 @@ export function createTemplates(): Templates {
   }
 }
 
-function checkComponents({ names = [], header, buttons = [] }: Template, components: Components): void {
+/** Throws Meta's error for a template that is not sent now, or not any more. */
+function checkStatus(
+  status: string | undefined,
+  { name, language }: { name: string; language: string },
+): void {
+  if (status === 'PAUSED')
+    throw refused(PAUSED, 'Template is paused', `template name (${name}) is paused due to low quality`)
+  if (status === 'DISABLED')
+    throw refused(DISABLED, 'Template is disabled', `template name (${name}) was paused too many times`)
+  if (status !== undefined && status !== 'APPROVED') throw notThere(name, language)
+}
+
+/** What a message of a template needs that was made by the API. */
+function neededBy({
+  name,
+  language,
+  components,
+}: NonNullable<ReturnType<AccountTemplates['made']>>): KnownTemplate {
+  const texts = placeholdersIn((componentOf(components, 'body') as { text?: string } | undefined)?.text)
+  const format = headerFormat(components)
+  const isOpen =
+    format !== 'text' || placeholdersIn(String(componentOf(components, 'header')?.text)).length > 0
+  const header = knownTemplate.shape.header.safeParse(isOpen ? format : undefined).data
+  return {
+    ...{ name, languages: [language], parameters: texts.length },
+    ...(texts.some((one) => !/^\d+$/.test(one)) && { names: texts }),
+    ...(header !== undefined && { header }),
+    buttons: buttonsIn(components).flatMap((button, index): NonNullable<KnownTemplate['buttons']> => {
+      if (typeIn(button) === 'copy_code') return [{ index, type: 'copy_code' }]
+      return isDynamic(button) || typeIn(button) === 'otp' ? [{ index, type: 'url' }] : []
+    }),
+  }
+}
+
+function checkComponents({ names = [], header, buttons = [] }: KnownTemplate, components: Components): void {
   const given = parametersOf(components, 'body').map((one) => one.parameter_name)
   if (names.some((name) => !given.includes(name)))
     throw refused(INVALID, 'Invalid parameter', 'Parameter name is missing or empty')
@@ -107,7 +141,7 @@ function notThere(name: string, language: string): MetaError {
   })
 }
 
-function wrongCount({ parameters }: Template, sent: number): MetaError {
+function wrongCount({ parameters }: KnownTemplate, sent: number): MetaError {
   return new MetaError({
     status: 400,
     code: WRONG_COUNT,

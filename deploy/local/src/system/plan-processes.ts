@@ -15,6 +15,7 @@ export const PROCESSES = [
   'webhook',
   'configuration',
   'dispatcher',
+  'campaigns',
   'simulator',
   'model-simulator',
 ] as const
@@ -181,6 +182,7 @@ function ownEnvironment(name: ServiceName, settings: SystemSettings): Record<str
       CONFIGURATION_URL,
       WEBHOOK_URL: urlsOf('webhook', settings),
       DISPATCHER_URL: urlsOf('dispatcher', settings),
+      CAMPAIGNS_URL: urlsOf('campaigns', settings),
     },
     identity: {
       MONGO_URL,
@@ -220,6 +222,14 @@ function ownEnvironment(name: ServiceName, settings: SystemSettings): Record<str
       MODEL_REASONING: 'false',
       // The simulator's tokens cost nothing.
       MODEL_TOKENS_PER_DAY: process.env.MODEL_TOKENS_PER_DAY || SIMULATED_TOKENS_PER_DAY,
+    },
+    campaigns: {
+      MONGO_URL,
+      AMQP_URL,
+      IDENTITY_URL,
+      CONFIGURATION_URL,
+      DISPATCHER_URL: urlsOf('dispatcher', settings),
+      WEBHOOK_URL: urlOf('webhook', ports),
     },
   }
   return environments[name]

@@ -11,7 +11,7 @@ export function readyText(
   servers: Pick<Servers, 'mongo' | 'rabbitmq' | 'redis'>,
 ): string {
   const services = Object.entries(processes).filter(([name]) =>
-    /^(identity|webhook|configuration|dispatcher)(-\d+)?$/.test(name),
+    /^(identity|webhook|configuration|dispatcher|campaigns)(-\d+)?$/.test(name),
   )
   return [
     '',

@@ -1,3 +1,5 @@
+import { buildApp as buildCampaigns } from '@parley/campaigns/app'
+import { config as campaignsConfig } from '@parley/campaigns/config'
 import { buildApp as buildConfiguration } from '@parley/configuration/app'
 import { config as configurationConfig } from '@parley/configuration/config'
 import { buildApp as buildDispatcher } from '@parley/dispatcher/app'
@@ -28,7 +30,7 @@ type Environment = Record<string, string>
 export type Proxied = 'mongo' | 'rabbitmq' | 'redis' | 'configuration'
 
 export interface ParleyOptions {
-  /** Those that run; all when left out. Identity is always among them. */
+  /** Those that run; all but campaigns when left out. Identity is always among them. */
   services?: ServiceName[]
   /** The parts that each of them reaches through a proxy that can be cut. */
   proxies?: Partial<Record<ServiceName, Proxied[]>>
@@ -55,11 +57,19 @@ export interface Parley {
   close(): Promise<void>
 }
 
-const START_SEQUENCE: ServiceName[] = ['identity', 'configuration', 'webhook', 'dispatcher', 'gateway']
+const START_SEQUENCE: ServiceName[] = [
+  'identity',
+  'configuration',
+  'webhook',
+  'dispatcher',
+  'campaigns',
+  'gateway',
+]
+const BY_DEFAULT = START_SEQUENCE.filter((name) => name !== 'campaigns')
 
 /** Starts them in the order in which they need each other. */
 export async function startParley(options: ParleyOptions = {}): Promise<Parley> {
-  const { services = START_SEQUENCE, environment = {} } = options
+  const { services = BY_DEFAULT, environment = {} } = options
   const keys = makeServiceKeys()
   const servers = options.servers === undefined ? await serversFor(services) : undefined
   const running: RunningService[] = []
@@ -84,6 +94,7 @@ export async function startParley(options: ParleyOptions = {}): Promise<Parley> 
     CONFIGURATION_URL: await through(name, 'configuration', urlOf('configuration')),
     WEBHOOK_URL: urlOf('webhook'),
     DISPATCHER_URL: urlOf('dispatcher'),
+    CAMPAIGNS_URL: urlOf('campaigns'),
     // It starts last; the dispatcher asks there whether statuses would get through.
     GATEWAY_URL: urlOf('webhook'),
     ...options.servers?.[name],
@@ -134,6 +145,8 @@ const START: Record<ServiceName, Start> = {
       build: (config, log) => buildDispatcher(config, log, TEST_TIMES),
       ...own,
     }),
+  campaigns: (own) =>
+    startService({ name: 'campaigns', config: campaignsConfig, build: buildCampaigns, ...own }),
   gateway: (own) => startService({ name: 'gateway', config: gatewayConfig, build: buildGateway, ...own }),
 }
 
@@ -151,10 +164,11 @@ const OWN: Record<ServiceName, Environment> = {
     SIGNING_SECRET: Buffer.alloc(32, 7).toString('base64'),
     PARTITIONS: `${TEST_LAYOUT.partitions}`,
   },
+  campaigns: {},
   gateway: {},
 }
 
-const USE_BROKER: readonly ServiceName[] = ['configuration', 'webhook', 'dispatcher']
+const USE_BROKER: readonly ServiceName[] = ['configuration', 'webhook', 'dispatcher', 'campaigns']
 
 async function serversFor(services: ServiceName[]) {
   const servers = await testServers()

@@ -65,7 +65,16 @@ describe('the status line', () => {
 
 test('what npm start shows in the end is at most 80 columns wide, has no credentials, and says where the console is', () => {
   const url = (port: number) => `http://127.0.0.1:${port}`
-  const names = ['gateway', 'identity', 'webhook', 'configuration', 'dispatcher', 'dispatcher-2', 'simulator']
+  const names = [
+    'gateway',
+    'identity',
+    'webhook',
+    'configuration',
+    'dispatcher',
+    'dispatcher-2',
+    'campaigns',
+    'simulator',
+  ]
   const processes = Object.fromEntries(names.map((name, at) => [name, { pid: at, url: url(40_000 + at) }]))
   const server = (name: string, at: string) => ({
     ...{ name, url: at, source: 'the official download, under Wine, because nothing else is here' },

@@ -4,6 +4,7 @@ import type { MessageRecord } from '../message/message-record.ts'
 import { hasAnswer, planSends } from '../message/plan.ts'
 import { endOfSends, HANDLER_IS_PERSON, isResumable, nextToSend, TAKEN_BACK } from '../message/progress.ts'
 import { wrongText } from '../message/said.ts'
+import { isNew, isScheduled, sendAtOf } from '../message/send-at.ts'
 import { TURN_RULES } from './decide-turn.ts'
 import { end, GROUP, type Known, type Rule, stop, takenWhileEnded, type Unrouted } from './rule.ts'
 import type { Facts, Planned, Step } from './step.ts'
@@ -11,7 +12,8 @@ import type { Facts, Planned, Step } from './step.ts'
 /** What a message does next: the first rule that applies says it. Pure. */
 export function decide(record: MessageRecord, facts: Facts): Step {
   const { channel, message } = facts
-  const pause = DUE.step({ record, facts })
+  const pause =
+    SCHEDULED.step({ record, facts }) ?? DUE.step({ record, facts }) ?? BEGIN.step({ record, facts })
   if (pause !== undefined) return pause
   if (!channel) return firstOf(UNROUTED, { record, facts })
   const known = { record, facts, channel, message, settings: turnSettingsOf(channel.config) }
@@ -35,6 +37,24 @@ function isForTurns({ record, facts, channel, message }: Known): boolean {
 
 const STATUS_CHECK_MS = 2_000
 
+const SCHEDULED: Rule<Unrouted> = {
+  when: 'it is to be sent later, and that is not written',
+  next: 'write so; others of its thread pass it',
+  step: ({ record, facts: { now, message } }) => {
+    const until = isNew(record) ? sendAtOf(record, message) : undefined
+    return until !== undefined && until > now ? { kind: 'schedule', until } : undefined
+  },
+}
+
+const BEGIN: Rule<Unrouted> = {
+  when: 'the time has come at which it is to be sent',
+  next: 'write so: it can’t be taken back any more',
+  step: ({ record, facts: { message } }) => {
+    const isDue = isScheduled(record) || (isNew(record) && sendAtOf(record, message) !== undefined)
+    return isDue ? { kind: 'begin' } : undefined
+  },
+}
+
 /** One that waits for a status is looked at again every 2 s, since statuses are written by others. */
 const DUE: Rule<Unrouted> = {
   when: 'it is not due yet',
@@ -46,6 +66,8 @@ const DUE: Rule<Unrouted> = {
     const waitsForStatus = record.sends.some(({ state }) => state === 'claimed')
     if (waitsForStatus)
       return { kind: 'readAgain', at: Math.min(until, now + STATUS_CHECK_MS), for: 'status' }
+    // It may wait for days: only the store has it meanwhile.
+    if (isScheduled(record)) return { kind: 'readAgain', at: until, for: 'schedule' }
     return { kind: 'wait', until, for: record.waitingFor ?? 'retry' }
   },
 }
@@ -198,4 +220,8 @@ function ofFunctions({ record, facts }: Unrouted, planned: Planned): Step | unde
 }
 
 /** All rules, as docs/architecture.md lists them. */
-export const RULES = { any: [DUE, ...UNROUTED], response: RESPONSE, turns: TURN_RULES } as const
+export const RULES = {
+  any: [SCHEDULED, DUE, BEGIN, ...UNROUTED],
+  response: RESPONSE,
+  turns: TURN_RULES,
+} as const

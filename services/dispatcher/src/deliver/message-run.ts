@@ -52,6 +52,8 @@ export interface DeliverOptions extends DeliveryRoutes {
   endpoints: Pick<Endpoints, 'enter'>
   threads: KnownThreads
   readQuoted: ReadQuoted
+  /** Whether a workspace may have no further message that waits for its time. Rejects with `unavailable`. */
+  isScheduleFull(workspace: number): Promise<boolean>
   submit: Submit
   /** Reads a message that somebody else has written. */
   read(id: string): Promise<MessageRecord | null>

@@ -53,6 +53,7 @@ import type { Config } from '../config.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { createMetrics, type Metrics, showBreakers } from '../metrics/metrics.ts'
 import type { Collections } from '../store/collections.ts'
+import { createIsScheduleFull } from '../store/scheduled.ts'
 import type { Traffic } from '../store/traffic.ts'
 import { createIsFirstOfName } from '../thread-log/first-of-name.ts'
 import { currentThread } from '../thread-log/joined-threads.ts'
@@ -190,6 +191,7 @@ export function createOutbound(options: {
     log,
     agents,
     readQuoted: agents.readQuoted,
+    isScheduleFull: createIsScheduleFull(collections.messages),
     read: (_id) => collections.messages.findOne({ _id }),
     handle: createHandle({
       http: calls('handler'),

@@ -5,7 +5,15 @@ import { turnSettingsOf } from '../agents/turns/bounds.ts'
 import { handOverText } from '../agents/turns/hand-over-text.ts'
 import { personOf } from '../agents/usage/budgets-of.ts'
 import { callEndOf } from '../channels/endpoints/endpoints.ts'
-import { hasTurns, heard, modelTried, ranAgainAt } from '../message/progress.ts'
+import {
+  begun,
+  hasTurns,
+  heard,
+  modelTried,
+  postponed,
+  ranAgainAt,
+  SCHEDULE_FULL,
+} from '../message/progress.ts'
 import { isFromProvider } from '../message/received-content.ts'
 import { endDecided, turnStored } from '../message/turn-progress.ts'
 import { quotedBy } from '../thread-log/quoted-messages.ts'
@@ -37,6 +45,11 @@ const PERFORM: { [Kind in Step['kind']]: (run: MessageRun, step: StepOf<Kind>) =
     return { kind: 'wait', record: run.record, until, for: waitingFor }
   },
   readAgain: (_run, { at, for: waitingFor }) => ({ kind: 'reload', at, for: waitingFor }),
+  schedule,
+  async begin(run) {
+    await run.message.commitUnderLease(begun(run.record))
+    return NEXT
+  },
   waitForModel: (run, { settled }) => ({ kind: 'pending', record: run.record, settled, for: 'model' }),
   waitForEndpoint: (run, { admission }) => waitForEndpoint(run, admission),
   findChannel,
@@ -81,6 +94,17 @@ const PERFORM: { [Kind in Step['kind']]: (run: MessageRun, step: StepOf<Kind>) =
   resume: (run) => settleResumed(run),
   end: (run, { end, answer, isMerged }) =>
     isMerged ? settleEndMerged(run, end) : settleEnd(run, end, answer),
+}
+
+/** It is taken out of its thread's line. */
+async function schedule(run: MessageRun, { until }: StepOf<'schedule'>): Promise<StepResult> {
+  const { record, options } = run
+  if (await run.calling(() => options.isScheduleFull(record.workspace)))
+    return settleEnd(run, { state: 'dead', reason: SCHEDULE_FULL, fault: 'caller' })
+  const reason = `It is sent at ${new Date(until).toISOString()}.`
+  const progress = postponed(record, { due: until, waitingFor: 'schedule', reason })
+  await run.message.commitUnderLease({ ...progress, lane: record._id })
+  return { kind: 'reload', at: until, for: 'schedule' }
 }
 
 function found(run: MessageRun, lookedUp: LookedUp): StepResult {

@@ -30,6 +30,10 @@ export type Step = (
   | { kind: 'wait'; until: number; for: WaitingFor; planned?: Planned | undefined }
   /** It is read again then: others write what it waits for. */
   | { kind: 'readAgain'; at: number; for: WaitingFor }
+  /** Others of its thread pass it until then, and it may be taken back. */
+  | { kind: 'schedule'; until: number }
+  /** From now on it can't be taken back. */
+  | { kind: 'begin' }
   | { kind: 'waitForModel'; settled: Promise<void> }
   | { kind: 'waitForEndpoint'; admission: EndpointWait }
   | { kind: 'findChannel' }

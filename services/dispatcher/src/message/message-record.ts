@@ -257,6 +257,8 @@ const WAITING_FOR = [
   'model',
   /** Further messages of its thread, which get one answer with it. */
   'gathering',
+  /** The time at which it is to be sent. */
+  'schedule',
 ] as const
 export type WaitingFor = (typeof WAITING_FOR)[number]
 

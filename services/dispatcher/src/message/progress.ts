@@ -38,6 +38,12 @@ export const GROUP_MESSAGE = { state: 'done', reason: 'group_message' } as const
 /** Its writer took it back before anybody was asked. */
 export const TAKEN_BACK = { state: 'done', reason: 'deleted' } as const satisfies MessageEnd & Ending
 
+/** Its caller took it back while it waited for its time. */
+export const CANCELLED = { state: 'done', reason: 'cancelled' } as const satisfies MessageEnd & Ending
+
+/** Its workspace has as many messages that wait for their time as it may have. */
+export const SCHEDULE_FULL = 'The workspace has 10,000 messages that wait for their time already.'
+
 interface When {
   at: number
   /** The retention of an ended message, in milliseconds. */
@@ -110,6 +116,11 @@ export function postponed(
   { due, waitingFor, reason }: { due: number; waitingFor: WaitingFor; reason: string },
 ): Progress {
   return { ...carried(record), open: true, due: new Date(due), waitingFor, reason }
+}
+
+/** The message's progress once the time has come at which it is to be sent. */
+export function begun(record: MessageRecord): Progress {
+  return { ...carried(record), open: true }
 }
 
 /** The message's progress when it waits on for what it waits for, until `due` (milliseconds since the epoch). */

@@ -132,6 +132,9 @@ const SUPPORT_INDEXES = ['addresses', 'phone', 'fault', 'requestId', 'sends.prov
   storageEngine: SMALL_PAGES,
 }))
 
+/** The messages that wait for their time. */
+export const SCHEDULED_INDEX = { workspace: 1, due: 1 } as const
+
 const LATEST = { lastAt: -1, _id: -1 } as const
 /** What threads are searched by. */
 export const WORDS_INDEX = { workspace: 1, words: 1, ...LATEST } as const
@@ -174,6 +177,7 @@ export async function prepareDatabase(connection: Connection, partitions: number
       { key: { workspace: 1, channel: 1, receivedAt: -1, _id: -1 } },
       { key: { workspace: 1, thread: 1, receivedAt: -1, _id: -1 }, storageEngine: SMALL_PAGES },
       ...SUPPORT_INDEXES,
+      { key: SCHEDULED_INDEX, partialFilterExpression: { waitingFor: 'schedule' } },
       // Not removed by the database: they leave together with their places in the count.
       { key: { expiresAt: 1, _id: 1 }, partialFilterExpression: { expiresAt: { $exists: true } } },
     ],

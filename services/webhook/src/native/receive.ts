@@ -36,6 +36,7 @@ const compiledMessage = z.compile(postedMessage)
 const USUAL_TYPES = [TYPE, `${TYPE}; charset=utf-8`]
 // Together with what Redis may take afterwards, the answer is there within 5 s of the body.
 const ACCEPT_MS = 3_700
+const MAX_AHEAD_MS = 30 * 24 * 60 * 60 * 1_000
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
 export interface NativeIntake {
@@ -199,7 +200,19 @@ function parseMessage(bytes: Buffer): WebhookMessage {
   if (fieldErrors.length > 0) throw new Problem('validation_failed', { errors: fieldErrors })
   const message = validate(compiledMessage, body)
   if (Buffer.byteLength(message.audio ?? '') > MAX_AUDIO_BYTES) throw tooLarge()
+  if (typeof message.sendAt === 'string') requireSendable(message, message.sendAt)
   return message
+}
+
+/** What has no answer yet is a person's: it is answered when it comes. */
+function requireSendable({ answer }: WebhookMessage, sendAt: string): void {
+  const refuse = (code: string, message: string) => {
+    throw new Problem('validation_failed', { errors: [{ path: '/sendAt', code, message }] })
+  }
+  if (Date.parse(sendAt) > Date.now() + MAX_AHEAD_MS) refuse('too_big', 'is more than 30 days from now')
+  const { message, functions, submit } = answer
+  const hasResponse = Boolean(message) || (functions ?? []).length > 0 || Object.keys(submit ?? {}).length > 0
+  if (!hasResponse) refuse('not_allowed', 'is for a message that has an answer')
 }
 
 function requireJson(req: Request): void {

@@ -4,6 +4,7 @@ import { versionWarning } from './api.ts'
 import { description, settings } from './description.ts'
 import { inbound } from './inbound.ts'
 import { outbound } from './outbound.ts'
+import { templates } from './templates.ts'
 
 /** WhatsApp by Meta's Cloud API. */
 export const whatsapp: Provider = {
@@ -19,4 +20,5 @@ export const whatsapp: Provider = {
   addresses,
   inbound,
   outbound,
+  templates,
 }

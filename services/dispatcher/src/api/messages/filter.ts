@@ -113,3 +113,16 @@ export async function visibleTo(
   const own = { workspace: caller.workspace._id }
   return decision.kind === 'some' ? { $and: [own, decision.filter] } : own
 }
+
+/** Selects those that the caller may both read and write: whoever may only post must not reach those of others. */
+export async function readableAndWritable(
+  res: { locals: Record<string, unknown> },
+  authorizer: Authorizer,
+): Promise<mongo.Filter<MessageRecord>> {
+  return {
+    $and: [
+      await visibleTo(res, { authorizer, access: 'read' }),
+      await visibleTo(res, { authorizer, access: 'write' }),
+    ],
+  }
+}

@@ -23,7 +23,7 @@ const waiting = z
     for: z
       .string()
       .describe(
-        '`retry`, `rate`, `circuit_breaker`, `status`, `model`, `answer` (of a handler or an endpoint), `thread`, `turn` (its workspace is next in a moment), …',
+        '`retry`, `rate`, `circuit_breaker`, `status`, `model`, `answer` (of a handler or an endpoint), `thread`, `turn` (its workspace is next in a moment), `schedule` (its `sendAt`), …',
       ),
     since: time,
     until: time.optional().describe('When it is looked at again'),

@@ -3,13 +3,12 @@ import type { Publisher } from '@parley/shared/messaging/publisher'
 import { route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
-import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import type { MessageRecord, MessageState } from '../../message/message-record.ts'
 import { isReplayable, REPLAYABLE } from '../../message/progress.ts'
 import { publishReplay } from '../../schedule/publish-replay.ts'
 import type { Collections } from '../../store/collections.ts'
-import { filterOf, messageFilter, ofPhone, ofThreadNamed, statesIn, visibleTo } from './filter.ts'
+import { filterOf, messageFilter, ofPhone, ofThreadNamed, readableAndWritable, statesIn } from './filter.ts'
 import { idParameter, MESSAGE_ID } from './message-schemas.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
@@ -61,7 +60,7 @@ export const replayMessages = route({
   handle:
     ({ collections: { messages, threads }, publisher, authorizer }: Replaying) =>
     async (_req, res, asked) => {
-      const allowed = await replayable(res, authorizer)
+      const allowed = await readableAndWritable(res, authorizer)
       const given = asked.body()
       const { workspace } = callerOf(res)
       const named = await ofThreadNamed(threads, { workspace: workspace._id, thread: given.thread })
@@ -107,7 +106,7 @@ export const replayMessage = route({
   handle:
     ({ collections: { messages }, publisher, authorizer }: Replaying) =>
     async (req, res) => {
-      const filter = { $and: [{ _id: req.params.id }, await replayable(res, authorizer)] }
+      const filter = { $and: [{ _id: req.params.id }, await readableAndWritable(res, authorizer)] }
       const record = await messages.findOne(filter, { projection: { body: 0 }, maxTimeMS: QUERY_MS })
       if (record === null) throw new Problem('not_found')
       if (!isReplayable(record)) throw notReplayable(record.state)
@@ -115,19 +114,6 @@ export const replayMessage = route({
       res.json({ _id: record._id, replayed: true })
     },
 })
-
-/** Selects those that the caller may both read and write: whoever may only post must not reach those of others. */
-async function replayable(
-  res: { locals: Record<string, unknown> },
-  authorizer: Authorizer,
-): Promise<mongo.Filter<MessageRecord>> {
-  return {
-    $and: [
-      await visibleTo(res, { authorizer, access: 'read' }),
-      await visibleTo(res, { authorizer, access: 'write' }),
-    ],
-  }
-}
 
 function replayableOnly(state: MessageState): MessageState {
   if (!(REPLAYABLE as readonly MessageState[]).includes(state)) throw notReplayable(state)

@@ -1,0 +1,59 @@
+import { createAuthorizer } from '@parley/shared/authorizer'
+import type { BaseConfig } from '@parley/shared/config'
+import { createTracing } from '@parley/shared/create-tracing'
+import { createInternalClient, roundRobin } from '@parley/shared/internal-client'
+import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
+import type { Log } from '@parley/shared/log'
+import { connectMongo } from '@parley/shared/mongo'
+import { serveRoutes } from '@parley/shared/openapi/route'
+import { createApp, requireCaller, type Service } from '@parley/shared/service-app'
+import { createServiceCalls } from '@parley/shared/service-calls'
+import { Registry } from 'prom-client'
+import { prepareAttributes } from './attributes/attribute-store.ts'
+import type { Config } from './config.ts'
+import type { Dependencies } from './dependencies.ts'
+import { PERSON_FIELDS } from './people/person-schema.ts'
+import { routes } from './routes.ts'
+import { preparePeople } from './store/people-collection.ts'
+
+/** Connects to the database in the background and wires the campaigns service. */
+export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
+  const registry = new Registry()
+  const tracing = await createTracing('campaigns', config)
+  const signer = createInternalSigner(config.SERVICE_KEY)
+  const verifier = createInternalVerifier({ audience: 'campaigns', jwks: config.SERVICE_JWKS })
+  const calls = await createServiceCalls({ caFile: config.TLS_CA_FILE, log })
+  const targets = roundRobin(config.IDENTITY_URL)
+  const identity = createInternalClient({ targets, audience: 'identity', signer, calls })
+  const mongo = connectMongo({
+    url: config.MONGO_URL,
+    database: config.MONGO_DATABASE,
+    memory: config.MEMORY,
+    log,
+    prepare: async (connection) => {
+      await prepareAttributes(connection)
+      await preparePeople(connection)
+    },
+  })
+  const fieldsOf = (resource: string) => (resource === 'people' ? PERSON_FIELDS : undefined)
+  const dependencies: Dependencies = {
+    connection: mongo.connection,
+    authorizer: createAuthorizer(identity, fieldsOf),
+  }
+  const app = createApp({
+    log,
+    registry,
+    tracing,
+    readiness: { required: { mongodb: mongo.isUp } },
+    routes: (app) => {
+      app.use(serveRoutes(routes, dependencies, { requireCaller: requireCaller(verifier) }))
+    },
+  })
+  return {
+    app,
+    registry,
+    close: async () => {
+      await Promise.all([mongo.close(), calls.close(), tracing.close()])
+    },
+  }
+}

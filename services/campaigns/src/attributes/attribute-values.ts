@@ -1,0 +1,39 @@
+import { pointerSegment } from '@parley/shared/json-object'
+import type { FieldError } from '@parley/shared/problem'
+import { z } from 'zod'
+import type { AttributeType, AttributeTypes } from './attribute-store.ts'
+
+export type AttributeValue = string | number | boolean
+
+/** How long a text may be. */
+const MAX_TEXT = 1_000
+
+const SCHEMAS: Record<AttributeType, z.ZodType<AttributeValue>> = {
+  text: z
+    .string({ error: 'is not a text' })
+    .max(MAX_TEXT, { error: `is longer than ${MAX_TEXT} characters` }),
+  number: z.number({ error: 'is not a number' }),
+  boolean: z.boolean({ error: 'is neither true nor false' }),
+  date: z.iso.date({ error: 'is not a date such as 2026-05-31' }),
+}
+
+/** The errors of values that were given for attributes; null takes a value away, where that `isPatch`. */
+export function attributeErrors(
+  types: AttributeTypes,
+  given: Readonly<Record<string, unknown>>,
+  { isPatch = false }: { isPatch?: boolean } = {},
+): FieldError[] {
+  return Object.entries(given).flatMap(([name, value]) => {
+    if (isPatch && value === null) return []
+    const message = errorOf(types.get(name), value)
+    return message === undefined ? [] : [{ path: `/attributes/${pointerSegment(name)}`, ...message }]
+  })
+}
+
+function errorOf(type: AttributeType | undefined, value: unknown): Omit<FieldError, 'path'> | undefined {
+  if (type === undefined)
+    return { code: 'unknown_attribute', message: 'is not an attribute of this workspace' }
+  const { error } = SCHEMAS[type].safeParse(value)
+  const [issue] = error?.issues ?? []
+  return issue && { code: 'invalid_attribute', message: issue.message }
+}

@@ -1,0 +1,9 @@
+import type { Authorizer } from '@parley/shared/authorizer'
+import type { Connection } from 'mongoose'
+
+/** What routes and workers of this service share. */
+export interface Dependencies {
+  /** Of the service's own database; each folder names its collections in it. */
+  connection: Connection
+  authorizer: Authorizer
+}

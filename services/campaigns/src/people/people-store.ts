@@ -1,0 +1,139 @@
+import { randomUUIDv7 } from 'node:crypto'
+import { isDuplicate } from '@parley/shared/insert-new'
+import { Problem } from '@parley/shared/problem'
+import { inTransaction } from '@parley/shared/transaction'
+import type { Connection, mongo } from 'mongoose'
+import { peopleOf } from '../store/people-collection.ts'
+import type { PersonRecord } from '../store/person-record.ts'
+import { type PersonClaim, type Settled, settlePerson, TooMuchOfOnePerson } from './settle-person.ts'
+
+const QUERY_MS = 5_000
+const MAX_ROUNDS = 10
+
+/** What became of a claim. */
+export type Outcome =
+  | { result: 'created' | 'updated' | 'unchanged'; person: PersonRecord; joined: number }
+  | { result: 'refused'; reason: TooMuchOfOnePerson['field'] }
+
+interface Upserting {
+  connection: Connection
+  workspace: number
+  claims: readonly PersonClaim[]
+  /** Throws where this may not be written, by who was there and who is to be there. */
+  guard?(before: readonly PersonRecord[], after: PersonRecord): void
+  /** Writes what goes with it in the same transaction. */
+  along?(session: mongo.ClientSession, outcomes: readonly Outcome[]): Promise<void>
+}
+
+/** Makes or changes the person whom a claim is about; those who turn out to be one person are joined. */
+export async function upsertPerson(
+  options: Omit<Upserting, 'claims'> & { claim: PersonClaim },
+): Promise<Outcome> {
+  const { claim, ...rest } = options
+  const [outcome] = await upsertPeople({ ...rest, claims: [claim] })
+  if (outcome === undefined) throw new Error('a claim without an outcome')
+  return outcome
+}
+
+/**
+ * The same for many claims, one after another, in one write. They are settled anew where somebody else wrote one of those
+ * people meanwhile. Rejects with `unavailable`.
+ */
+async function upsertPeople(options: Upserting): Promise<Outcome[]> {
+  const people = peopleOf(options.connection)
+  const addresses = [...new Set(options.claims.flatMap((claim) => claim.addresses))]
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const known = await people
+      .find({ workspace: options.workspace, addresses: { $in: addresses } }, { maxTimeMS: QUERY_MS })
+      .toArray()
+    const settling = settleAll(options, known)
+    if (await isWritten(options, settling)) return settling.outcomes
+  }
+  throw new Problem('unavailable', { detail: 'These people are changed by too many at once.' })
+}
+
+interface Settling {
+  outcomes: Outcome[]
+  made: PersonRecord[]
+  changed: PersonRecord[]
+  gone: PersonRecord[]
+}
+
+function settleAll(options: Upserting, known: PersonRecord[]): Settling {
+  const { workspace, claims, guard } = options
+  const stored = new Map(known.map((person) => [person._id, person]))
+  const current = new Map<string, PersonRecord>()
+  for (const person of known) for (const address of person.addresses) current.set(address, person)
+  const after = new Map<string, PersonRecord>()
+  const gone = new Map<string, PersonRecord>()
+  const outcomes = claims.map((claim): Outcome => {
+    const found = claim.addresses.flatMap((address) => current.get(address) ?? [])
+    const before = [...new Set(found)]
+    const settled = settledOr(before, { ...claim, workspace })
+    if (settled instanceof TooMuchOfOnePerson) return { result: 'refused', reason: settled.field }
+    const { person, change, joined } = settled
+    guard?.(before, person)
+    if (change !== 'none') after.set(person._id, person)
+    for (const one of joined) {
+      after.delete(one._id)
+      gone.set(one._id, one)
+    }
+    for (const address of person.addresses) current.set(address, person)
+    const result = change === 'new' ? 'created' : change === 'none' ? 'unchanged' : 'updated'
+    return { result, person, joined: joined.length }
+  })
+  const written = [...after.values()]
+  return {
+    outcomes,
+    made: written.filter(({ _id }) => !stored.has(_id)),
+    changed: written.filter(({ _id }) => stored.has(_id)),
+    gone: [...gone.keys()].flatMap((_id) => stored.get(_id) ?? []),
+  }
+}
+
+function settledOr(
+  before: readonly PersonRecord[],
+  claim: PersonClaim & { workspace: number },
+): Settled | TooMuchOfOnePerson {
+  try {
+    return settlePerson(before, claim, { _id: randomUUIDv7(), now: new Date() })
+  } catch (error) {
+    if (error instanceof TooMuchOfOnePerson) return error
+    throw error
+  }
+}
+
+/** False where somebody else wrote meanwhile. One statement is one write, several are a transaction. */
+async function isWritten(
+  { connection, along }: Upserting,
+  { made, changed, gone, outcomes }: Settling,
+): Promise<boolean> {
+  const people = peopleOf(connection)
+  const statements: mongo.AnyBulkWriteOperation<PersonRecord>[] = [
+    ...gone.map(({ _id, revision }) => ({ deleteOne: { filter: { _id, revision } } })),
+    ...changed.map((person) => ({
+      replaceOne: {
+        filter: { _id: person._id, revision: person.revision },
+        replacement: { ...person, revision: person.revision + 1 },
+      },
+    })),
+    ...made.map((document) => ({ insertOne: { document } })),
+  ]
+  const write = async (session?: mongo.ClientSession) => {
+    if (statements.length > 0) {
+      const { deletedCount, matchedCount } = await people.bulkWrite(statements, session ? { session } : {})
+      if (deletedCount !== gone.length || matchedCount !== changed.length) throw new Superseded()
+    }
+    if (session) await along?.(session, outcomes)
+  }
+  try {
+    if (along === undefined && statements.length < 2) await write()
+    else await inTransaction({ startSession: () => connection.getClient().startSession() }, write)
+    return true
+  } catch (error) {
+    if (error instanceof Superseded || isDuplicate(error)) return false
+    throw error
+  }
+}
+
+class Superseded extends Error {}

@@ -1,0 +1,145 @@
+import type { AttributeValue } from '../attributes/attribute-values.ts'
+import { type Consent, nameKeyOf, type PersonRecord, PURPOSES } from '../store/person-record.ts'
+import { MAX_ADDRESSES } from './person-schema.ts'
+
+const MAX_TAGS = 50
+const MAX_JOINED = 64
+
+/** What is known of one person; what is left out says nothing. */
+export interface PersonClaim {
+  /** `kind:value`, all of them theirs: who else had one of them is the same person. */
+  addresses: readonly string[]
+  name?: string | undefined
+  language?: string | undefined
+  timeZone?: string | undefined
+  attributes?: Readonly<Record<string, AttributeValue>> | undefined
+  /** Added to those that they have. */
+  tags?: readonly string[] | undefined
+  lastContactAt?: Date | undefined
+  /** The id of the import that says it. */
+  lastImport?: string | undefined
+}
+
+/** What is to be written after a claim. */
+export interface Settled {
+  person: PersonRecord
+  change: 'new' | 'changed' | 'none'
+  /** Those who turned out to be this person: they go. */
+  joined: PersonRecord[]
+}
+
+/** A claim that would make a person larger than one may be. */
+export class TooMuchOfOnePerson extends Error {
+  readonly field: 'addresses' | 'tags'
+
+  constructor(field: 'addresses' | 'tags') {
+    super(`a person would have too many ${field}`)
+    this.field = field
+  }
+}
+
+/**
+ * The person of a claim, made of those who have its addresses; the oldest of them goes on. Where two say different things
+ * the one that was written last is believed, but who withdrew consent has withdrawn it. Throws {@link TooMuchOfOnePerson}.
+ */
+export function settlePerson(
+  known: readonly PersonRecord[],
+  claim: PersonClaim & { workspace: number },
+  fresh: { _id: string; now: Date },
+): Settled {
+  const [oldest, ...others] = known.toSorted(byAge)
+  const before =
+    oldest === undefined ? emptyPerson(claim.workspace, fresh) : others.reduce(joinPeople, oldest)
+  const person = withClaim(before, claim)
+  if (person.addresses.length > MAX_ADDRESSES) throw new TooMuchOfOnePerson('addresses')
+  if (person.tags.length > MAX_TAGS) throw new TooMuchOfOnePerson('tags')
+  const isSame = oldest !== undefined && others.length === 0 && isUnchanged(oldest, person)
+  return {
+    person: isSame ? oldest : { ...person, updatedAt: fresh.now },
+    change: oldest === undefined ? 'new' : isSame ? 'none' : 'changed',
+    joined: others,
+  }
+}
+
+const byAge = (one: PersonRecord, other: PersonRecord): number =>
+  one.createdAt.getTime() - other.createdAt.getTime() || (one._id < other._id ? -1 : 1)
+
+/** Somebody of whom nothing is known yet. */
+export function emptyPerson(workspace: number, { _id, now }: { _id: string; now: Date }): PersonRecord {
+  return {
+    ...{ _id, workspace, addresses: [], attributes: {}, tags: [], consent: {} },
+    ...{ createdAt: now, updatedAt: now, revision: 0 },
+  }
+}
+
+/** One person of two, under the id of the first. */
+function joinPeople(first: PersonRecord, second: PersonRecord): PersonRecord {
+  const [earlier, later] = first.updatedAt > second.updatedAt ? [second, first] : [first, second]
+  return {
+    ...earlier,
+    ...later,
+    ...{ _id: first._id, createdAt: first.createdAt, revision: first.revision },
+    addresses: union(first.addresses, second.addresses),
+    attributes: { ...earlier.attributes, ...later.attributes },
+    tags: union(first.tags, second.tags),
+    consent: joinConsent(first, second),
+    ...latest(first.lastContactAt, second.lastContactAt),
+    joined: union(first.joined ?? [], [second._id, ...(second.joined ?? [])]).slice(-MAX_JOINED),
+  }
+}
+
+function joinConsent(first: PersonRecord, second: PersonRecord): PersonRecord['consent'] {
+  const consent: PersonRecord['consent'] = {}
+  for (const purpose of PURPOSES) {
+    const said = [first.consent[purpose], second.consent[purpose]].filter((one) => one !== undefined)
+    const [best] = said.toSorted(byCaution)
+    if (best !== undefined) consent[purpose] = best
+  }
+  return consent
+}
+
+/** What was withdrawn first, then the latest. */
+const byCaution = (one: Consent, other: Consent): number =>
+  Number(other.status === 'withdrawn') - Number(one.status === 'withdrawn') ||
+  other.at.getTime() - one.at.getTime()
+
+function withClaim(person: PersonRecord, claim: PersonClaim): PersonRecord {
+  const { name, language, timeZone, lastImport } = claim
+  return {
+    ...person,
+    addresses: union(person.addresses, claim.addresses),
+    ...(name !== undefined && { name, nameKey: nameKeyOf(name) }),
+    ...(language !== undefined && { language }),
+    ...(timeZone !== undefined && { timeZone }),
+    ...(lastImport !== undefined && { lastImport }),
+    attributes: claim.attributes ? { ...person.attributes, ...claim.attributes } : person.attributes,
+    tags: union(person.tags, claim.tags ?? []),
+    ...latest(person.lastContactAt, claim.lastContactAt),
+  }
+}
+
+function latest(one: Date | undefined, other: Date | undefined): Pick<PersonRecord, 'lastContactAt'> {
+  const found = one === undefined || (other !== undefined && other > one) ? other : one
+  return found === undefined ? {} : { lastContactAt: found }
+}
+
+function union(one: readonly string[], other: readonly string[]): string[] {
+  return [...new Set([...one, ...other])]
+}
+
+const SCALARS = ['name', 'language', 'timeZone', 'lastContactAt', 'lastImport'] as const
+
+/** Whether a claim said nothing new: it only ever adds, so that equal sizes are equal sets. */
+function isUnchanged(before: PersonRecord, after: PersonRecord): boolean {
+  return (
+    SCALARS.every((field) => before[field] === after[field]) &&
+    before.addresses.length === after.addresses.length &&
+    before.tags.length === after.tags.length &&
+    areEqual(before.attributes, after.attributes)
+  )
+}
+
+function areEqual(before: PersonRecord['attributes'], after: PersonRecord['attributes']): boolean {
+  const names = Object.keys(after)
+  return names.length === Object.keys(before).length && names.every((name) => before[name] === after[name])
+}

@@ -1,0 +1,25 @@
+import type { Connection, mongo } from 'mongoose'
+import { makeCollection } from './make-collection.ts'
+import type { PersonRecord } from './person-record.ts'
+
+/** The people of all workspaces. */
+export const peopleOf = (connection: Connection): mongo.Collection<PersonRecord> =>
+  connection.collection('people') as unknown as mongo.Collection<PersonRecord>
+
+export const ADDRESS_INDEX = { workspace: 1, addresses: 1 } as const
+export const NAME_INDEX = { workspace: 1, nameKey: 1, _id: 1 } as const
+export const LIST_INDEX = { workspace: 1, _id: 1 } as const
+export const TAG_INDEX = { workspace: 1, tags: 1, _id: 1 } as const
+const JOINED_INDEX = { workspace: 1, joined: 1 } as const
+
+/** Makes the collection and its indexes. */
+export async function preparePeople(connection: Connection): Promise<void> {
+  await makeCollection(connection, 'people')
+  await peopleOf(connection).createIndexes([
+    { key: ADDRESS_INDEX, unique: true },
+    { key: LIST_INDEX },
+    { key: NAME_INDEX, partialFilterExpression: { nameKey: { $exists: true } } },
+    { key: TAG_INDEX },
+    { key: JOINED_INDEX, partialFilterExpression: { joined: { $exists: true } } },
+  ])
+}

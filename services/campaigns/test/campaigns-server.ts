@@ -1,0 +1,67 @@
+import { type JsonRequest, type JsonResponse, sendJson } from '@parley/local/testing/send-json'
+import { type Roles, serveRoles } from '@parley/local/testing/served-roles'
+import { type Parley, type Proxied, startParley } from '@parley/local/testing/start-parley'
+import { startedForTests } from '@parley/local/testing/started-for-tests'
+import type { mongo } from 'mongoose'
+
+interface CallOptions extends JsonRequest {
+  /** A role's name; WORKSPACE_ADMIN when left out. */
+  role?: string
+  /** 1 when left out. */
+  workspace?: number
+}
+
+interface CampaignsServer {
+  url: string
+  database: mongo.Db
+  proxies: Parley['proxies']
+  /** Calls as an account of a workspace in a role. */
+  call(method: string, path: string, options?: CallOptions): Promise<JsonResponse>
+  /** The `authorization` of such a call. */
+  authorization(options?: Pick<CallOptions, 'role' | 'workspace'>): string
+  /** Starts a further instance; it is closed with the first one, or before. */
+  startInstance(): Promise<{ url: string; close(): Promise<void> }>
+  close(): Promise<void>
+}
+
+/** The real service, alone, for the tests of a file. */
+export const campaignsForTests = (options: { roles?: Roles; proxies?: Proxied[] } = {}): CampaignsServer =>
+  startedForTests(() => startCampaigns(options))
+
+async function startCampaigns({ roles, proxies = [] }: { roles?: Roles; proxies?: Proxied[] }) {
+  const identity = await serveRoles(roles)
+  const parley = await startParley({
+    services: ['campaigns'],
+    proxies: { campaigns: proxies },
+    environment: { campaigns: { ...atOne(identity.url), AMQP_URL: '' } },
+  })
+  const { url } = parley.services.campaigns
+  const authorization: CampaignsServer['authorization'] = ({ role, workspace } = {}) =>
+    parley.authorization('gateway', 'campaigns', identity.caller(role, workspace))
+  return {
+    ...{ url, authorization },
+    database: parley.database('campaigns'),
+    proxies: parley.proxies,
+    call: (method: string, path: string, { role, workspace, headers, ...request }: CallOptions = {}) =>
+      sendJson(url + path, method, {
+        ...request,
+        headers: {
+          authorization: authorization({ ...(role && { role }), ...(workspace && { workspace }) }),
+          ...headers,
+        },
+      }),
+    startInstance: () => parley.start('campaigns'),
+    close: async () => {
+      await parley.close()
+      await identity.close()
+    },
+  }
+}
+
+/** Whatever it asks of another service, the one with the roles is asked. */
+const atOne = (url: string) => ({
+  IDENTITY_URL: url,
+  CONFIGURATION_URL: url,
+  DISPATCHER_URL: url,
+  WEBHOOK_URL: url,
+})

@@ -1,0 +1,98 @@
+import type { JsonObject } from '../json-object.ts'
+import type { ProviderRequest, ProviderResponse } from './http.ts'
+import type { Wrong } from './outbound.ts'
+import type { Settings } from './setting.ts'
+
+/** A template in one language, as its provider has it. */
+export interface ProviderTemplate {
+  /** The provider's id of it. */
+  providerId: string
+  name: string
+  language: string
+  /** In the provider's words. */
+  status: string
+  category: string
+  quality?: string
+  /** Why it was refused. */
+  refusedFor?: string
+  /** Whether its parameters have names. */
+  parameterFormat?: string | undefined
+  components: readonly JsonObject[]
+}
+
+/** The part of a template that says what a message of it needs. */
+export type TemplateDefinition = Pick<
+  ProviderTemplate,
+  'name' | 'language' | 'status' | 'category' | 'parameterFormat' | 'components'
+>
+
+/** Whether a message fits what is known of its template. */
+export type TemplateFit =
+  | { kind: 'fits'; category: string }
+  /** The provider takes it later. */
+  | { kind: 'waits'; reason: string }
+  /** The provider would refuse it: `code` is stable, `reason` says what is missing. */
+  | { kind: 'refused'; code: TemplateRefusalCode; fault: 'caller' | 'channel'; reason: string }
+
+/** Codes of a message that its template does not take. */
+type TemplateRefusalCode =
+  | 'template_language'
+  | 'template_mismatch'
+  | 'template_not_approved'
+  | 'template_disabled'
+
+/** A template as a person sees it. */
+export interface TemplatePreview {
+  header?: { type: string; text?: string; link?: string }
+  body: string
+  footer?: string
+  buttons: { type: string; text: string; value?: string }[]
+  cards?: Omit<TemplatePreview, 'cards' | 'footer'>[]
+}
+
+/** What the provider said of a change: an error of its own text. */
+type TemplateResponse<T> = ({ kind: 'done' } & T) | ProviderRefusal
+
+interface ProviderRefusal {
+  kind: 'refused'
+  status: number
+  /** The provider's text and code, for people. */
+  message: string
+  code?: number
+}
+
+/** A template that is made, or what of one is changed. */
+export type TemplateDraft = Pick<ProviderTemplate, 'name' | 'language' | 'category' | 'components'> &
+  Pick<ProviderTemplate, 'parameterFormat'>
+
+/** A change of a template that the provider told of. */
+export interface TemplateNotice {
+  /** Its name; undefined where any may have changed. */
+  name: string | undefined
+  language: string | undefined
+  status?: string
+  category?: string
+  quality?: string
+}
+
+/** A provider's templates: how they are asked for and changed, and what a message of one needs. */
+export interface TemplateRules {
+  /** The account that has them; channels with one account share them. */
+  accountOf(settings: Settings): string | undefined
+  list(settings: Settings, page: { name?: string | undefined; after?: string | undefined }): ProviderRequest
+  readList(
+    response: ProviderResponse,
+  ): TemplateResponse<{ templates: ProviderTemplate[]; next: string | undefined }>
+  create(settings: Settings, draft: TemplateDraft): ProviderRequest
+  edit(settings: Settings, template: { providerId: string; draft: TemplateDraft }): ProviderRequest
+  remove(settings: Settings, template: { providerId: string; name: string }): ProviderRequest
+  readChange(response: ProviderResponse): TemplateResponse<{ providerId?: string; status?: string }>
+  /** Errors of a template that is to be made, by the path of each. */
+  errorsOf(draft: TemplateDraft): Wrong[]
+  /** Whether the provider takes a message of a template, given all languages of its name that are known. */
+  fitOf(known: readonly TemplateDefinition[], object: JsonObject): TemplateFit
+  /** The message of a template as a person sees it; what is not given is as the template has it. */
+  preview(definition: TemplateDefinition, object: JsonObject | undefined): TemplatePreview
+  /** A notice of a channel that is about templates; undefined for any other. */
+  noticeOf(notice: { field: string; value: unknown }): TemplateNotice | undefined
+}

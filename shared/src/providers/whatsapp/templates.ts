@@ -1,0 +1,14 @@
+import type { TemplateRules } from '../templates.ts'
+import { templateApi } from './template-api.ts'
+import { errorsOfDraft } from './template-draft.ts'
+import { fitOf } from './template-fit.ts'
+import { previewOf } from './template-preview.ts'
+
+/** Templates of a WhatsApp business account. */
+export const templates: TemplateRules = {
+  accountOf: ({ businessAccountId }) => businessAccountId || undefined,
+  ...templateApi,
+  errorsOf: errorsOfDraft,
+  fitOf,
+  preview: previewOf,
+}
