@@ -68,7 +68,7 @@ const ofSubscriptions: Route[] = ['deliveries', 'replay', 'test'].map((ofEach) =
   match: { ofEach, below: true },
 }))
 /** Routes of an action that call its server: the dispatcher has them, configuration the action itself. */
-const ofActions: Route[] = ['connect', 'connected'].map((ofEach) => ({
+const ofActions: Route[] = ['connect', 'connected', 'test'].map((ofEach) => ({
   ...collection('dispatcher')('actions'),
   match: { ofEach },
 }))

@@ -8,6 +8,7 @@ import { createSecretBox, sealSecrets, secretKeyring } from '@parley/shared/seal
 import type { Agent, AgentAction } from '../src/agents/agent.ts'
 import type { Toolbox, ToolOutcome } from '../src/agents/toolbox.ts'
 import { createOpenToolbox } from '../src/agents/tools/open-toolbox.ts'
+import type { ReportServer } from '../src/agents/tools/report-server.ts'
 import { createToolImages } from '../src/agents/tools/tool-images.ts'
 import type { Channel } from '../src/channels/channels.ts'
 import type { AccessTokens } from '../src/channels/functions/access-tokens.ts'
@@ -86,6 +87,7 @@ export function startTools(
     post?: (path: string, body: unknown) => Promise<unknown>
     listMs?: number
     tokens?: AccessTokens
+    report?: ReportServer
     readFile?: ReadThreadFile
   } = {},
 ) {
@@ -102,6 +104,7 @@ export function startTools(
     isFirstOfName: async () => true,
     fetch: globalThis.fetch,
     toolImages,
+    report: options.report ?? (() => {}),
     tokens: options.tokens ?? noTokens,
     listMs: options.listMs ?? 1_000,
     listedForMs: 500,

@@ -1,109 +1,34 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { OAuthServerProvider } from '@modelcontextprotocol/sdk/server/auth/provider.js'
-import { listen } from '@parley/local/testing/service-under-test'
 import type { JsonObject } from '@parley/shared/json-object'
 import { createAccessTokens } from '../src/channels/functions/access-tokens.ts'
 import { createAuthorizations } from '../src/channels/functions/authorizations.ts'
 import { createHttpClient } from '../src/channels/http/http-client.ts'
 import { config } from '../src/config.ts'
 import { actionOf, agentOf, callTool, secrets, startTools } from './agent-world.ts'
+import { agree, type ConsentServer, startConsentServer } from './consent-server.ts'
 import { dispatcherDatabase } from './dispatcher-database.ts'
-import { speaking, text, tool } from './mcp-server.ts'
 
 const database = dispatcherDatabase({ partitions: 1 })
 const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS.parse('127.0.0.0/8') })
 const REDIRECT = 'http://127.0.0.1:9/console/connected'
 const ANA = { account: 1, session: 'ana' }
 
-/** The MCP project's own authorization server, with refresh tokens, and a server that takes its tokens. */
-let server: { url: string; close(): Promise<void> }
-/** The requests for tokens. */
-let asked: URLSearchParams[]
-let isRevoked: boolean
+let server: ConsentServer
 let reports: (string | undefined)[]
 let actions = 0
 let later = 0
 
 beforeAll(async () => {
-  server = await startServer()
+  server = await startConsentServer()
 })
 afterAll(async () => {
   http.close()
   await server.close()
 })
 beforeEach(() => {
-  ;[asked, reports, isRevoked, later] = [[], [], false, 0]
+  ;[server.asked, reports, server.isRevoked, later] = [[], [], false, 0]
   actions++
 })
-
-async function startServer() {
-  const { default: express } = await import('express')
-  const { DemoInMemoryAuthProvider } = await import(
-    '@modelcontextprotocol/sdk/examples/server/demoInMemoryOAuthProvider.js'
-  )
-  const { mcpAuthRouter } = await import('@modelcontextprotocol/sdk/server/auth/router.js')
-  let refreshToken = 0
-  class Provider extends DemoInMemoryAuthProvider {
-    override async exchangeAuthorizationCode(
-      ...given: Parameters<OAuthServerProvider['exchangeAuthorizationCode']>
-    ) {
-      const [client, code, verifier] = given
-      const tokens = await super.exchangeAuthorizationCode(client, code, verifier)
-      return { ...tokens, refresh_token: `rt-${++refreshToken}` }
-    }
-    override async exchangeRefreshToken(
-      ...[client, given]: Parameters<OAuthServerProvider['exchangeRefreshToken']>
-    ) {
-      const { InvalidGrantError } = await import('@modelcontextprotocol/sdk/server/auth/errors.js')
-      if (isRevoked || given !== `rt-${refreshToken}`) throw new InvalidGrantError('revoked')
-      const token = `renewed-${refreshToken}`
-      const expiresAt = Date.now() + 3_600_000
-      this.#tokens.set(token, { token, clientId: client.client_id, scopes: [], expiresAt, type: 'access' })
-      return {
-        access_token: token,
-        token_type: 'bearer',
-        expires_in: 3_600,
-        refresh_token: `rt-${++refreshToken}`,
-      }
-    }
-    get #tokens() {
-      return (this as unknown as { tokens: Map<string, object> }).tokens
-    }
-  }
-  const provider = new Provider()
-  const speak = speaking(
-    () => ({ tools: [tool('work')] }),
-    () => text('done'),
-  )
-  const app = express()
-  const started = await listen(app)
-  app.use((req, _res, next) => {
-    if (req.path !== '/token') return next()
-    const chunks: Buffer[] = []
-    req.on('data', (chunk: Buffer) => chunks.push(chunk))
-    req.on('end', () => asked.push(new URLSearchParams(Buffer.concat(chunks).toString())))
-    next()
-  })
-  const issuerUrl = new URL(started.url)
-  const resourceServerUrl = new URL('/mcp', started.url)
-  app.use(mcpAuthRouter({ provider, issuerUrl, resourceServerUrl, scopesSupported: ['orders'] }))
-  app.all('/mcp', (req, res) => {
-    const chunks: Buffer[] = []
-    req.on('data', (chunk: Buffer) => chunks.push(chunk))
-    req.on('end', async () => {
-      const token = req.headers.authorization?.replace('Bearer ', '') ?? ''
-      const isKnown = await provider.verifyAccessToken(token).then(
-        () => true,
-        () => false,
-      )
-      if (!isKnown) return void res.writeHead(401).end()
-      const body = Buffer.concat(chunks).toString()
-      const call = { method: req.method, path: req.path, headers: req.headers, text: body }
-      speak({ ...call, json: body === '' ? undefined : JSON.parse(body) }, res)
-    })
-  })
-  return started
-}
 
 function instance(name = 'one') {
   const now = () => Date.now() + later
@@ -122,16 +47,9 @@ const target = () => ({ url: `${server.url}/mcp`, isDiscovered: true })
 const begun = (one: ReturnType<typeof instance>, oauth?: JsonObject) =>
   one.begin({ action: action(), credentials: credentialsOf(oauth), redirectUri: REDIRECT, ...ANA })
 
-/** As a browser of somebody who agrees: what it comes back with. */
-async function agree(url: string): Promise<{ state: string; code: string }> {
-  const { headers } = await fetch(url, { redirect: 'manual' })
-  const { origin, pathname, searchParams } = new URL(headers.get('location') ?? '')
-  expect(origin + pathname).toBe(REDIRECT)
-  return { state: searchParams.get('state') ?? '', code: searchParams.get('code') ?? '' }
-}
-
 async function connected(one: ReturnType<typeof instance>): Promise<void> {
-  const came = await agree((await begun(one)).url)
+  const { to, ...came } = await agree((await begun(one)).url)
+  expect(to).toBe(REDIRECT)
   const ended = await one.end({ action: action(), credentials: credentialsOf(), ...came, ...ANA })
   expect(ended).toBe(true)
 }
@@ -186,13 +104,19 @@ describe('consent to a server that says itself where it is given', () => {
     const both = await Promise.all([one, instance('two')].map((each) => tokenFrom(each)))
     expect(new Set(both).size).toBe(1)
     expect(both[0]).not.toBe(first)
-    expect(asked.map((form) => form.get('grant_type'))).toEqual(['authorization_code', 'refresh_token'])
-    expect(asked.map((form) => form.get('resource'))).toEqual([`${server.url}/mcp`, `${server.url}/mcp`])
+    expect(server.asked.map((form) => form.get('grant_type'))).toEqual([
+      'authorization_code',
+      'refresh_token',
+    ])
+    expect(server.asked.map((form) => form.get('resource'))).toEqual([
+      `${server.url}/mcp`,
+      `${server.url}/mcp`,
+    ])
     later = 7_200_000
-    isRevoked = true
+    server.isRevoked = true
     await expect(tokenFrom(one)).rejects.toThrow('invalid_grant')
     expect(reports.at(-1)).toContain('invalid_grant')
-    isRevoked = false
+    server.isRevoked = false
     await connected(one)
     expect(await tokenFrom(one)).toEqual(expect.any(String))
     expect(reports.at(-1)).toBeUndefined()
@@ -233,7 +157,7 @@ describe('the state of a consent', () => {
     expect(await end({ state: `${actions}.guessed` })).toBe(false)
     expect(await end({})).toBe(true)
     expect(await end({})).toBe(false)
-    expect(asked.length).toBe(1)
+    expect(server.asked.length).toBe(1)
   })
 
   test('is over after ten minutes, when it begins anew, and with other credentials', async () => {
@@ -248,7 +172,7 @@ describe('the state of a consent', () => {
     later = 0
     const third = await agree((await begun(one)).url)
     expect(await end(third, credentialsOf({ scope: 'all' }))).toBe(false)
-    expect(asked).toEqual([])
+    expect(server.asked).toEqual([])
   })
 
   test('takes no code of another issuer, and none that was made up', async () => {
@@ -258,7 +182,7 @@ describe('the state of a consent', () => {
     await expect(one.end({ ...given, ...came, issuer: 'https://mixed-up.example' })).rejects.toThrow(
       'another authorization server',
     )
-    expect(asked).toEqual([])
+    expect(server.asked).toEqual([])
     const again = await agree((await begun(one)).url)
     await expect(one.end({ ...given, ...again, code: 'made-up' })).rejects.toThrow(/refused|HTTP/)
   })

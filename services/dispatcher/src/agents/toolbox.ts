@@ -78,4 +78,6 @@ export type OpenToolbox = (call: {
   /** Of the message. */
   thread: string
   message: WebhookMessage
+  /** Servers are asked, whatever they said a moment ago. */
+  isFresh?: boolean
 }) => Promise<Toolbox>

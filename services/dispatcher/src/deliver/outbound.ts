@@ -20,6 +20,7 @@ import { createTranscriptOf } from '../agents/model/transcribe.ts'
 import { promptOf, timeZoneOf } from '../agents/prompt/prompt.ts'
 import { createReadAction, type ReadAction } from '../agents/read-action.ts'
 import { createOpenToolbox } from '../agents/tools/open-toolbox.ts'
+import { createReportServer } from '../agents/tools/report-server.ts'
 import { createToolImages } from '../agents/tools/tool-images.ts'
 import { type Agents, createAgents } from '../agents/turns/agents.ts'
 import { createDescribeAssistant } from '../agents/turns/describe-assistant.ts'
@@ -159,6 +160,7 @@ export function createOutbound(options: {
       fetch,
       toolImages,
       tokens,
+      report: createReportServer({ configuration, log }),
     }),
     toolImages,
     choicesOf: (agent) => choicesOf(agent, deployment),

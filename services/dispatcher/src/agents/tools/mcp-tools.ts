@@ -39,6 +39,7 @@ import {
   signsContext,
   type ToolContext,
 } from './operation-tools.ts'
+import type { ReportServer } from './report-server.ts'
 import { failed, resultOf, type Tool, uncertain } from './tool.ts'
 import type { ToolImages } from './tool-images.ts'
 
@@ -78,6 +79,7 @@ interface Server extends McpTarget {
   action: number
   key: string
   secrets: string[]
+  isFresh: boolean
 }
 
 /** The tools of an action's MCP server. Never rejects for what the server does; rejects with `unavailable`. */
@@ -93,10 +95,11 @@ export function createMcpTools(options: {
   toolImages: Pick<ToolImages, 'put'>
   tokens: AccessTokens
   signer: Signer
+  report: ReportServer
   listMs?: number
   listedForMs?: number
 }): McpTools {
-  const { fetch, specs, toolImages, tokens, signer } = options
+  const { fetch, specs, toolImages, tokens, signer, report } = options
   const { listMs = LIST_MS, listedForMs = LISTED_FOR_MS } = options
   const listings = new LRUCache<string, Listing, Server>({
     max: MAX_LISTS,
@@ -105,13 +108,18 @@ export function createMcpTools(options: {
     sizeCalculation: (listing) => JSON.stringify(listing).length,
     ignoreFetchAbort: true,
     fetchMethod: async (_key, _last, { context: server, options }) => {
+      const isAsked = server.isFresh
       try {
-        return await listingOf(specs, server, await listed(fetch, server, listMs))
+        const listing = await listingOf(specs, server, await listed(fetch, server, listMs))
+        report(server, undefined)
+        return listing
       } catch (error) {
         options.ttl = Math.min(FAILED_FOR_MS, listedForMs)
         const reason = shortened(redacted(reasonOf(error), server.secrets), MAX_REASON)
         const isUnauthorized = statusOf(error) === UNAUTHORIZED
-        return { tools: [], notes: [`The tools of ${nameOf(server)} are missing: ${reason}`], isUnauthorized }
+        const note = `The tools of ${nameOf(server)} are missing: ${reason}`
+        report(server, note, { isAsked })
+        return { tools: [], notes: [note], isUnauthorized }
       }
     },
   })
@@ -134,11 +142,15 @@ export function createMcpTools(options: {
     const secrets = [...sent, ...secretsInUrl(action.moduleUrl)]
     const key = `${workspace}/${action._id}/${action.version}`
     const { isIdempotent, timeoutMs } = callSettingsIn(action.configs.values())
-    const server = { url: action.moduleUrl, headers, secrets, workspace, action: action._id, key }
+    const { isFresh = false } = context
+    const server = { url: action.moduleUrl, headers, secrets, workspace, action: action._id, key, isFresh }
     if (!/^https?:/.test(server.url) || !URL.canParse(server.url))
       return { tools: [], notes: [`The module of action ${action._id} is no http(s) URL.`] }
     const refused = () => tokens.refused(filled)
-    const listing = await listings.forceFetch(`${key} ${JSON.stringify(headers)}`, { context: server })
+    const listing = await listings.forceFetch(`${key} ${JSON.stringify(headers)}`, {
+      context: server,
+      forceRefresh: isFresh,
+    })
     if (listing.isUnauthorized) refused()
     const bound = boundTools(listing.tools, configured)
     if (typeof bound === 'string')

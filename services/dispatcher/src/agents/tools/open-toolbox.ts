@@ -19,6 +19,7 @@ import { createMcpTools } from './mcp-tools.ts'
 import { type ActionTools, createOperationTools, type ToolContext } from './operation-tools.ts'
 import { personTools } from './person-tools.ts'
 import { withOwnNames, withPlainNames } from './property-names.ts'
+import type { ReportServer } from './report-server.ts'
 import { taskTools } from './task-tools.ts'
 import type { Tool } from './tool.ts'
 import type { ToolImages } from './tool-images.ts'
@@ -44,6 +45,7 @@ export function createOpenToolbox(options: {
   fetch: typeof fetch
   toolImages: Pick<ToolImages, 'put'>
   tokens: AccessTokens
+  report: ReportServer
   listMs?: number
   listedForMs?: number
 }): OpenToolbox {
