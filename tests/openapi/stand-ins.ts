@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
+import { agree, type ConsentServer } from '../../services/dispatcher/test/consent-server.ts'
 
 /** What is sent in the place of an example that only holds for one run: ids, secrets and signatures. */
 interface StandIn {
@@ -10,6 +11,8 @@ interface StandIn {
 export interface RunSoFar {
   /** What operations answered with before, by their ids. */
   responses: Map<string, { json: Parsed; headers: Headers }>
+  /** A server that asks for consent. */
+  consent: ConsentServer
   /** Calls as the admin; answers with the body. */
   call(method: string, path: string, body?: unknown): Promise<Parsed>
 }
@@ -60,6 +63,27 @@ async function withAudio(run: RunSoFar): Promise<StandIn> {
   })
 }
 
+const CONSENTED = 77
+const REDIRECT = { redirectUri: 'http://127.0.0.1:9/console/connected' }
+
+/** An action whose server asks for consent. */
+async function withConsent(run: RunSoFar): Promise<StandIn> {
+  const moduleUrl = `${run.consent.url}/mcp`
+  const action = { name: 'Orders', description: 'Orders', specType: 'mcp', spec: '', moduleUrl }
+  await run.call('PUT', `/rest/actions/${CONSENTED}`, action)
+  const value = { oauth: { grant: 'authorization_code' } }
+  const credentials = { name: 'credentials', owner: CONSENTED, ownerType: 'action', value }
+  await run.call('PUT', '/rest/configs/consent', credentials)
+  return { parameters: { id: String(CONSENTED) } }
+}
+
+async function consented(run: RunSoFar): Promise<StandIn> {
+  const standIn = await withConsent(run)
+  const begun = await run.call('POST', `/rest/actions/${CONSENTED}/connect`, REDIRECT)
+  const { state, code } = await agree(begun.authorizationUrl)
+  return { ...standIn, body: { state, code } }
+}
+
 /** A thread of its own, which a message begins. */
 async function newThread(run: RunSoFar): Promise<StandIn> {
   const id = `thread-${randomUUID()}`
@@ -79,6 +103,8 @@ export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn 
     return { parameters: { id: String(_id) } }
   },
   endOwnSessions: () => ({ body: {} }),
+  connectAction: withConsent,
+  actionConnected: consented,
   deleteApiToken: idFrom('createApiToken'),
   deleteUser: idFrom('createUser'),
   putRole: idFrom('createRole'),

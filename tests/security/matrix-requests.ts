@@ -148,6 +148,9 @@ const plainBodies: Record<string, (world: MatrixWorld) => unknown> = {
   'PATCH /rest/threads/{id}': () => ({ unread: 0 }),
   'POST /rest/threads/{id}/messages': () => ({ text: 'hello' }),
   'POST /rest/subscriptions/{id}/replay': () => ({ since: new Date(0).toISOString() }),
+  'POST /rest/actions/{id}/connect': () => ({ redirectUri: 'https://parley.example/console/connected' }),
+  'POST /rest/actions/{id}/connected': () => ({ state: '1.unknown', code: 'unknown' }),
+  'POST /rest/actions/{id}/test': () => undefined,
   'POST /rest/assistant/{id}/prompt': () => ({}),
   'POST /rest/assistant/{id}/try': () => ({
     messages: [{ role: 'person', text: 'Hello' }],

@@ -72,7 +72,7 @@ export const beginConnection = route({
     const caller = callerOf(res)
     const action = await actionOf(needed, caller, pathId(req.params))
     const { redirectUri } = asked.body()
-    const { url, expiresAt } = await answering(
+    const { url, expiresAt } = await orProblem(
       needed.authorizations.begin({ ...subjectOf(caller, action), redirectUri }),
     )
     const body = { authorizationUrl: url, expiresAt: expiresAt.toISOString() }
@@ -111,7 +111,7 @@ export const endConnection = route({
     const caller = callerOf(res)
     const action = await actionOf(needed, caller, pathId(req.params))
     const { state, code, iss } = asked.body()
-    const isEnded = await answering(
+    const isEnded = await orProblem(
       needed.authorizations.end({ ...subjectOf(caller, action), state, code, issuer: iss }),
     )
     if (!isEnded) throw new Problem('no_consent', { detail: 'Nothing of that state is under way for you.' })
@@ -140,7 +140,7 @@ function subjectOf({ workspace, account, session, token }: Caller, action: Agent
 }
 
 /** What an authorization server refuses is no fault of ours; one that can't be reached may be there later. */
-async function answering<T>(promise: Promise<T>): Promise<T> {
+async function orProblem<T>(promise: Promise<T>): Promise<T> {
   try {
     return await promise
   } catch (error) {

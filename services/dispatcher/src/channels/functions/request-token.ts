@@ -100,7 +100,7 @@ const tokenResponse = z.object({
 })
 
 /** What a client gives for a token besides its own name: nothing more, or what somebody let it have. */
-export type Grant =
+type Grant =
   | { kind: 'client' }
   | { kind: 'refresh'; refreshToken: string }
   | { kind: 'code'; code: string; verifier: string; redirectUri: string }
