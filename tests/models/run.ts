@@ -49,6 +49,7 @@ const TRIALS: Record<string, () => Promise<string>> = {
   async '@stoplight/prism-cli with the Petstore'() {
     const { spec } = await servers.petstore()
     const id = await tried.withAction({ specType: 'openapi3-yaml', moduleUrl: 'native:request', spec })
+    await tried.giveCredentials(id, { token: 'of somebody', apiKey: 'a key' })
     const tools = await tried.tools(id)
     await tried.called(id, 'addPet', { name: 'Rex', photoUrls: ['https://example.com/rex.png'] })
     await tried.called(id, 'findPetsByStatus', { status: 'sold' })

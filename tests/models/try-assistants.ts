@@ -76,8 +76,9 @@ export class Tried {
     const { state, turns, reason } = await this.#trial(id, `${tool} ${JSON.stringify(args)}`, 'functionCall')
     deepStrictEqual([state, reason], ['done', undefined])
     const [made] = turns.flatMap(({ calls }) => calls)
-    deepStrictEqual([made?.tool, made?.result?.state], [tool, 'done'])
-    return made?.result?.text ?? ''
+    const said = made?.result?.text ?? ''
+    deepStrictEqual([made?.tool, made?.result?.state], [tool, 'done'], `${tool} said ${said}`)
+    return said
   }
 
   /** What the model says to a person. */
@@ -90,12 +91,14 @@ export class Tried {
     return last
   }
 
+  async giveCredentials(id: number, value: object): Promise<void> {
+    const config = { name: 'credentials', owner: id, ownerType: 'action', value }
+    await this.#workspace.call('PUT', `/rest/configs/credentials-${id}`, config)
+  }
+
   /** Consent to an action's server, as somebody gives it in a browser. */
   async connect(id: number): Promise<void> {
-    await this.#workspace.call('PUT', `/rest/configs/credentials-${id}`, {
-      ...{ name: 'credentials', owner: id, ownerType: 'action' },
-      value: { oauth: { grant: 'authorization_code' } },
-    })
+    await this.giveCredentials(id, { oauth: { grant: 'authorization_code' } })
     const redirectUri = `${this.#url}/console/connected`
     const begun = await this.#workspace.call('POST', `/rest/actions/${id}/connect`, { redirectUri })
     const { authorizationUrl } = z.object({ authorizationUrl: z.string() }).parse(begun)
