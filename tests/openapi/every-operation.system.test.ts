@@ -11,7 +11,9 @@ let system: Parley
 let run: RunSoFar
 let token: string
 beforeAll(async () => {
-  system = await startParley()
+  system = await startParley({
+    environment: { dispatcher: { ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8' } },
+  })
   run = {
     consent: await startConsentServer(),
     responses: new Map(),
