@@ -92,6 +92,7 @@ export const routes: readonly Route[] = [
   toIdentity('/api/auth/password', 'authenticated', 'POST'),
   toIdentity('/.well-known/jwks.json', 'public', 'GET', 'HEAD'),
   toIdentity('/api/auth/me', 'authenticated', 'POST', 'PATCH'),
+  toIdentity('/api/auth/colleagues', 'authenticated', 'GET', 'HEAD'),
   { ...toIdentity('/api/auth/sessions', 'authenticated', 'GET', 'POST'), match: 'below' },
   {
     path: '/api/auth/tokens',

@@ -121,6 +121,13 @@ export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn 
   eraseThread: newThread,
   readConversation: newThread,
   replyInThread: newThread,
+  listThreadNotes: newThread,
+  addThreadNote: newThread,
+  deleteThreadNote: async (run) => {
+    const { parameters } = await newThread(run)
+    const { _id: note } = await run.call('POST', `/rest/threads/${parameters?.id}/notes`, { text: 'noted' })
+    return { parameters: { ...parameters, note } }
+  },
   verifyWebhook: async (run) => {
     await withMeta(run)
     return { parameters: { 'hub.verify_token': VERIFY_TOKEN } }

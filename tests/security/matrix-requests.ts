@@ -81,7 +81,14 @@ export async function concretePath(world: MatrixWorld, { path }: Named): Promise
   if (path.includes('{slug}')) return path.replace('{slug}', 'acme').replace('{channelExtId}', 'line')
   if (!path.includes('{id}')) return path
   const at = path.replace('{id}', await target(world, path))
+  if (at.includes('{note}')) return at.replace('{note}', await newNote(world, at))
   return at.includes('{delivery}') ? at.replace('{delivery}', await testDelivery(world, at)) : at
+}
+
+/** Has something noted in the thread of a path, and answers with the id of the note. */
+async function newNote({ call, admin: token }: MatrixWorld, path: string): Promise<string> {
+  const { json } = await call('POST', path.replace('/{note}', ''), { token, body: { text: 'of the team' } })
+  return String(json._id)
 }
 
 /** Has a test event posted to the subscription of a path, and answers with its id. */
@@ -147,6 +154,7 @@ const plainBodies: Record<string, (world: MatrixWorld) => unknown> = {
   'POST /rest/messages/{id}/replay': () => ({}),
   'PATCH /rest/threads/{id}': () => ({ unread: 0 }),
   'POST /rest/threads/{id}/messages': () => ({ text: 'hello' }),
+  'POST /rest/threads/{id}/notes': () => ({ text: 'of the team' }),
   'POST /rest/subscriptions/{id}/replay': () => ({ since: new Date(0).toISOString() }),
   'POST /rest/actions/{id}/connect': () => ({ redirectUri: 'https://parley.example/console/connected' }),
   'POST /rest/actions/{id}/connected': () => ({ state: '1.unknown', code: 'unknown' }),

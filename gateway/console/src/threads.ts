@@ -11,6 +11,11 @@ export interface Thread {
   /** What the person is written to or known by, such as `phone:4930901820`. */
   addresses?: string[]
   handler: 'assistant' | 'person'
+  status: 'open' | 'resolved' | 'snoozed'
+  snoozedUntil?: string
+  /** Since when, and by whom. */
+  assignee?: { _id: number; name: string; at: string; by: number }
+  labels?: string[]
   /** Until when a person has it, where that ends by itself. */
   handlerUntil?: string
   lastMessage: string
@@ -49,6 +54,14 @@ export interface Said {
   state: string
   /** What was sent in a provider's own form, under the provider's name. */
   [provider: string]: unknown
+}
+
+/** What somebody of the team noted, for nobody else. */
+export interface Note {
+  _id: string
+  at: string
+  by: { _id: number; name: string }
+  text: string
 }
 
 export interface SaidPage {

@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks'
 import { call, type Page } from './api.ts'
 import { useLoad } from './load.ts'
 import { raiseNotice } from './notices.ts'
-import { may } from './rights.ts'
+import { may, me } from './rights.ts'
 import { leaveTo } from './router.ts'
 import { account } from './session.ts'
 import { isReader, onLive } from './shared-stream.ts'
@@ -60,12 +60,12 @@ export function useShown(thread: string): void {
 type Question = { asks: string; at: number } | { looksAt: string }
 
 /**
- * Tells of each message that the team is to read, a hand-over as well: in whichever tab reads the stream for all of
+ * Tells of each message that the team is to read, a hand-over and what is assigned to the account as well: in whichever tab reads the stream for all of
  * them, so once, and not while a tab of the browser shows the conversation to somebody.
  */
 export function useNotices(): void {
   useEffect(() => {
-    const known = new Map<string, number>()
+    const known = new Map<string, { unread: number; assignedAt: string | undefined }>()
     const tabs = new BroadcastChannel(`parley.looks.${account.get()}`)
     const looks = (thread: string, at: number) =>
       (shown === thread && !document.hidden && document.hasFocus()) ||
@@ -75,14 +75,15 @@ export function useNotices(): void {
       if ('looksAt' in data) seen.add(data.looksAt)
       else if (looks(data.asks, data.at)) tabs.postMessage({ looksAt: data.asks } satisfies Question)
     }
-    const notifyOf = (thread: Thread) => {
+    const notifyOf = (thread: Thread, { isAssignment }: { isAssignment: boolean }) => {
       const { _id } = thread
-      const at = Date.parse(thread.lastAt)
+      const at = Date.parse(isAssignment ? (thread.assignee?.at ?? '') : thread.lastAt)
       seen.delete(_id)
       tabs.postMessage({ asks: _id, at } satisfies Question)
       setTimeout(() => {
         if (seen.delete(_id) || looks(_id, at)) return
-        const text = shownLast(thread.lastMessage).slice(0, LONGEST)
+        const last = shownLast(thread.lastMessage).slice(0, LONGEST)
+        const text = isAssignment ? `Assigned to you. ${last}` : last
         const onClick = () => void leaveTo(`/conversations/${_id}`)
         raiseNotice({ tag: _id, title: nameOf(thread), text, onClick })
       }, RESPONSE_MS)
@@ -90,12 +91,14 @@ export function useNotices(): void {
     const unfollow = onLive(({ event, data }) => {
       if (event !== 'thread') return
       const thread = data as unknown as Thread
-      const isNew = hasNewMessage(thread, known.get(thread._id) ?? 0)
+      const before = known.get(thread._id)
+      const isNew = hasNewMessage(thread, before?.unread ?? 0)
+      const isAssignment = isNewlyMine(thread, before?.assignedAt)
       known.delete(thread._id)
-      if (thread.unread > 0) known.set(thread._id, thread.unread)
-      // Those that were read long ago.
+      known.set(thread._id, { unread: thread.unread, assignedAt: thread.assignee?.at })
+      // Those of which nothing was said for long.
       for (const [oldest] of known) if (known.size > MOST_KNOWN) known.delete(oldest)
-      if (isNew && isReader()) notifyOf(thread)
+      if ((isNew || isAssignment) && isReader()) notifyOf(thread, { isAssignment })
     })
     return () => {
       unfollow()
@@ -108,3 +111,10 @@ const MOST_KNOWN = 2_000
 
 const hasNewMessage = ({ unread, lastAt }: Thread, before: number): boolean =>
   unread > before && Date.now() - Date.parse(lastAt) < RECENT_MS
+
+/** Somebody else has just assigned it to the account. */
+function isNewlyMine({ assignee }: Thread, before: string | undefined): boolean {
+  const own = me.get()?._id
+  if (assignee?._id !== own || assignee === undefined || assignee.by === own) return false
+  return assignee.at !== before && Date.now() - Date.parse(assignee.at) < RECENT_MS
+}

@@ -280,6 +280,7 @@ const VIEWS = [
   'All',
   'Unread',
   'With the team',
+  'Mine',
   'all',
   'pending',
   'delivered',

@@ -22,7 +22,7 @@ import { Registry } from 'prom-client'
 import { createMediaSlots } from './api/media/media-routes.ts'
 import { detailOf, summaryOf } from './api/messages/view.ts'
 import { createEventStreams } from './api/streams/event-streams.ts'
-import { eraseAudio, eraseDeliveries, erasePerson, eraseTasks } from './api/threads/erasers.ts'
+import { eraseAudio, eraseDeliveries, eraseNotes, erasePerson, eraseTasks } from './api/threads/erasers.ts'
 import { threadSummary } from './api/threads/view.ts'
 import { createHttpClient } from './channels/http/http-client.ts'
 import type { Config } from './config.ts'
@@ -245,7 +245,8 @@ export async function buildApp(
     },
     routes: (app) => {
       const needed = {
-        ...{ collections, authorizer, configuration, publisher, startSession, retentionMs, deliveries },
+        ...{ collections, authorizer, configuration, identity, publisher },
+        ...{ startSession, retentionMs, deliveries },
         committer: createCommitter(messages, `cancel:${instance}`),
         ...{ streams, db, webhook, channels: outbound.channels, agents: outbound.agents },
         ...outbound.connecting,
@@ -260,6 +261,7 @@ export async function buildApp(
           eraseAudio(webhook),
           eraseTasks(configuration),
           erasePerson(webhook, collections.threads),
+          eraseNotes(collections.notes),
           eraseDeliveries({ deliveries, messages }),
         ],
       }

@@ -17,6 +17,7 @@ import {
   type Subscribed,
   testSubscription,
 } from './api/subscriptions/delivery-routes.ts'
+import { deleteNote, listNotes, type Notes, postNote } from './api/threads/note-routes.ts'
 import {
   deleteThread,
   listThreads,
@@ -42,7 +43,8 @@ type Needed = OfMessages &
   Noticed &
   Subscribed &
   Following &
-  Threads
+  Threads &
+  Notes
 
 /** Every public operation of this service. */
 export const routes: readonly Route<Needed>[] = [
@@ -54,4 +56,5 @@ export const routes: readonly Route<Needed>[] = [
   ...[listDeliveries, readDelivery, replayDelivery, replayDeliveries, testSubscription],
   ...[followEvents, followThread],
   ...[listThreads, readOneThread, patchThread, deleteThread, readThreadMessages, replyInThread],
+  ...[listNotes, postNote, deleteNote],
 ]

@@ -38,6 +38,8 @@ export interface SeenMessage {
 /** Real identity, configuration and dispatcher, in this process, on real servers, with one workspace. */
 export interface DispatchWorld {
   workspace: number
+  /** The user as whom it is called. */
+  account: { _id: number; name: string }
   amqpUrl: string
   publisher: Publisher
   /** The paths that the dispatcher has asked configuration for. */
@@ -139,6 +141,7 @@ export async function startDispatchWorld(environment: Record<string, string> = {
   }
   const world: DispatchWorld = {
     workspace: caller.workspace._id,
+    account: caller.account,
     amqpUrl,
     publisher,
     asked: () => configuration.requests.filter((path) => path.startsWith('/internal/')),

@@ -7,6 +7,7 @@ import type { Administration } from './administration.ts'
 import { apiTokenRoutes } from './api-tokens/api-token-routes.ts'
 import { acceptInvitation, invitationRoutes } from './invitations/invitation-routes.ts'
 import { changeOwnRoute } from './own-account/change-own.ts'
+import { colleaguesRoute } from './own-account/colleagues.ts'
 import { endOwnSessionsRoute, ownSessionsRoute } from './own-account/own-sessions.ts'
 import { changePasswordRoute } from './password-change/change-password.ts'
 import { registerRoute } from './registration/register.ts'
@@ -31,7 +32,7 @@ export interface IdentityDependencies extends Administration {
 /** Every public operation of this service. */
 export const routes: readonly Route<IdentityDependencies>[] = [
   ...[registerRoute, loginRoute, refreshRoute, acceptInvitation, meRoute, changePasswordRoute],
-  ...[changeOwnRoute, ownSessionsRoute, endOwnSessionsRoute],
+  ...[changeOwnRoute, colleaguesRoute, ownSessionsRoute, endOwnSessionsRoute],
   ...[logoutRoute, jwksRoute],
   ...apiTokenRoutes,
   ...userRoutes,

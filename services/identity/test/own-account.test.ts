@@ -88,3 +88,19 @@ test('an API token has no sessions, and is nobody to rename', async () => {
   ] as const)
     expect((await (await identity.confirm(json.token))(method, path, body)).status).toBe(403)
 })
+
+describe('colleagues', () => {
+  test('are those of the workspace who may read threads, for who may read them', async () => {
+    const agent = await addUser('MEMBER')
+    const blind = await asAdmin('POST', '/rest/roles', { name: 'BLIND', permissions: [] })
+    const outsider = await addUser(blind.json._id)
+    const { status, json } = await as(agent.token)('GET', '/api/auth/colleagues')
+    expect(status).toBe(200)
+    const ids = json.data.map(({ _id }: { _id: number }) => _id)
+    expect(ids).toContain(agent._id)
+    expect(ids).toContain(workspace.admin._id)
+    expect(ids).not.toContain(outsider._id)
+    expect(Object.keys(json.data[0])).toEqual(['_id', 'name'])
+    expect((await as(outsider.token)('GET', '/api/auth/colleagues')).status).toBe(403)
+  })
+})

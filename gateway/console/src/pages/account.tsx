@@ -187,7 +187,7 @@ function NoticesCard() {
   return (
     <Card
       title="Notices"
-      note="Of what people write to the team, and of what is handed over; in this browser"
+      note="Of what people write to the team, what is handed over, and what is assigned to me; in this browser"
     >
       <div class="field choices">
         {[

@@ -9,20 +9,31 @@ import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { previewOf, type Said } from '../threads.ts'
 
+/** What stands in a conversation and was not said in it. */
+interface Interleaved {
+  _id: string
+  at: string
+  content: ComponentChildren
+}
+
 /** What was said as bubbles, with a mark for each day; each leads to all that happened to its message. */
-export const Bubbles = ({ items }: { items: Said[] }) => (
-  <ol class="bubbles">
-    {items.map((said, at) => (
-      <li key={said._id} class={`said ${sideOf(said)}`}>
-        {dayOf(said) !== dayOf(items[at - 1]) && <p class="day">{dayOf(said)}</p>}
-        <Bubble said={said} />
-      </li>
-    ))}
-  </ol>
-)
+export function Bubbles({ items, interleaved }: { items: Said[]; interleaved: Interleaved[] }) {
+  const all = [...items, ...interleaved].sort((one, other) => one.at.localeCompare(other.at))
+  return (
+    <ol class="bubbles">
+      {all.map((entry, at) => (
+        <li key={entry._id} class={`said ${'content' in entry ? 'notice' : sideOf(entry)}`}>
+          {dayOf(entry) !== dayOf(all[at - 1]) && <p class="day">{dayOf(entry)}</p>}
+          {'content' in entry ? (entry.content as ComponentChildren) : <Bubble said={entry} />}
+        </li>
+      ))}
+    </ol>
+  )
+}
 
 const DAY = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' })
-const dayOf = (said: Said | undefined): string => (said === undefined ? '' : DAY.format(new Date(said.at)))
+const dayOf = (entry: { at: string } | undefined): string =>
+  entry === undefined ? '' : DAY.format(new Date(entry.at))
 
 /** What nobody said stands between both sides. */
 const sideOf = ({ from }: Said): string => {
@@ -136,7 +147,7 @@ const MARKS = /(\*[^*\n]+\*|_[^_\n]+_|~[^~\n]+~)/
 const ADDRESS = /(https?:\/\/[^\s<>"“”]*[^\s<>"“”.,:;!?'’)\]}*_~])/i
 
 /** A text with its addresses as links, which tell nobody where they were followed from. */
-const Linked = ({ text }: { text: string }) => (
+export const Linked = ({ text }: { text: string }) => (
   <>
     {text.split(ADDRESS).map((part, at) =>
       at % 2 === 0 ? (

@@ -6,13 +6,15 @@ import { Button } from '../components/actions.tsx'
 import { Badge, Failure, Loading, Time } from '../components/basics.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { type Loaded, useLoad } from '../load.ts'
-import { may } from '../rights.ts'
+import { may, me } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { type LiveEvent, onLive } from '../shared-stream.ts'
-import { knownBy, nameOf, type Said, type SaidPage, type Thread } from '../threads.ts'
+import { knownBy, type Note, nameOf, type Said, type SaidPage, type Thread } from '../threads.ts'
 import { setTitle } from '../title.ts'
 import { useShown } from '../unread.ts'
 import { Bubbles } from './bubbles.tsx'
+import { Sorting } from './conversation-sorting.tsx'
+import { NoteBox, NoteBubble, useNotes } from './notes.tsx'
 import { ReplyBox } from './reply-box.tsx'
 
 const PAGE = 50
@@ -55,6 +57,8 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
   const path = `/rest/threads/${thread._id}`
   // Whoever took over writes next.
   const [isTaken, setTaken] = useState(false)
+  const [isNoting, setNoting] = useState(false)
+  const notes = useNotes(thread, (data) => isOf(thread, data))
   const change = async (body: object) => {
     await call('PATCH', path, { body })
     reload()
@@ -100,24 +104,29 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
           )}
         </div>
       </header>
-      <Talk said={said} channel={thread.channel} />
-      {writable && isOurs && (
+      <Sorting thread={thread} change={change} />
+      <Talk thread={thread} said={said} notes={notes} />
+      {isNoting && <NoteBox thread={thread} onSaved={notes.reload} onClose={() => setNoting(false)} />}
+      {writable && isOurs && !isNoting && (
         <ReplyBox
           thread={thread}
           isFirst={isTaken}
+          onNote={() => setNoting(true)}
           onSent={() => {
             said.reload()
             reload()
           }}
         />
       )}
-      {writable && !isOurs && (
+      {writable && !isOurs && !isNoting && (
         <div class="take-over">
           <p class="note">The assistant answers. Take over to write yourself; it says nothing more then.</p>
+          <Button onClick={() => setNoting(true)}>Write a note</Button>
           <Button
             kind="primary"
             onClick={async () => {
-              await change({ handler: 'person' })
+              const isFree = thread.assignee === undefined
+              await change({ handler: 'person', ...(isFree && { assignee: me.get()?._id }) })
               setTaken(true)
             }}
           >
@@ -191,16 +200,27 @@ function useSaid(thread: Thread): Conversed {
 
 /** Stays at the end where somebody reads the end. */
 function Talk({
+  thread,
   said: { items, error, previous, older, typed },
-  channel,
+  notes,
 }: {
+  thread: Thread
   said: Conversed
-  channel: string
+  notes: Loaded<Note[]>
 }) {
+  const { channel } = thread
   const speaking = useChannelNamed(channel)
   const box = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
-  const count = items?.length ?? 0
+  // Those before what is shown come with it.
+  const from = previous === null ? '' : (items?.[0]?.at ?? '')
+  const interleaved = (notes.data ?? [])
+    .filter(({ at }) => at >= from)
+    .map((note) => ({
+      ...{ _id: note._id, at: note.at },
+      content: <NoteBubble note={note} thread={thread} reload={notes.reload} />,
+    }))
+  const count = (items?.length ?? 0) + interleaved.length
   useEffect(() => {
     const element = box.current
     if (element !== null && isAtEnd.current) element.scrollTop = element.scrollHeight
@@ -223,7 +243,7 @@ function Talk({
           </Button>
         </div>
       )}
-      <Bubbles items={items} />
+      <Bubbles items={items} interleaved={interleaved} />
       {typed && <p class="bubble ours typed">{markedUp(typed, speaking)}</p>}
     </ScrollRegion>
   )

@@ -1,23 +1,13 @@
-import { useRef, useState } from 'preact/hooks'
 import { Badge, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
-import { SelectField } from '../components/fields.tsx'
 import { useRows } from '../components/keyboard.ts'
 import { More, useList } from '../components/list.tsx'
 import { useDrafts } from '../drafts.ts'
 import { count } from '../format.ts'
-import { useLoad } from '../load.ts'
-import { channelNames } from '../resources.ts'
-import { hrefOf, type PageProps, setQuery } from '../router.ts'
+import { hrefOf, type PageProps } from '../router.ts'
 import { initialsOf, nameOf, shownLast, type Thread } from '../threads.ts'
 import { ConversationPane } from './conversation.tsx'
+import { chosenFilters, Filters, listQuery } from './conversation-filters.tsx'
 import type { Draft } from './reply-box.tsx'
-
-const VIEWS = [
-  { name: 'All', query: {} },
-  { name: 'Unread', query: { unread: 'true' } },
-  { name: 'With the team', query: { handler: 'person' } },
-] as const
-const TYPING_MS = 350
 
 /** The conversations with people, and the one that is open beside them. */
 export function ConversationsPage({ rest: [id], query }: PageProps) {
@@ -38,18 +28,13 @@ export function ConversationsPage({ rest: [id], query }: PageProps) {
   )
 }
 
-const FILTERS = ['q', 'unread', 'handler', 'channel'] as const
-
 function ThreadList({ query, current }: { query: URLSearchParams; current: string | undefined }) {
-  const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? undefined]))
-  const list = useList<Thread>('/rest/threads', filter, {
+  const list = useList<Thread>('/rest/threads', listQuery(query), {
     everyMs: 4_000,
     live: ({ event }) => event === 'thread' || event === 'message',
   })
   const draftOf = useDrafts<Draft>()
-  const chosen = new URLSearchParams(
-    Object.entries(filter).flatMap(([name, value]) => (value ? [[name, value]] : [])),
-  )
+  const chosen = chosenFilters(query)
   const pathOf = ({ _id }: Thread) => `/conversations/${_id}${chosen.size === 0 ? '' : `?${chosen}`}`
   const at = useRows({ length: list.rows?.length ?? 0 })
   return (
@@ -95,7 +80,7 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
                     <Badge tone="bad">no answer</Badge> <span class="note">{thread.unreadFor.reason}</span>
                   </>
                 )}
-                {thread.handler === 'person' && <Badge tone="warn">with the team</Badge>}
+                <Marks thread={thread} />
               </span>
             </a>
           </li>
@@ -105,6 +90,27 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
     </>
   )
 }
+
+/** Who has it, whose it is, and what it is sorted by. */
+const Marks = ({ thread: { handler, assignee, labels = [], status, snoozedUntil } }: { thread: Thread }) => (
+  <span class="marks">
+    {handler === 'person' && (
+      <Badge tone="warn">{assignee === undefined ? 'with the team' : `with ${assignee.name}`}</Badge>
+    )}
+    {handler === 'assistant' && assignee && <Badge tone="neutral">{assignee.name}</Badge>}
+    {status === 'resolved' && <Badge tone="good">resolved</Badge>}
+    {status === 'snoozed' && snoozedUntil && (
+      <Badge tone="neutral">
+        until <Time at={snoozedUntil} />
+      </Badge>
+    )}
+    {labels.map((label) => (
+      <span key={label} class="tag">
+        {label}
+      </span>
+    ))}
+  </span>
+)
 
 /** What somebody has begun to write, or what was said last. */
 const LastSaid = ({ thread, draft }: { thread: Thread; draft: Draft | undefined }) =>
@@ -118,57 +124,3 @@ const LastSaid = ({ thread, draft }: { thread: Thread; draft: Draft | undefined 
 
 const isAt = ({ _id, extId }: Thread, current: string | undefined): boolean =>
   current === _id || current === extId
-
-function Filters({ query }: { query: URLSearchParams }) {
-  const [text, setText] = useState(query.get('q') ?? '')
-  const { data: channels = [] } = useLoad('channel names', channelNames)
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  const search = (value: string) => {
-    setText(value)
-    clearTimeout(timer.current)
-    timer.current = setTimeout(() => setQuery({ q: value.trim() }), TYPING_MS)
-  }
-  const isChosen = (view: (typeof VIEWS)[number]['query']) =>
-    (query.get('unread') ?? undefined) === ('unread' in view ? view.unread : undefined) &&
-    (query.get('handler') ?? undefined) === ('handler' in view ? view.handler : undefined)
-  const channel = query.get('channel') ?? ''
-  return (
-    <search class="inbox-filters">
-      <div data-search>
-        <input
-          type="search"
-          aria-label="Search by name or phone"
-          placeholder="Name or phone ( / )"
-          value={text}
-          onInput={(event) => search(event.currentTarget.value)}
-        />
-      </div>
-      <div class="segments">
-        {VIEWS.map(({ name, query: view }) => (
-          <button
-            key={name}
-            type="button"
-            aria-pressed={isChosen(view)}
-            onClick={() => setQuery({ unread: undefined, handler: undefined, ...view })}
-          >
-            {name}
-          </button>
-        ))}
-      </div>
-      {(channels.length > 1 || channel !== '') && (
-        <SelectField
-          label="Channel"
-          value={channel}
-          options={[
-            { value: '', name: 'All' },
-            ...[...new Set([...channels, ...(channel === '' ? [] : [channel])])].map((value) => ({
-              value,
-              name: value,
-            })),
-          ]}
-          onChange={(value) => setQuery({ channel: value })}
-        />
-      )}
-    </search>
-  )
-}

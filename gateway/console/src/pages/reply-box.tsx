@@ -48,13 +48,15 @@ interface ReplyProps {
   /** The text has the focus when it appears. */
   isFirst: boolean
   onSent(): void
+  /** A note is to be written in its place. */
+  onNote(): void
 }
 
 /**
  * Where somebody of the team replies: a text within the 24 hours, a template or media at any time that the provider lets
  * them. What they typed is there when they come back.
  */
-export function ReplyBox({ thread, isFirst, onSent }: ReplyProps) {
+export function ReplyBox({ thread, isFirst, onSent, onNote }: ReplyProps) {
   const left = useTimeLeft(thread.serviceWindowEndsAt)
   const isOver = left !== undefined && left <= 0
   const channel = useChannelNamed(thread.channel)
@@ -101,6 +103,9 @@ export function ReplyBox({ thread, isFirst, onSent }: ReplyProps) {
               {one.name}
             </button>
           ))}
+          <button type="button" aria-pressed={false} onClick={onNote}>
+            Note
+          </button>
         </div>
         <WindowNote left={left} />
       </div>

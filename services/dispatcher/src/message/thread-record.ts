@@ -22,6 +22,26 @@ export interface UnreadFor {
   reason?: string
 }
 
+/** Out of the way: for good, or until a time; either way until the person writes again. */
+interface Closed {
+  status: 'resolved' | 'snoozed'
+  /** What the person said until then was known: what comes later opens it. */
+  upTo: Date
+  /** Of one that is snoozed: it is open again from then on. */
+  until?: Date
+}
+
+export const MOST_LABELS = 20
+
+/** Whose work a thread is, of the workspace's users. */
+interface Assignee {
+  _id: number
+  name: string
+  /** When somebody said so, and which user. */
+  at: Date
+  by: number
+}
+
 /** A person's thread on a channel, as lists of threads have it. It is written behind its messages, all but who has it. */
 export interface ThreadRecord {
   /** As {@link threadId} makes it. */
@@ -57,6 +77,13 @@ export interface ThreadRecord {
   unreadFor?: UnreadFor
   /** When the person's last message was received. */
   lastInboundAt?: Date
+  assignee?: Assignee
+  /** What the team sorts it by. */
+  labels?: string[]
+  /** When a note was written or deleted last. */
+  notedAt?: Date
+  /** Missing or null while it is open. */
+  closed?: Closed | null
   /** What the person is written to or known by. */
   addresses?: string[]
   /** Of earlier versions: the digits of the phone number, in the place of addresses. */
@@ -89,12 +116,31 @@ export interface ThreadUser {
   email?: string
 }
 
+/** What somebody of the team noted in a thread. */
+export interface NoteRecord {
+  _id: string
+  workspace: number
+  channel: string
+  /** The name of the thread that it was written in. */
+  thread: string
+  at: Date
+  by: { _id: number; name: string }
+  text: string
+  expiresAt: Date
+}
+
 /** Who has a thread at the moment (milliseconds since the epoch). */
 export function handlerOf(
   { handler, handlerUntil }: Pick<ThreadRecord, 'handler' | 'handlerUntil'>,
   now: number,
 ): ThreadHandler {
   return handlerUntil !== undefined && handlerUntil.getTime() <= now ? 'assistant' : handler
+}
+
+/** Whether a thread is open at the moment (milliseconds since the epoch), and out of the way otherwise. */
+export function statusOf({ closed }: Pick<ThreadRecord, 'closed'>, now: number): 'open' | Closed['status'] {
+  if (!closed || (closed.until !== undefined && closed.until.getTime() <= now)) return 'open'
+  return closed.status
 }
 
 /** A thread of a channel; the same `extId` on another channel is another thread. */

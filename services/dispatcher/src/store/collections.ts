@@ -3,7 +3,7 @@ import { inTransaction } from '@parley/shared/transaction'
 import type { Connection, mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { NoticeRecord } from '../message/notice-record.ts'
-import type { ThreadRecord } from '../message/thread-record.ts'
+import type { NoteRecord, ThreadRecord } from '../message/thread-record.ts'
 import type { AccessTokenRecord, AuthorizationRecord } from './access-token-record.ts'
 import type { AuditedMessage, AuditState, RemovedHour, UnreadableMessage } from './audit-records.ts'
 import { ensureIndexes } from './ensure-indexes.ts'
@@ -59,6 +59,7 @@ export interface EarlyStatus {
 export interface Collections {
   messages: mongo.Collection<MessageRecord>
   threads: mongo.Collection<ThreadRecord>
+  notes: mongo.Collection<NoteRecord>
   partitions: mongo.Collection<PartitionLease>
   layouts: mongo.Collection<LayoutRecord>
   instances: mongo.Collection<Instance>
@@ -88,6 +89,7 @@ export function collectionsOf(connection: Connection): Collections {
   return {
     messages: native('messages'),
     threads: native('threads'),
+    notes: native('notes'),
     partitions: native('partitions'),
     layouts: native('layouts'),
     instances: native('copies'),
@@ -147,6 +149,15 @@ const THREAD_INDEXES: mongo.IndexDescription[] = [
   { key: { workspace: 1, channel: 1, ...LATEST } },
   { key: { workspace: 1, handler: 1, ...LATEST }, partialFilterExpression: { handler: 'person' } },
   { key: { workspace: 1, ...LATEST, unread: 1 }, partialFilterExpression: { unread: { $gt: 0 } } },
+  {
+    key: { workspace: 1, 'assignee._id': 1, ...LATEST },
+    partialFilterExpression: { 'assignee._id': { $exists: true } },
+  },
+  { key: { workspace: 1, labels: 1, ...LATEST }, partialFilterExpression: { labels: { $exists: true } } },
+  {
+    key: { workspace: 1, 'closed.status': 1, ...LATEST },
+    partialFilterExpression: { 'closed.status': { $exists: true } },
+  },
   { key: WORDS_INDEX, partialFilterExpression: { words: { $exists: true } } },
   { key: ADDRESS_INDEX, partialFilterExpression: { addresses: { $exists: true } } },
   { key: PHONE_INDEX, partialFilterExpression: { phone: { $exists: true } } },
@@ -184,6 +195,10 @@ export async function prepareDatabase(connection: Connection, partitions: number
     { outdated: OUTDATED },
   )
   await ensureIndexes(connection, collections.threads, THREAD_INDEXES)
+  await ensureIndexes(connection, collections.notes, [
+    { key: { workspace: 1, thread: 1, channel: 1, at: -1, _id: -1 } },
+    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+  ])
   await ensureIndexes(connection, collections.instances, [
     { key: { seenAt: 1 }, expireAfterSeconds: INSTANCE_FORGOTTEN_SECONDS },
   ])

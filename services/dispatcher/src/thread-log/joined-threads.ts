@@ -1,8 +1,10 @@
 import { defined } from '@parley/shared/defined'
 import { isDuplicate } from '@parley/shared/insert-new'
 import { Problem } from '@parley/shared/problem'
+import type { mongo } from 'mongoose'
 import {
   handlerOf,
+  MOST_LABELS,
   type ThreadName,
   type ThreadRecord,
   threadId,
@@ -75,7 +77,15 @@ async function takeOver(
   const { own, name, into, retentionMs } = options
   const { workspace, channel, extId } = into
   const _id = threadId(into)
-  const { lastInboundAt, contactName, handedOff, handlerUntil, joined = [] } = own ?? {}
+  const {
+    lastInboundAt,
+    contactName,
+    handedOff,
+    handlerUntil,
+    joined = [],
+    assignee,
+    labels = [],
+  } = own ?? {}
   const update = {
     $set: { workspace, channel, extId },
     $addToSet: { joined: { $each: [name, ...joined] } },
@@ -90,10 +100,20 @@ async function takeOver(
   await threads.updateOne({ _id }, update, { upsert: true })
   if (contactName !== undefined)
     await threads.updateOne({ _id, contactName: { $exists: false } }, { $set: { contactName } })
+  if (assignee !== undefined)
+    await threads.updateOne({ _id, assignee: { $exists: false } }, { $set: { assignee } })
+  if (labels.length > 0) await threads.updateOne({ _id }, [addLabels(labels)])
   if (own === null || handlerOf(own, Date.now()) === 'assistant') return
   const given = { by: handedOff?.by ?? 'person', ...defined({ reason: handedOff?.reason }) }
   const place = { ...into, partitions: [], retentionMs }
   await giveToPerson(collections, place, { given, ...defined({ until: handlerUntil }) })
+}
+
+/** As many as a thread may have, its own first. */
+const addLabels = (labels: string[]) => {
+  const own = { $ifNull: ['$labels', []] }
+  const others = { $setDifference: [{ $literal: labels }, own] }
+  return { $set: { labels: { $slice: [{ $concatArrays: [own, others] }, MOST_LABELS] } } }
 }
 
 /** In the place of a thread that has joined: in no list, and so that its name leads on. False where that was written meanwhile. */
@@ -107,8 +127,9 @@ async function mark(
   const marked = { ...named, ...record } as ThreadRecord
   const { _id } = named
   if (own !== null) {
-    const { handler, lastAt, unread } = own
-    return (await threads.replaceOne({ _id, handler, lastAt, unread }, marked)).matchedCount > 0
+    const { handler, lastAt, unread, assignee = null, labels = null } = own
+    const unchanged = { _id, handler, lastAt, unread, assignee, labels } as mongo.Filter<ThreadRecord>
+    return (await threads.replaceOne(unchanged, marked)).matchedCount > 0
   }
   try {
     await threads.insertOne(marked)

@@ -110,6 +110,19 @@ const CHANGED = {
       ],
     },
     latest('expiresAt'),
+    // Whoever writes again opens it.
+    {
+      $cond: [
+        {
+          $and: [
+            { $eq: [{ $type: '$closed' }, 'object'] },
+            { $gt: ['$$change.latest.lastInboundAt', '$closed.upTo'] },
+          ],
+        },
+        { closed: null },
+        {},
+      ],
+    },
     {
       $cond: [{ $eq: [{ $type: '$$change.latest.lastInboundAt' }, 'missing'] }, {}, latest('lastInboundAt')],
     },

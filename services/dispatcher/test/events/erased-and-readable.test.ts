@@ -45,10 +45,10 @@ test('with a thread the deliveries of its messages go, also of those that ended 
     ...database.collections,
     messages: collectionsOf(database.connection).messages,
   })
-  await erase({ ...here, messageIds: ['a'], tasks })
+  await erase({ ...here, joined: [], messageIds: ['a'], tasks })
   expect(await left()).not.toContain('messages/a')
   await collectionsOf(database.connection).messages.deleteOne({ _id: 'a' })
-  await erase({ ...here, messageIds: [], tasks })
+  await erase({ ...here, joined: [], messageIds: [], tasks })
   expect(await left()).toEqual(['messages/b', theirs, 'messages/of another workspace'])
 })
 

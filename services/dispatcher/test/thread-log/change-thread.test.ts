@@ -32,6 +32,7 @@ test('who takes a thread over has its open messages looked at again, not run aga
   const options = {
     collections,
     authorizer: everything,
+    identity: { get: async () => undefined },
     publisher: { publish: async (one: (typeof published)[number]) => void published.push(one) },
     retentionMs: 60_000,
   }

@@ -151,3 +151,18 @@ test('of three threads that turn out to be one’s, each name leads to the first
   const first = (await stored(nameOf('a'))) as ThreadRecord
   expect(await textsOf(first)).toEqual(['said at 1', 'said at 2', 'said at 3'])
 })
+
+test('what the team had put a thread under goes on with it, and what is there already stays', async () => {
+  const { threads, messages } = database.collections
+  workspace++
+  await messages.insertMany([wrote(FIRST, 1), wrote(LATER, 2)])
+  for (const name of [nameOf(FIRST), nameOf(LATER)])
+    await writeThread({ threads, messages }, name, RETENTION_MS)
+  const closed = { status: 'resolved' as const, upTo: at(1) }
+  await threads.updateOne({ _id: threadId(nameOf(FIRST)) }, { $set: { labels: ['own'], closed } })
+  const assignee = { _id: 7, name: 'Bruno', at: at(1), by: 6 }
+  await threads.updateOne({ _id: threadId(nameOf(LATER)) }, { $set: { labels: ['own', 'vip'], assignee } })
+  await joinThreads({ threads, messages }, { ...nameOf(FIRST), joined: [LATER] }, RETENTION_MS)
+  // The person has written in the other one since.
+  expect(await stored(nameOf(FIRST))).toMatchObject({ labels: ['own', 'vip'], assignee, closed: null })
+})

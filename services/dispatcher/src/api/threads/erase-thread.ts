@@ -43,10 +43,10 @@ export async function eraseThread(
   for (;;) {
     const messageIds = await nextIds(collections.messages, thread)
     if (messageIds.length === 0) break
-    for (const erase of erasers) await erase({ ...name, messageIds, tasks })
+    for (const erase of erasers) await erase({ ...name, joined, messageIds, tasks })
     await inTransaction(options, (session) => eraseMessages(collections, messageIds, session), SNAPSHOT)
   }
-  for (const erase of erasers) await erase({ ...name, messageIds: [], tasks })
+  for (const erase of erasers) await erase({ ...name, joined, messageIds: [], tasks })
   const mark = markOf(Date.now()) as ThreadRecord
   for (const one of [extId, ...joined])
     await collections.threads.replaceOne({ _id: threadId({ ...name, extId: one }) }, mark, { upsert: true })

@@ -7,7 +7,14 @@ import { z } from 'zod'
 import { scopeOf } from '../../agents/active-task.ts'
 import type { Delivery } from '../../message/delivery.ts'
 import type { MessageRecord } from '../../message/message-record.ts'
-import { publicId, type ThreadName, type ThreadRecord, threadIdRange } from '../../message/thread-record.ts'
+import {
+  type NoteRecord,
+  ofThread,
+  publicId,
+  type ThreadName,
+  type ThreadRecord,
+  threadIdRange,
+} from '../../message/thread-record.ts'
 import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
 import { admits } from '../assistant/require-assistant.ts'
 
@@ -16,6 +23,8 @@ const QUERY_MS = 5_000
 
 /** What is erased: a thread, and some of its messages or none. */
 interface Erased extends ThreadName {
+  /** Of threads that go on in it. */
+  joined: readonly string[]
   messageIds: string[]
   /** Those of the thread's tasks that go with it. */
   tasks: ErasableTasks
@@ -29,6 +38,14 @@ export function eraseAudio(webhook: Pick<InternalClient, 'post'>): Eraser {
   return async ({ workspace, messageIds }) => {
     if (messageIds.length > 0)
       await webhook.post(`/internal/workspaces/${workspace}/audio/erase`, { ids: messageIds })
+  }
+}
+
+/** What the team noted in it. */
+export function eraseNotes(notes: mongo.Collection<NoteRecord>): Eraser {
+  return async ({ workspace, channel, extId, joined, messageIds }) => {
+    if (messageIds.length === 0)
+      await notes.deleteMany({ workspace, channel, thread: ofThread({ extId, joined }) })
   }
 }
 

@@ -2,7 +2,7 @@ import { cursorOf, pageLimit } from '@parley/shared/list-query'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { phoneAddress, phoneDigits } from '../../message/addresses.ts'
-import { searchWords, type ThreadRecord } from '../../message/thread-record.ts'
+import { MOST_LABELS, searchWords, type ThreadRecord } from '../../message/thread-record.ts'
 import { ADDRESS_INDEX, type Collections, PHONE_INDEX, WORDS_INDEX } from '../../store/collections.ts'
 import type { VisibleThreads } from './find-thread.ts'
 
@@ -14,13 +14,30 @@ const MAX_FOUND = 1_000
 
 /** Where a page ended: when something happened in its last thread, in milliseconds since the epoch, and its stored id. */
 const position = z.tuple([z.number().int().min(0).max(8.64e15), z.string().min(1).max(16_384)])
+const MAX_LABEL = 64
 const channel = z.string().max(1_024).optional()
+
+/** One word or a few. */
+const threadLabel = z.string().trim().min(1).max(MAX_LABEL)
+export const threadLabels = z
+  .array(threadLabel)
+  .max(MOST_LABELS)
+  .transform((labels) => [...new Set(labels)])
 
 /** What threads are listed by. */
 export const threadQuery = z.object({
   channel: channel.describe('The external id of their channel'),
   handler: z.enum(['assistant', 'person']).optional().describe('Who has them'),
   unread: z.enum(['true', 'false']).optional().describe('Whether there is something to read in them'),
+  status: z
+    .enum(['open', 'resolved', 'snoozed'])
+    .optional()
+    .describe('Whether they are open, done with, or put off'),
+  assignee: z
+    .union([z.literal('none'), z.string().regex(/^[1-9]\d{0,15}$/)])
+    .optional()
+    .describe('Whose they are: the `_id` of a user, or `none`'),
+  label: threadLabel.optional().describe('A label that they have'),
   q: z
     .string()
     .min(1)
@@ -62,12 +79,33 @@ export async function findThreads(
     .toArray()
 }
 
-function filterOf({ channel, handler, unread }: ThreadQuery): mongo.Filter<ThreadRecord> {
+function filterOf({
+  channel,
+  handler,
+  unread,
+  status,
+  assignee,
+  label,
+}: ThreadQuery): mongo.Filter<ThreadRecord> {
+  const now = new Date()
   return {
     ...(channel === undefined ? {} : { channel }),
-    ...(handler === undefined ? {} : handledBy(handler, new Date())),
     ...(unread === undefined ? {} : { unread: unread === 'true' ? { $gt: 0 } : 0 }),
+    ...(label === undefined ? {} : { labels: label }),
+    ...(assignee === undefined
+      ? {}
+      : { 'assignee._id': assignee === 'none' ? { $exists: false } : Number(assignee) }),
+    $and: [
+      handler === undefined ? {} : handledBy(handler, now),
+      status === undefined ? {} : withStatus(status, now),
+    ],
   }
+}
+
+function withStatus(status: NonNullable<ThreadQuery['status']>, now: Date): mongo.Filter<ThreadRecord> {
+  if (status === 'open') return { $or: [{ closed: null }, { 'closed.until': { $lte: now } }] }
+  if (status === 'resolved') return { 'closed.status': status }
+  return { 'closed.status': status, 'closed.until': { $gt: now } }
 }
 
 function handledBy(handler: ThreadRecord['handler'], now: Date): mongo.Filter<ThreadRecord> {

@@ -72,6 +72,22 @@ const thread = z
       .describe(
         'Until when a person has it, where that ends by itself, as after what the business wrote in its app',
       ),
+    status: z
+      .enum(['open', 'resolved', 'snoozed'])
+      .describe(
+        'Whether the team is done with it, or has put it off: either way until the person writes again',
+      ),
+    snoozedUntil: time.optional().describe('When it is open again by itself'),
+    assignee: z
+      .object({
+        _id: safeInteger,
+        name: z.string(),
+        at: time.describe('Since when'),
+        by: safeInteger.describe('Which user assigned it'),
+      })
+      .optional()
+      .describe('Whose work it is, of the users'),
+    labels: z.array(z.string()).optional().describe('What the team sorts it by'),
     lastMessage: z.string().describe('The beginning of what was said last, by whomever'),
     lastAt: time,
     unread: z.number().int().describe('What a person is to read; 1,000 at most are counted'),
@@ -142,6 +158,9 @@ const example = {
   channel: 'support-line',
   user: { name: 'Joana Prado', phone: '+55 11 98888-7777' },
   handler: 'person',
+  status: 'open',
+  assignee: { _id: 2, name: 'Bruno Lima', at: AT, by: 1 },
+  labels: ['delivery'],
   lastMessage: 'Where is my order?',
   lastAt: AT,
   unread: 1,
@@ -150,6 +169,7 @@ const example = {
 
 /** The dependencies of the routes of threads. */
 export interface Threads extends ThreadStore, Erasing {
+  identity: Pick<InternalClient, 'get'>
   channels: Pick<Channels, 'find'>
   configuration: Pick<InternalClient, 'get'>
   isFirstOfName: IsFirstOfName
@@ -205,8 +225,9 @@ export const patchThread = route({
   access: 'write',
   id: 'changeThread',
   tag,
-  summary: 'Take a thread over, give it back, or mark it as read',
-  description: 'Once a person has it, nothing of an assistant or a handler leaves any more.',
+  summary: 'Take a thread over, give it back, assign, label, resolve or snooze it',
+  description:
+    'Once a person has it, nothing of an assistant or a handler leaves any more. One that is resolved or snoozed is open again when the person writes.',
   parameters: [idParameter],
   query: channelQuery,
   body: {

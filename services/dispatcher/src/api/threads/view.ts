@@ -6,7 +6,7 @@ import { providerNamed } from '@parley/shared/providers/registry'
 import { z } from 'zod'
 import type { Channel, Channels } from '../../channels/channels.ts'
 import { addressesIn } from '../../message/addresses.ts'
-import { handlerOf, publicId, type ThreadRecord } from '../../message/thread-record.ts'
+import { handlerOf, publicId, statusOf, type ThreadRecord } from '../../message/thread-record.ts'
 import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
 import { readableTask } from '../assistant/require-assistant.ts'
 
@@ -17,9 +17,11 @@ function threadView(thread: ThreadRecord, channel: Pick<Channel, 'callback'> | u
 
 /** What its document alone says of a thread. */
 export function threadSummary(thread: ThreadRecord): object {
-  const { channel, extId, joined, lastMessage, lastAt, unread } = thread
+  const { channel, extId, joined, lastMessage, lastAt, unread, assignee, labels, closed } = thread
   const { contactName: name = thread.user.name } = thread
-  const handler = handlerOf(thread, Date.now())
+  const now = Date.now()
+  const handler = handlerOf(thread, now)
+  const status = statusOf(thread, now)
   const handlerUntil = handler === 'person' ? thread.handlerUntil : undefined
   return {
     _id: publicId(thread),
@@ -27,6 +29,8 @@ export function threadSummary(thread: ThreadRecord): object {
     ...defined({ addresses: addressesIn(thread), joined }),
     handler,
     ...defined({ handlerUntil }),
+    status,
+    ...defined({ snoozedUntil: status === 'snoozed' ? closed?.until : undefined, assignee, labels }),
     ...{ lastMessage, lastAt, unread },
     ...defined({ unreadFor: unread > 0 ? unreadView(thread) : undefined }),
   }

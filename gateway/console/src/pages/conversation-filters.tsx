@@ -1,0 +1,136 @@
+import { useRef, useState } from 'preact/hooks'
+import { useColleagues } from '../colleagues.ts'
+import { SelectField } from '../components/fields.tsx'
+import { useLoad } from '../load.ts'
+import { channelNames } from '../resources.ts'
+import { me } from '../rights.ts'
+import { setQuery } from '../router.ts'
+
+const VIEWS = [
+  { name: 'All', query: {} },
+  { name: 'Unread', query: { unread: 'true' } },
+  { name: 'With the team', query: { handler: 'person' } },
+  { name: 'Mine', query: { assignee: 'me' } },
+] as const
+const VIEWED = ['unread', 'handler', 'assignee'] as const
+const TYPING_MS = 350
+
+/** What is listed without a choice of its own. */
+const USUAL_STATUS = 'open'
+const STATUSES = [
+  { value: '', name: 'Open' },
+  { value: 'snoozed', name: 'Snoozed' },
+  { value: 'resolved', name: 'Resolved' },
+  { value: 'all', name: 'All' },
+]
+
+const FILTERS = ['q', 'unread', 'handler', 'channel', 'status', 'assignee', 'label'] as const
+
+/** What was chosen, by the parameters of the page. */
+export const chosenFilters = (query: URLSearchParams): URLSearchParams =>
+  new URLSearchParams(
+    FILTERS.flatMap((name) => {
+      const value = query.get(name)
+      return value ? [[name, value]] : []
+    }),
+  )
+
+/** The same as the parameters of the list. */
+export function listQuery(query: URLSearchParams): Record<string, string | undefined> {
+  const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? undefined]))
+  const { status = USUAL_STATUS, assignee } = filter
+  return {
+    ...filter,
+    status: status === 'all' ? undefined : status,
+    assignee: assignee === 'me' ? String(me.get()?._id) : assignee,
+  }
+}
+
+/** Search, views and choices over the list of conversations. */
+export function Filters({ query }: { query: URLSearchParams }) {
+  const [text, setText] = useState(query.get('q') ?? '')
+  const { data: channels = [] } = useLoad('channel names', channelNames)
+  const colleagues = useColleagues()
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const search = (value: string) => {
+    setText(value)
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => setQuery({ q: value.trim() }), TYPING_MS)
+  }
+  const isChosen = ({ query: view }: (typeof VIEWS)[number]) =>
+    VIEWED.every((name) => (query.get(name) ?? undefined) === (view as Record<string, string>)[name])
+  const channel = query.get('channel') ?? ''
+  const assignee = query.get('assignee') ?? ''
+  const label = query.get('label')
+  const own = me.get()?._id
+  const anybody = [
+    { value: '', name: 'Anybody' },
+    { value: 'none', name: 'Nobody' },
+    { value: 'me', name: 'Me' },
+    ...colleagues.filter(({ _id }) => _id !== own).map(({ _id, name }) => ({ value: String(_id), name })),
+  ]
+  const allChannels = [...new Set([...channels, ...(channel === '' ? [] : [channel])])]
+  return (
+    <search class="inbox-filters">
+      <div data-search>
+        <input
+          type="search"
+          aria-label="Search by name or phone"
+          placeholder="Name or phone ( / )"
+          value={text}
+          onInput={(event) => search(event.currentTarget.value)}
+        />
+      </div>
+      <div class="segments">
+        {VIEWS.map((view) => (
+          <button
+            key={view.name}
+            type="button"
+            aria-pressed={isChosen(view)}
+            onClick={() =>
+              setQuery({ unread: undefined, handler: undefined, assignee: undefined, ...view.query })
+            }
+          >
+            {view.name}
+          </button>
+        ))}
+      </div>
+      <div class="inbox-choices">
+        <SelectField
+          label="Status"
+          value={query.get('status') ?? ''}
+          options={STATUSES}
+          onChange={(value) => setQuery({ status: value })}
+        />
+        <SelectField
+          label="Assigned to"
+          value={assignee}
+          options={anybody}
+          onChange={(value) => setQuery({ assignee: value })}
+        />
+        {allChannels.length > 1 && (
+          <SelectField
+            label="Channel"
+            value={channel}
+            options={[{ value: '', name: 'All' }, ...allChannels.map((value) => ({ value, name: value }))]}
+            onChange={(value) => setQuery({ channel: value })}
+          />
+        )}
+      </div>
+      {label && (
+        <p class="line">
+          <span class="tag">
+            {label}
+            <button
+              type="button"
+              aria-label={`All labels, not only ${label}`}
+              onClick={() => setQuery({ label: '' })}
+            >
+              ✕
+            </button>
+          </span>
+        </p>
+      )}
+    </search>
+  )
+}

@@ -1,0 +1,271 @@
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { call, type Page } from '../api.ts'
+import { useColleagues } from '../colleagues.ts'
+import { Button, notify, notifyUndoable } from '../components/actions.tsx'
+import { Time } from '../components/basics.tsx'
+import { useLoad } from '../load.ts'
+import { messageOf } from '../problems.ts'
+import { may, me } from '../rights.ts'
+import { hrefOf } from '../router.ts'
+import { nameOf, type Thread } from '../threads.ts'
+
+interface SortingProps {
+  thread: Thread
+  change(body: object): Promise<void>
+}
+
+/** The same, which says itself what went wrong, and whether nothing did. */
+interface SaferProps {
+  thread: Thread
+  change(body: object): Promise<boolean>
+}
+
+/** Whose work a conversation is, its labels, and whether it is out of the way. */
+export function Sorting({ thread, change: write }: SortingProps) {
+  const writable = may('write', 'threads')
+  const change = async (body: object) => {
+    try {
+      await write(body)
+      return true
+    } catch (error) {
+      notify(messageOf(error as Error), 'bad')
+      return false
+    }
+  }
+  return (
+    <div class="conversation-sorting">
+      {writable ? <AssigneeChoice {...{ thread, change }} /> : <AssigneeName thread={thread} />}
+      <Labels {...{ thread, change }} isWritable={writable} />
+      <div class="actions">
+        {thread.status === 'snoozed' && thread.snoozedUntil && (
+          <span class="note">
+            Snoozed until <Time at={thread.snoozedUntil} />
+          </span>
+        )}
+        {thread.status === 'resolved' && <span class="note">Resolved</span>}
+        {writable && <StatusButtons {...{ thread, change }} />}
+      </div>
+    </div>
+  )
+}
+
+const AssigneeName = ({ thread: { assignee } }: { thread: Thread }) => (
+  <span class="note">{assignee ? `Assigned to ${assignee.name}` : 'Assigned to nobody'}</span>
+)
+
+function AssigneeChoice({ thread: { assignee }, change }: SaferProps) {
+  const id = useId()
+  const colleagues = useColleagues()
+  const own = me.get()?._id
+  const isKnown = assignee === undefined || colleagues.some(({ _id }) => _id === assignee._id)
+  const choose = (value: string) => change({ assignee: value === '' ? null : Number(value) })
+  return (
+    <span class="inline-field">
+      <label for={id}>Assigned to</label>
+      <select
+        id={id}
+        value={String(assignee?._id ?? '')}
+        onChange={(event) => void choose(event.currentTarget.value)}
+      >
+        <option value="">Nobody</option>
+        {!isKnown && <option value={String(assignee._id)}>{assignee.name}</option>}
+        {colleagues.map(({ _id, name }) => (
+          <option key={_id} value={String(_id)}>
+            {_id === own ? `${name} (me)` : name}
+          </option>
+        ))}
+      </select>
+    </span>
+  )
+}
+
+const LABELS_LOOKED_AT = 200
+
+/** The labels of the latest conversations, as suggestions. */
+function useKnownLabels(): string[] {
+  const { data } = useLoad('labels', async (signal) => {
+    const query = { limit: LABELS_LOOKED_AT }
+    const { data } = await call<Page<Thread>>('GET', '/rest/threads', { query, signal })
+    return [...new Set(data.flatMap(({ labels = [] }) => labels))].toSorted()
+  })
+  return data ?? []
+}
+
+function Labels({ thread: { labels = [] }, change, isWritable }: SaferProps & { isWritable: boolean }) {
+  const [isAdding, setAdding] = useState(false)
+  const set = (next: string[]) => change({ labels: next })
+  return (
+    <span class="labels">
+      {labels.map((label) => (
+        <span key={label} class="tag">
+          <a href={hrefOf(`/conversations?label=${encodeURIComponent(label)}`)}>{label}</a>
+          {isWritable && (
+            <button
+              type="button"
+              aria-label={`Remove the label ${label}`}
+              onClick={() => void set(labels.filter((one) => one !== label))}
+            >
+              ✕
+            </button>
+          )}
+        </span>
+      ))}
+      {isWritable &&
+        (isAdding ? (
+          <NewLabel
+            others={labels}
+            onAdd={(label) => set([...labels, label])}
+            onClose={() => setAdding(false)}
+          />
+        ) : (
+          <button type="button" class="link" onClick={() => setAdding(true)}>
+            + Label
+          </button>
+        ))}
+    </span>
+  )
+}
+
+interface NewLabelProps {
+  others: string[]
+  onAdd(label: string): Promise<boolean>
+  onClose(): void
+}
+
+function NewLabel({ others, onAdd, onClose }: NewLabelProps) {
+  const id = useId()
+  const known = useKnownLabels()
+  const [text, setText] = useState('')
+  const input = useRef<HTMLInputElement>(null)
+  useLayoutEffect(() => input.current?.focus(), [])
+  const add = async (event: Event) => {
+    event.preventDefault()
+    const label = text.trim()
+    if (label === '' || others.includes(label) || (await onAdd(label))) onClose()
+  }
+  return (
+    <form class="new-label" data-passing onSubmit={add}>
+      <input
+        ref={input}
+        aria-label="A new label"
+        list={id}
+        maxLength={64}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => event.key === 'Escape' && onClose()}
+      />
+      <datalist id={id}>
+        {known
+          .filter((label) => !others.includes(label))
+          .map((label) => (
+            <option key={label} value={label} />
+          ))}
+      </datalist>
+      <Button type="submit" small>
+        Add
+      </Button>
+    </form>
+  )
+}
+
+function StatusButtons({ thread, change }: SaferProps) {
+  if (thread.status !== 'open')
+    return (
+      <Button small onClick={() => change({ status: 'open' })}>
+        Reopen
+      </Button>
+    )
+  const reopen = () => change({ status: 'open' })
+  return (
+    <>
+      <Snooze {...{ thread, change }} />
+      <Button
+        small
+        onClick={async () => {
+          if (await change({ status: 'resolved' })) notifyUndoable(`${nameOf(thread)} is resolved.`, reopen)
+        }}
+      >
+        Resolve
+      </Button>
+    </>
+  )
+}
+
+function Snooze({ thread, change }: SaferProps) {
+  const id = useId()
+  const [isOther, setOther] = useState(false)
+  const [at, setAt] = useState('')
+  const until = async (time: Date) => {
+    const isDone = await change({ status: 'snoozed', snoozedUntil: time.toISOString() })
+    if (isDone) notifyUndoable(`${nameOf(thread)} is snoozed.`, () => change({ status: 'open' }))
+  }
+  if (isOther)
+    return (
+      <form
+        class="new-label"
+        data-passing
+        onSubmit={async (event) => {
+          event.preventDefault()
+          await until(new Date(at))
+        }}
+      >
+        <input
+          type="datetime-local"
+          aria-label="Snooze until"
+          required
+          min={localTime(new Date())}
+          value={at}
+          onInput={(event) => setAt(event.currentTarget.value)}
+        />
+        <Button type="submit" small>
+          Snooze
+        </Button>
+      </form>
+    )
+  return (
+    <span class="inline-field">
+      <label class="hidden" for={id}>
+        Snooze
+      </label>
+      <select
+        id={id}
+        value=""
+        onChange={(event) => {
+          const { value } = event.currentTarget
+          event.currentTarget.value = ''
+          const chosen = snoozes(new Date()).find(({ name }) => name === value)
+          if (chosen === undefined) setOther(true)
+          else void until(chosen.until)
+        }}
+      >
+        <option value="" disabled>
+          Snooze…
+        </option>
+        {snoozes(new Date()).map(({ name }) => (
+          <option key={name}>{name}</option>
+        ))}
+        <option>Another time…</option>
+      </select>
+    </span>
+  )
+}
+
+const MORNING = 9
+const MONDAY = 1
+
+/** When a conversation is put off to, in the viewer's time. */
+function snoozes(now: Date): { name: string; until: Date }[] {
+  const morning = (days: number) => new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, MORNING)
+  const toMonday = (MONDAY + 7 - now.getDay()) % 7 || 7
+  return [
+    { name: 'For an hour', until: new Date(now.getTime() + 3_600_000) },
+    { name: 'Until tomorrow', until: morning(1) },
+    { name: 'Until Monday', until: morning(toMonday) },
+    { name: 'For a month', until: morning(30) },
+  ]
+}
+
+/** As a field for times has it. */
+function localTime(time: Date): string {
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}

@@ -1,0 +1,178 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
+import type { Page } from 'playwright-core'
+import { consoleSystem, PHONE } from './console-system.ts'
+import { signIn } from './pages.ts'
+
+const system = consoleSystem()
+const { onPage, open } = system
+const call = (method: string, path: string, body?: object) =>
+  system.parley.call(method, path, { token: system.garden.token, ...(body && { body }) })
+
+let bruno: { email: string; password: string; _id: number }
+
+beforeAll(async () => {
+  const { simulatorUrl } = system.parley.system
+  const channel = {
+    ...{ name: 'Line', description: '', extId: 'line', hook: 'whatsapp', callback: 'whatsapp' },
+    handlerUrl: 'native:agents/echo',
+    config: { phoneNumberId: '6101', accessToken: 'secret', apiUrl: `${simulatorUrl}/v23.0` },
+  }
+  expect((await call('PUT', '/rest/channels/1', channel)).status).toBe(200)
+  const person = { email: 'bruno@garden.example.com', password: system.garden.password }
+  const user = { ...person, name: 'Bruno Lima', phone: '+5511999990002', role: 'MEMBER' }
+  const { status, json } = await call('POST', '/rest/users', user)
+  expect(status).toBe(200)
+  bruno = { ...person, _id: json._id as number }
+})
+
+/** Somebody writes, and waits for the team. */
+async function conversationWith(name: string, phone: string): Promise<string> {
+  await writes(name, phone, 'Hello')
+  const thread = await eventually(async () => {
+    const { json } = await call('GET', `/rest/threads?q=${name}`)
+    return (json.data as { _id: string }[])[0]?._id
+  })
+  expect((await call('PATCH', `/rest/threads/${thread}`, { handler: 'person' })).status).toBe(200)
+  return thread
+}
+
+async function writes(name: string, phone: string, input: string): Promise<void> {
+  const body = { extId: 'line', user: { name, phone }, thread: { extId: name }, answer: {}, input }
+  expect((await call('POST', '/api/hooks/whatsapp', body)).status).toBe(200)
+}
+
+const row = (page: Page, name: string) => page.locator('.threads a', { hasText: name })
+const asAna = (run: (page: Page) => Promise<void>, options = {}) =>
+  onPage(options, async (page) => {
+    await signIn(page, system.url, system.garden)
+    await run(page)
+  })
+
+describe('a conversation', () => {
+  test('is assigned to a colleague, who finds it among their own, as anybody sees', async () => {
+    const thread = await conversationWith('Alda', '5511988881001')
+    await asAna(async (page) => {
+      await open(page, `/conversations/${thread}`, '.conversation-sorting')
+      const assignee = page.getByLabel('Assigned to').last()
+      await assignee.selectOption({ label: 'Bruno Lima' })
+      await row(page, 'Alda').getByText('with Bruno Lima').waitFor()
+      await page.getByLabel('Assigned to').first().selectOption({ label: 'Nobody' })
+      await row(page, 'Alda').waitFor({ state: 'detached' })
+    })
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, bruno)
+      await open(page, '/conversations', '.threads a')
+      await page.getByRole('button', { name: 'Mine' }).click()
+      await row(page, 'Alda').click()
+      await page.locator('.conversation-sorting').getByText('Bruno Lima (me)').waitFor({ state: 'attached' })
+      expect(await page.locator('.threads a').count()).toBe(1)
+    })
+  })
+
+  test('that somebody takes over is theirs', async () => {
+    const thread = await conversationWith('Bela', '5511988881002')
+    expect((await call('PATCH', `/rest/threads/${thread}`, { handler: 'assistant' })).status).toBe(200)
+    await asAna(async (page) => {
+      await open(page, `/conversations/${thread}`, '.take-over')
+      await page.getByRole('button', { name: 'Take over' }).click()
+      await row(page, 'Bela').getByText('with Ana Souza').waitFor()
+    })
+  })
+
+  test('has labels, which lead to the others that have them', async () => {
+    const [one, other] = [
+      await conversationWith('Cora', '5511988881003'),
+      await conversationWith('Dina', '5511988881004'),
+    ]
+    expect((await call('PATCH', `/rest/threads/${other}`, { labels: ['refund'] })).status).toBe(200)
+    await asAna(async (page) => {
+      await open(page, `/conversations/${one}`, '.conversation-sorting')
+      await page.getByRole('button', { name: '+ Label' }).click()
+      await page.waitForSelector('datalist option[value=refund]', { state: 'attached' })
+      await page.keyboard.type('refund')
+      await page.keyboard.press('Enter')
+      await row(page, 'Cora').getByText('refund').waitFor()
+      await page.locator('.conversation-sorting').getByRole('link', { name: 'refund' }).click()
+      await row(page, 'Dina').waitFor()
+      await page.waitForFunction(() => document.querySelectorAll('.threads a').length === 2)
+      await page.getByRole('button', { name: 'All labels, not only refund' }).click()
+      await row(page, 'Alda').or(row(page, 'Bela')).first().waitFor()
+      await row(page, 'Cora').click()
+      await page.getByRole('button', { name: 'Remove the label refund' }).click()
+      await row(page, 'Cora').getByText('refund').waitFor({ state: 'detached' })
+    })
+  })
+
+  test('that is resolved is out of the way, can be put back, and comes back when the person writes', async () => {
+    const thread = await conversationWith('Edna', '5511988881005')
+    await asAna(async (page) => {
+      await open(page, `/conversations/${thread}`, '.conversation-sorting')
+      await row(page, 'Edna').waitFor()
+      await page.getByRole('button', { name: 'Resolve' }).click()
+      await row(page, 'Edna').waitFor({ state: 'detached' })
+      await page.getByRole('button', { name: 'Undo' }).click()
+      await row(page, 'Edna').waitFor()
+      await page.getByRole('button', { name: 'Resolve' }).click()
+      await row(page, 'Edna').waitFor({ state: 'detached' })
+      await page.getByLabel('Status').selectOption({ label: 'Resolved' })
+      await row(page, 'Edna').getByText('resolved').waitFor()
+      await page.getByLabel('Status').selectOption({ label: 'Open' })
+      await writes('Edna', '5511988881005', 'One more thing')
+      await row(page, 'Edna').getByText('One more thing').waitFor()
+    })
+  })
+
+  test('that is snoozed is out of the way until its time, on a phone as well', async () => {
+    const thread = await conversationWith('Fani', '5511988881006')
+    await asAna(
+      async (page) => {
+        await open(page, `/conversations/${thread}`, '.conversation-sorting')
+        await page.getByLabel('Snooze', { exact: true }).selectOption({ label: 'Until tomorrow' })
+        await page.getByText('Snoozed until').waitFor()
+        const { json } = await call('GET', `/rest/threads/${thread}`)
+        const until = new Date(json.snoozedUntil as string)
+        expect(until.getTime() - Date.now()).toBeGreaterThan(0)
+        await page.getByRole('link', { name: '← Conversations' }).click()
+        await row(page, 'Cora').waitFor()
+        await row(page, 'Fani').waitFor({ state: 'detached' })
+        await page.getByLabel('Status').selectOption({ label: 'Snoozed' })
+        await row(page, 'Fani').click()
+        await page.getByRole('button', { name: 'Reopen' }).click()
+        await page.getByLabel('Snooze', { exact: true }).selectOption({ label: 'Another time…' })
+        await page.getByLabel('Snooze until').fill('2020-01-01T10:00')
+        await page.getByRole('button', { name: 'Snooze', exact: true }).click()
+        expect(
+          await page.getByLabel('Snooze until').evaluate((e: HTMLInputElement) => e.validity.valid),
+        ).toBe(false)
+      },
+      { viewport: PHONE },
+    )
+  })
+
+  test('has notes of the team, which the person never gets, until somebody deletes them', async () => {
+    const thread = await conversationWith('Gaia', '5511988881007')
+    await asAna(async (page) => {
+      await open(page, `/conversations/${thread}`, '.reply')
+      await page.getByRole('button', { name: 'Note', exact: true }).click()
+      const note = page.getByRole('textbox', { name: 'A note for the team' })
+      await note.waitFor()
+      await page.keyboard.type('Half a note')
+      await page.reload()
+      await page.getByRole('button', { name: 'Note', exact: true }).click()
+      expect(await note.inputValue()).toBe('Half a note')
+      await note.fill('She is a regular')
+      await note.press('Enter')
+      await page.locator('.note-bubble', { hasText: 'She is a regular' }).waitFor()
+      const { json } = await call('GET', `/rest/threads/${thread}/messages`)
+      expect(JSON.stringify(json)).not.toContain('a regular')
+    })
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, bruno)
+      await open(page, `/conversations/${thread}`, '.note-bubble')
+      await page.getByText('Note of Ana Souza, for the team only').waitFor()
+      await page.getByRole('button', { name: /^Delete the note/ }).click()
+      await page.locator('.note-bubble').waitFor({ state: 'detached' })
+    })
+  })
+})
