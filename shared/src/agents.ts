@@ -3,19 +3,15 @@ interface AgentFeatures {
   assistant: boolean
   /** It works in turns of a model. */
   turns: boolean
-  /** It has the actions of the assistant and its job. */
-  actions: boolean
-  /** It works at the thread's task. */
-  tasks: boolean
 }
 
 /** The built-in agents that a channel's `handlerUrl` may name, `native:agents/<type>`, and what each has. */
 export const AGENTS = {
-  echo: { assistant: false, turns: false, actions: false, tasks: false },
-  chat: { assistant: true, turns: true, actions: false, tasks: false },
-  functionCall: { assistant: true, turns: true, actions: true, tasks: false },
-  taskManager: { assistant: true, turns: true, actions: true, tasks: true },
-  transcriber: { assistant: false, turns: false, actions: false, tasks: false },
+  echo: { assistant: false, turns: false },
+  chat: { assistant: true, turns: true },
+  functionCall: { assistant: true, turns: true },
+  taskManager: { assistant: true, turns: true },
+  transcriber: { assistant: false, turns: false },
 } as const satisfies Record<string, AgentFeatures>
 
 type AgentName = keyof typeof AGENTS

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { waitUntil } from '@parley/local/wait-until'
 import fc from 'fast-check'
-import { type Excess, FairSlots, type Release, type SlotKey, type SlotLimits } from '../src/fair-slots.ts'
+import { FairSlots, type Release, type SlotKey, type SlotLimits } from '../src/fair-slots.ts'
+import type { Excess } from '../src/slot-group.ts'
 
 const begun: { states: string[]; end(at: number): void }[] = []
 // Whoever still waits goes, and ends.

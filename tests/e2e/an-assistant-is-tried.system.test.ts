@@ -114,7 +114,7 @@ describe('POST /rest/assistant/{id}/try', () => {
   })
 
   test('is bounded for a workspace whose model hangs, and answers another one at once', async () => {
-    await clinic.script({ text: 'At last.', delayMs: 7_000, times: 8 })
+    await clinic.script({ text: 'At last.', delayMs: 10_000, times: 8 })
     const body = { messages: person('When?'), tools: 'describe' }
     const slow = Array.from({ length: 20 }, () => tried(body))
     // What is beyond the 8 that run and the 8 that wait.
@@ -123,7 +123,7 @@ describe('POST /rest/assistant/{id}/try', () => {
     const began = performance.now()
     const { status, json } = await post('/rest/assistant/1/try', body, other)
     expect([status, json.state]).toEqual([200, 'done'])
-    expect(performance.now() - began).toBeLessThan(3_000)
+    expect(performance.now() - began).toBeLessThan(8_000)
     const statuses = (await Promise.all(slow)).map((one) => one.status)
     expect(statuses.filter((one) => one === 200)).toHaveLength(8)
     expect(new Set(statuses)).toEqual(new Set([200, 429]))

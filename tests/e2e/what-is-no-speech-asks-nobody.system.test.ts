@@ -107,10 +107,10 @@ test('a message of a group is answered in the group, and nowhere else', async ()
 })
 
 test('a reply reaches the model with what it replies to, and the product that it is about', async () => {
-  const { said, shown, conversation } = newPerson()
+  const { from, said, shown, conversation } = newPerson()
   await said('What do you offer?')
   await shown(isResponse)
-  const offer = await eventually(async () => (await sends()).at(-1))
+  const offer = await eventually(async () => (await sends()).find(({ to }) => to === from))
   const referred_product = { catalog_id: '77', product_retailer_id: 'SKU-42' }
   await said('How much is this one?', { context: { from: '1', id: offer?.id, referred_product } })
   await eventually(async () => (await conversation()).filter(isResponse).length === 2)

@@ -17,7 +17,7 @@ const DISPATCHER = [
   ['message', 'times.ts'],
 ]
 /** They put a service together, so they import what they like. */
-const ROOT = ['app.ts', 'change-partitions.ts', 'config.ts', 'routes.ts', 'server.ts']
+const ROOT = ['app.ts', 'connections.ts', 'change-partitions.ts', 'config.ts', 'routes.ts', 'server.ts']
 
 /** Its users are not in this tree. */
 const PUBLIC = 'shared/client/'

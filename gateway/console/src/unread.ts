@@ -66,20 +66,32 @@ type Question = { asks: string; at: number } | { looksAt: string }
 export function useNotices(): void {
   useEffect(() => {
     const known = new Map<string, { unread: number; assignedAt: string | undefined }>()
-    const tabs = new BroadcastChannel(`parley.looks.${account.get()}`)
+    let tabs: BroadcastChannel | undefined
     const looks = (thread: string, at: number) =>
       (shown === thread && !document.hidden && document.hasFocus()) ||
       (left?.thread === thread && left.at >= at)
     const seen = new Set<string>()
-    tabs.onmessage = ({ data }: MessageEvent<Question>) => {
+    const hear = ({ data }: MessageEvent<Question>) => {
       if ('looksAt' in data) seen.add(data.looksAt)
-      else if (looks(data.asks, data.at)) tabs.postMessage({ looksAt: data.asks } satisfies Question)
+      else if (looks(data.asks, data.at)) tabs?.postMessage({ looksAt: data.asks } satisfies Question)
     }
+    const join = () => {
+      tabs ??= new BroadcastChannel(`parley.looks.${account.get()}`)
+      tabs.onmessage = hear
+    }
+    // The browser forgets a page that was left, rather than show it again, when a message comes to it.
+    const leave = () => {
+      tabs?.close()
+      tabs = undefined
+    }
+    join()
+    addEventListener('pageshow', join)
+    addEventListener('pagehide', leave)
     const notifyOf = (thread: Thread, { isAssignment }: { isAssignment: boolean }) => {
       const { _id } = thread
       const at = Date.parse(isAssignment ? (thread.assignee?.at ?? '') : thread.lastAt)
       seen.delete(_id)
-      tabs.postMessage({ asks: _id, at } satisfies Question)
+      tabs?.postMessage({ asks: _id, at } satisfies Question)
       setTimeout(() => {
         if (seen.delete(_id) || looks(_id, at)) return
         const last = shownLast(thread.lastMessage).slice(0, LONGEST)
@@ -102,7 +114,9 @@ export function useNotices(): void {
     })
     return () => {
       unfollow()
-      tabs.close()
+      removeEventListener('pageshow', join)
+      removeEventListener('pagehide', leave)
+      leave()
     }
   }, [])
 }

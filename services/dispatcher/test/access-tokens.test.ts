@@ -176,7 +176,7 @@ describe('an access token', () => {
 
 describe('a call with an access token', () => {
   const open = async (fields: object) => {
-    const started = startTools({ tokens: instance(), listMs: 5_000 })
+    const started = startTools({ tokens: instance() })
     tools.push(started)
     const configs = new Map([['credentials', credentialsOf({}).value as JsonObject]])
     return started.open(agentOf([actionOf({ _id: actions, configs, ...fields })]))

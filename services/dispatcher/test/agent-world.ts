@@ -1,4 +1,5 @@
 import { namedSecret } from '@parley/local/testing/service-under-test'
+import type { TurnAgent } from '@parley/shared/agents'
 import type { ReplicaQuery } from '@parley/shared/config-replica/replica-store'
 import type { ResourceName } from '@parley/shared/configuration-resources'
 import { defined } from '@parley/shared/defined'
@@ -6,6 +7,7 @@ import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
 import { createSecretBox, sealSecrets, secretKeyring } from '@parley/shared/sealed-value'
 import type { Agent, AgentAction } from '../src/agents/agent.ts'
+import { AGENT_KINDS } from '../src/agents/kinds/kinds.ts'
 import type { Toolbox, ToolOutcome } from '../src/agents/toolbox.ts'
 import { createOpenToolbox } from '../src/agents/tools/open-toolbox.ts'
 import type { ReportServer } from '../src/agents/tools/report-server.ts'
@@ -65,9 +67,9 @@ export function actionOf(fields: Partial<AgentAction> & { _id: number }): AgentA
 /** A config of an action, as an agent has it. */
 export const credentials = (value: JsonObject) => new Map([['credentials', value]])
 
-export const agentOf = (actions: AgentAction[], type: Agent['type'] = 'functionCall'): Agent => ({
+export const agentOf = (actions: AgentAction[], type: TurnAgent = 'functionCall'): Agent => ({
   workspace: WORKSPACE,
-  type,
+  kind: AGENT_KINDS[type],
   assistant: { _id: 1, name: 'Ana', description: '', backstory: '' },
   actions,
   configs: new Map(),
@@ -106,7 +108,7 @@ export function startTools(
     toolImages,
     report: options.report ?? (() => {}),
     tokens: options.tokens ?? noTokens,
-    listMs: options.listMs ?? 1_000,
+    listMs: options.listMs ?? 20_000,
     listedForMs: 500,
   })
   return {

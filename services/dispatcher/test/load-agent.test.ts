@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import type { JsonObject } from '@parley/shared/json-object'
+import { AGENT_KINDS } from '../src/agents/kinds/kinds.ts'
 import { createLoadAgent } from '../src/agents/load-agent.ts'
 import { channel, documentsOf, secrets } from './agent-world.ts'
 
@@ -78,7 +79,7 @@ const found = async (
     active = undefined as object | undefined,
   } = {},
 ) => {
-  const loaded = await loading(given, active).load({ channel, type, thread: 'thread 1' })
+  const loaded = await loading(given, active).load({ channel, kind: AGENT_KINDS[type], thread: 'thread 1' })
   if (loaded.kind === 'missing') throw new Error(loaded.reason)
   return loaded.agent
 }
@@ -105,7 +106,7 @@ describe('an agent', () => {
 
   test('has the active task of its thread, read fresh, with step, steps and state, secrets masked', async () => {
     const { load, asked } = loading(world(), task)
-    const loaded = await load({ channel, type: 'taskManager', thread: 'thread 1' })
+    const loaded = await load({ channel, kind: AGENT_KINDS.taskManager, thread: 'thread 1' })
     expect(asked).toEqual(['/internal/workspaces/1/tasks?thread=thread+1'])
     expect(loaded).toMatchObject({
       agent: {
@@ -135,7 +136,7 @@ describe('an agent', () => {
 
   test('asks for no task unless it is a task manager', async () => {
     const { load, asked } = loading(world(), task)
-    const loaded = await load({ channel, type: 'functionCall', thread: 't' })
+    const loaded = await load({ channel, kind: AGENT_KINDS.functionCall, thread: 't' })
     expect(asked).toEqual([])
     expect(loaded).toMatchObject({ agent: { workflows: [], job: { role: 'Seller' } } })
   })
@@ -155,12 +156,14 @@ describe('an agent', () => {
 describe('what was deleted in the middle of a conversation', () => {
   test('the assistant: the agent is missing, and it is said which one', async () => {
     const { assistant, ...rest } = world()
-    expect(await loading(rest).load({ channel, type: 'chat', thread: 't' })).toEqual({
+    expect(await loading(rest).load({ channel, kind: AGENT_KINDS.chat, thread: 't' })).toEqual({
       kind: 'missing',
       reason: 'There is no assistant 1, which the channel names.',
     })
     const nameless = { ...channel, config: {} }
-    expect(await loading(world()).load({ channel: nameless as never, type: 'chat', thread: 't' })).toEqual({
+    expect(
+      await loading(world()).load({ channel: nameless as never, kind: AGENT_KINDS.chat, thread: 't' }),
+    ).toEqual({
       kind: 'missing',
       reason: 'The channel names no assistant in config.assistantId.',
     })
@@ -204,12 +207,12 @@ test('what is unavailable is not taken for deleted', async () => {
     configuration: { get: unavailable },
     isFirstOfName: async () => true,
   })
-  await expect(fails({ channel, type: 'chat', thread: 't' })).rejects.toThrow('unavailable')
+  await expect(fails({ channel, kind: AGENT_KINDS.chat, thread: 't' })).rejects.toThrow('unavailable')
   const noTask = createLoadAgent({
     replica: documentsOf(world()),
     secrets,
     configuration: { get: unavailable },
     isFirstOfName: async () => true,
   })
-  await expect(noTask({ channel, type: 'taskManager', thread: 't' })).rejects.toThrow('unavailable')
+  await expect(noTask({ channel, kind: AGENT_KINDS.taskManager, thread: 't' })).rejects.toThrow('unavailable')
 })

@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => endpoint.close())
 beforeEach(() => {
   endpoint.forget()
-  tools = startTools({ listMs: 5_000 })
+  tools = startTools()
   server = {
     sessions: new Set(),
     ledger: [],

@@ -34,11 +34,6 @@ const namesOf = (toolbox: { descriptions: { name: string }[] }) =>
 const OWN = ['callback', 'handOff']
 
 describe('the published MCP server', () => {
-  beforeEach(async () => {
-    await tools.close()
-    tools = startTools({ listMs: 20_000 })
-  })
-
   test('its tools join those of the actions, and are called with arguments that fit', async () => {
     const toolbox = await tools.open(agentOf([refunds(), server(everything.url)]))
     expect(namesOf(toolbox)).toEqual(expect.arrayContaining([...OWN, 'refund', 'echo', 'get-sum']))
@@ -195,6 +190,8 @@ describe('the tools of a server', () => {
     ['refuses', (_call, res) => void res.writeHead(401).end('who are you?')],
     ['lists what is no list', speaking(() => ({ tools: 'none' }))],
   ])('are missing when it %s, it is said, and the other tools work', async (_name, respond) => {
+    await tools.close()
+    tools = startTools({ listMs: 1_000 })
     rough.respond = (call, res) =>
       call.path === '/mcp' ? respond(call, res) : void res.writeHead(200).end('{}')
     const toolbox = await tools.open(agentOf([roughServer(), refunds()]))

@@ -3,6 +3,7 @@ import { namedSecret } from '@parley/local/testing/service-under-test'
 import type { ReplicaQuery } from '@parley/shared/config-replica/replica-store'
 import { createSecretBox, sealSecrets, secretKeyring } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-names'
+import { AGENT_KINDS } from '../src/agents/kinds/kinds.ts'
 import { createLoadAgent } from '../src/agents/load-agent.ts'
 import { createChannels } from '../src/channels/channels.ts'
 import { createCredentialsOf, credentialsFor, headersFor } from '../src/channels/functions/credentials.ts'
@@ -81,7 +82,7 @@ test.each([true, false])(
       ...{ replica, secrets, configuration: configuration as never },
       isFirstOfName: async () => true,
     })
-    const loaded = await load({ channel: found as never, type: 'functionCall', thread: 't' })
+    const loaded = await load({ channel: found as never, kind: AGENT_KINDS.functionCall, thread: 't' })
     expect(loaded).toMatchObject({ agent: { actions: [{ moduleUrl: action.moduleUrl, spec: action.spec }] } })
     if (loaded.kind === 'found') expect(loaded.agent.configs.get(model.name)).toEqual(model.value)
   },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { splitText } from '../src/message/split-text.ts'
+import { endingAtWord, splitText } from '../src/message/split-text.ts'
 
 /** Without its white space, which may go where a text is cut. */
 const solid = (text: string) => text.replaceAll(/\s/g, '')
@@ -106,4 +106,17 @@ describe('a text in parts', () => {
       expect(performance.now() - began).toBeLessThan(2_000)
     }
   })
+})
+
+describe('the beginning of a text', () => {
+  test.each([
+    ['one two three', 5, 'one'],
+    ['one two three', 7, 'one two'],
+    ['one two', 20, 'one two'],
+    ['a'.repeat(300), 200, 'a'.repeat(200)],
+    [`x ${'a'.repeat(300)}`, 200, `x ${'a'.repeat(198)}`],
+    ['ab😀', 3, 'ab\uFFFD'],
+  ])('of %j up to %i ends with a word, or in one that is very long', (given, end, beginning) =>
+    expect(endingAtWord(given, end)).toBe(beginning),
+  )
 })

@@ -145,7 +145,7 @@ function agentsOf(world: World, note: (step: string) => void): Agents {
   }
   const mediaSlots = createMediaSlots()
   return {
-    loadAgent: async ({ type }) => ({ kind: 'found', agent: agentOf(1, type) }),
+    loadAgent: async ({ kind }) => ({ kind: 'found', agent: agentOf(1, kind.type) }),
     toolImages: { get: () => [] },
     openToolbox: async () => ({
       descriptions: [],

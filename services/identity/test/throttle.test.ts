@@ -94,8 +94,10 @@ describe('login', () => {
       expect(slow).toBeGreaterThan(240)
       expect(free).toBeLessThan(2_000)
     }
+    await login(user.email, 'wrong')
     expect((await login(user.email, user.password)).status).toBe(200)
-    expect(await timed(() => login(user.email, 'wrong'))).toBeLessThan(240)
+    // One that is not forgiven would be delayed by 2 s.
+    expect(await timed(() => login(user.email, 'wrong'))).toBeLessThan(1_500)
   })
 
   test('of a victim goes through while two hundred others for their account wait', async () => {
@@ -120,8 +122,10 @@ describe('login', () => {
         headers: { 'x-forwarded-for': address },
       })
     for (let at = 0; at < 2 * 40; at++) await from(`2001:db8:0:1::${at}`)
-    expect(await timed(() => from('2001:db8:0:1::ffff'))).toBeGreaterThan(240)
-    expect(await timed(() => from('2001:db8:0:2::1'))).toBeLessThan(240)
+    for (const delay of [250, 500, 1_000])
+      expect(await timed(() => from('2001:db8:0:1::ffff'))).toBeGreaterThan(delay - 10)
+    // The next one of that network would be delayed by 2 s.
+    expect(await timed(() => from('2001:db8:0:2::1'))).toBeLessThan(1_500)
   })
 
   test('is slowed down where a password is changed or a token is made with one', async () => {
@@ -150,6 +154,7 @@ describe('login', () => {
     expect(await timed(() => identity.call('POST', '/api/auth/register', register))).toBeGreaterThan(480)
     const logout = { body: { refreshToken: 'x' }, headers: from('203.0.113.9') }
     expect(await timed(() => identity.call('POST', '/api/auth/logout', logout))).toBeGreaterThan(960)
-    expect(await timed(() => refresh('203.0.113.10'))).toBeLessThan(240)
+    // The next one of that address would be delayed by 2 s.
+    expect(await timed(() => refresh('203.0.113.10'))).toBeLessThan(1_500)
   })
 })

@@ -2,8 +2,8 @@ import { CREDENTIALS_CONFIG } from '@parley/shared/documents/assistant'
 import { config } from '../resources/config.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import type { Database } from '../store/database.ts'
-import type { Author, LiveDocument, ResourceDocument } from '../store/stored-document.ts'
-import { changeDocument } from '../store/write-document.ts'
+import { changeAsRuntime } from '../store/runtime-change.ts'
+import type { ResourceDocument } from '../store/stored-document.ts'
 import { type Origins, originsOfCredentials } from './credential-origins.ts'
 import { isCredentials, isModel } from './model-origins.ts'
 import {
@@ -13,9 +13,6 @@ import {
   ownedConfigs,
   type UsedConfig,
 } from './used-configs.ts'
-
-/** The author in history and events for what the runtime itself changes. */
-const RUNTIME: Author = { _id: 0, username: 'runtime' }
 
 type Needed = Origins & { database: Database }
 
@@ -105,15 +102,8 @@ async function bind(
     originsOf,
   }: { workspace: number; id: number; originsOf(doc: ResourceDocument): string[] | undefined },
 ): Promise<void> {
-  const nothingToBind = new Error('gone, or bound meanwhile')
-  const next = (current: LiveDocument | undefined): ResourceDocument => {
-    const origins = current?.doc.origins === undefined ? current && originsOf(current.doc) : undefined
-    if (current === undefined || origins === undefined) throw nothingToBind
-    return { ...current.doc, origins }
-  }
-  const address = { workspace, id }
-  const change = { database, definition: config, address, author: RUNTIME, guard: {}, next }
-  await changeDocument(change).catch((error) => {
-    if (error !== nothingToBind) throw error
+  await changeAsRuntime({ database, definition: config, address: { workspace, id } }, (doc) => {
+    const origins = doc.origins === undefined ? originsOf(doc) : undefined
+    return origins && { ...doc, origins }
   })
 }

@@ -3,11 +3,9 @@ import { z } from 'zod'
 import { ownedConfigs } from '../credentials/used-configs.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { config as definition } from '../resources/config.ts'
-import type { Author, LiveDocument, ResourceDocument } from '../store/stored-document.ts'
-import { changeDocument } from '../store/write-document.ts'
+import { changeAsRuntime } from '../store/runtime-change.ts'
+import type { ResourceDocument } from '../store/stored-document.ts'
 
-/** The author in history and events for what the runtime itself changes. */
-const RUNTIME: Author = { _id: 0, username: 'runtime' }
 const MAX_REASON = 1_024
 
 /** What became of asking for access tokens with the credentials of an action. */
@@ -25,21 +23,9 @@ export async function markCredentials(
   const owned = await ownedConfigs({ database, workspace }, { owner: action, ownerType: 'action' })
   const [credentials] = owned.filter(({ name }) => name === CREDENTIALS_CONFIG)
   if (credentials === undefined) return false
-  const unchanged = new Error('nothing to mark')
-  const next = (current: LiveDocument | undefined): ResourceDocument => {
-    const marked = current && markedBy(current.doc, mark)
-    if (marked === undefined) throw unchanged
-    return { ...marked, updatedAt: new Date().toISOString() }
-  }
   const id = credentials._id
-  const change = { database, definition, address: { workspace, id }, author: RUNTIME, guard: {}, next }
-  try {
-    await writes.run(`configs/${workspace}/${id}`, () => changeDocument(change))
-    return true
-  } catch (error) {
-    if (error === unchanged) return false
-    throw error
-  }
+  const change = { database, definition, address: { workspace, id } }
+  return writes.run(`configs/${workspace}/${id}`, () => changeAsRuntime(change, (doc) => markedBy(doc, mark)))
 }
 
 /** Undefined where it stays as it is. */
@@ -47,9 +33,11 @@ function markedBy(
   doc: ResourceDocument,
   mark: z.output<typeof credentialsMark>,
 ): ResourceDocument | undefined {
+  const updatedAt = new Date().toISOString()
   const { refused, ...unmarked } = doc
   const { reason, since } = (refused ?? {}) as { reason?: string; since?: string }
-  if (mark.state === 'working') return refused === undefined ? undefined : (unmarked as ResourceDocument)
+  if (mark.state === 'working')
+    return refused === undefined ? undefined : { ...(unmarked as ResourceDocument), updatedAt }
   if (reason === mark.reason) return undefined
-  return { ...doc, refused: { since: since ?? new Date().toISOString(), reason: mark.reason } }
+  return { ...doc, updatedAt, refused: { since: since ?? updatedAt, reason: mark.reason } }
 }

@@ -1,11 +1,9 @@
 import { z } from 'zod'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { definitions } from '../resources/all-resources.ts'
-import type { Author, LiveDocument, ResourceDocument } from '../store/stored-document.ts'
-import { changeDocument } from '../store/write-document.ts'
+import { changeAsRuntime } from '../store/runtime-change.ts'
+import type { ResourceDocument } from '../store/stored-document.ts'
 
-/** The author in history and events for what the runtime itself changes. */
-const RUNTIME: Author = { _id: 0, username: 'runtime' }
 const MAX_REASON = 1_024
 
 /** Whether the server of an action gives its tools. */
@@ -20,27 +18,18 @@ export async function markServer(
   address: { workspace: number; id: number },
   mark: z.output<typeof serverMark>,
 ): Promise<boolean> {
-  const unchanged = new Error('nothing to mark')
-  const next = (current: LiveDocument | undefined): ResourceDocument => {
-    const marked = current && markedBy(current.doc, mark)
-    if (marked === undefined) throw unchanged
-    return { ...marked, updatedAt: new Date().toISOString() }
-  }
-  const change = { database, definition: definitions.actions, address, author: RUNTIME, guard: {}, next }
-  try {
-    await writes.run(`actions/${address.workspace}/${address.id}`, () => changeDocument(change))
-    return true
-  } catch (error) {
-    if (error === unchanged) return false
-    throw error
-  }
+  const change = { database, definition: definitions.actions, address }
+  const key = `actions/${address.workspace}/${address.id}`
+  return writes.run(key, () => changeAsRuntime(change, (doc) => markedBy(doc, mark)))
 }
 
 /** Undefined where it stays as it is. */
 function markedBy(doc: ResourceDocument, mark: z.output<typeof serverMark>): ResourceDocument | undefined {
+  const updatedAt = new Date().toISOString()
   const { failing, ...unmarked } = doc
   const { reason, since } = (failing ?? {}) as { reason?: string; since?: string }
-  if (mark.state === 'working') return failing === undefined ? undefined : (unmarked as ResourceDocument)
+  if (mark.state === 'working')
+    return failing === undefined ? undefined : { ...(unmarked as ResourceDocument), updatedAt }
   if (reason === mark.reason) return undefined
-  return { ...doc, failing: { since: since ?? new Date().toISOString(), reason: mark.reason } }
+  return { ...doc, updatedAt, failing: { since: since ?? updatedAt, reason: mark.reason } }
 }

@@ -39,6 +39,9 @@ export const ERASURE: Author = { _id: 0, username: 'erasure' }
 export const isErasure = ({ by }: Pick<Authorship, 'by'>): boolean =>
   by._id === ERASURE._id && by.username === ERASURE.username
 
+/** The author in history and events for what the runtime itself changes. */
+export const RUNTIME: Author = { _id: 0, username: 'runtime' }
+
 /** Who seals what was stored in the clear: the history has nothing of what was there. */
 export const SEALING: Author = { _id: 0, username: 'sealing' }
 

@@ -2,18 +2,10 @@ import { z } from 'zod'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { subscription as definition } from '../resources/subscription.ts'
 import type { Database } from '../store/database.ts'
-import {
-  type Address,
-  type Author,
-  LIVE,
-  liveDocument,
-  type ResourceDocument,
-} from '../store/stored-document.ts'
-import { changeDocument } from '../store/write-document.ts'
+import { changeAsRuntime } from '../store/runtime-change.ts'
+import { type Address, LIVE, liveDocument, type ResourceDocument } from '../store/stored-document.ts'
 
 const PAGE = 200
-/** The author in history and events for what the runtime itself changes. */
-const RUNTIME: Author = { _id: 0, username: 'runtime' }
 
 /** What becomes of a subscription by what became of its deliveries. */
 export const subscriptionMark = z.discriminatedUnion('state', [
@@ -32,20 +24,12 @@ export async function markSubscription(
   address: Address,
   mark: z.output<typeof subscriptionMark>,
 ): Promise<boolean> {
-  const unchanged = new Error('nothing to mark')
-  const next = (current: { doc: ResourceDocument } | undefined): ResourceDocument => {
-    const marked = current && markedBy(current.doc, mark)
-    if (marked === undefined) throw unchanged
-    return { ...marked, updatedAt: new Date().toISOString() }
+  const change = { database, definition, address }
+  const marked = (doc: ResourceDocument) => {
+    const next = markedBy(doc, mark)
+    return next && { ...next, updatedAt: new Date().toISOString() }
   }
-  const change = { database, definition, address, author: RUNTIME, guard: {}, next }
-  try {
-    await writes.run(`subscriptions/${address.workspace}/${address.id}`, () => changeDocument(change))
-    return true
-  } catch (error) {
-    if (error === unchanged) return false
-    throw error
-  }
+  return writes.run(`subscriptions/${address.workspace}/${address.id}`, () => changeAsRuntime(change, marked))
 }
 
 /** Undefined where it stays as it is. */

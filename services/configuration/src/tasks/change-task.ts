@@ -4,14 +4,11 @@ import { Problem } from '@parley/shared/problem'
 import { buildDocument } from '../documents/body.ts'
 import type { Dependencies } from '../documents/dependencies.ts'
 import { task as definition } from '../resources/task.ts'
-import type { Author, LiveDocument, ResourceDocument } from '../store/stored-document.ts'
+import { type LiveDocument, type ResourceDocument, RUNTIME } from '../store/stored-document.ts'
 import { AlreadyApplied, changeDocument, createDocument, KeyTaken } from '../store/write-document.ts'
 import { isApplied, isOfThread, type TaskThread } from './find-task.ts'
 
 const MAX_ATTEMPTS = 20
-
-/** The author in history and events for what answers and agents do to a task. */
-const RUNTIME: Author = { _id: 0, username: 'runtime' }
 
 /** The task is not the thread's active one any more. */
 class Overtaken extends Error {}

@@ -1,12 +1,36 @@
 import type { TurnAgent } from '@parley/shared/agents'
 import { CREDENTIALS_CONFIG } from '@parley/shared/documents/assistant'
+import type { InternalClient } from '@parley/shared/internal-client'
 import type { JsonObject } from '@parley/shared/json-object'
+import type { Channel } from '../channels/channels.ts'
 import type { ActionCredentials } from '../channels/functions/credentials.ts'
+import type { IsFirstOfName } from '../thread-log/first-of-name.ts'
+import type { Tool } from './toolbox.ts'
+
+/** A kind of built-in agent that works in turns of a model: what it has that others have not. */
+export interface AgentKind {
+  type: TurnAgent
+  /** Its tools beside those of its actions; a kind without them calls nothing. */
+  tools?(needed: ToolNeeds, given: { agent: Agent; channel: Channel; thread: string }): readonly Tool[]
+  /** A kind that has it works at the thread's task. */
+  task?: {
+    /** What the system text says of the work, as sections. */
+    sections(agent: Agent): string[]
+    /** What people and systems have said of it, for the data. */
+    data(agent: Agent): JsonObject
+  }
+}
+
+/** What tools that are of no action reach. */
+export interface ToolNeeds {
+  configuration: Pick<InternalClient, 'post'>
+  isFirstOfName: IsFirstOfName
+}
 
 /** What an assistant is and works at, read from configuration for one turn; secrets opened only in `configs`. */
 export interface Agent {
   workspace: number
-  type: TurnAgent
+  kind: AgentKind
   assistant: {
     _id: number
     name: string
@@ -21,7 +45,7 @@ export interface Agent {
   configs: ReadonlyMap<string, JsonObject>
   /** Where the secrets of these configs go, by name; those of the others go wherever their address leads. */
   origins?: ReadonlyMap<string, readonly string[]>
-  /** The thread's active task, for `taskManager`. */
+  /** The thread's active task, for a kind that works at it. */
   task?: {
     _id: number
     name: string
@@ -42,7 +66,7 @@ export interface Agent {
     /** Their ids, in the same order. */
     stepIds?: number[]
   }
-  /** What it may start while there is no active task, for `taskManager`. */
+  /** What it may start while there is no active task, for a kind that works at tasks. */
   workflows: { _id: number; name: string; description: string; isDefault: boolean; firstStep?: number }[]
 }
 

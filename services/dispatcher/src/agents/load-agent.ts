@@ -1,4 +1,3 @@
-import { AGENTS, type TurnAgent } from '@parley/shared/agents'
 import type { Replica } from '@parley/shared/config-replica/replica'
 import type { ConfigurationDocument } from '@parley/shared/config-replica/replica-store'
 import type { ResourceName } from '@parley/shared/configuration-resources'
@@ -20,7 +19,7 @@ import { z } from 'zod'
 import type { Channel } from '../channels/channels.ts'
 import type { IsFirstOfName } from '../thread-log/first-of-name.ts'
 import { activeTask } from './active-task.ts'
-import type { Agent, AgentAction } from './agent.ts'
+import type { Agent, AgentAction, AgentKind } from './agent.ts'
 import { createReadAction, openConfigs, type ReadAction, storedConfig } from './read-action.ts'
 
 const MAX_ACTIONS = 100
@@ -37,7 +36,7 @@ const storedTask = taskDocument.stored.pick({
 /** Of which assistant, for which thread. */
 interface AgentQuery {
   channel: Channel
-  type: TurnAgent
+  kind: AgentKind
   thread: string
   /** What was read before (milliseconds since the epoch) does not do as long as configuration answers. */
   notBefore?: number
@@ -62,7 +61,7 @@ export function createLoadAgent(options: {
 }): LoadAgent {
   const { replica, secrets } = options
   const readAction = createReadAction(options)
-  return async ({ channel, type, thread, notBefore = 0, task: given }) => {
+  return async ({ channel, kind, thread, notBefore = 0, task: given }) => {
     const { workspace } = channel
     const { assistantId } = channel.config
     if (typeof assistantId !== 'number')
@@ -74,7 +73,7 @@ export function createLoadAgent(options: {
     const ownConfigs = await configsOf(read, assistant)
     const { configs, origins } = openConfigs(ownConfigs, { secrets, workspace })
     const ownJob = await read.one('jobs', assistant.job, jobDocument.stored)
-    const isTasked = AGENTS[type].tasks
+    const isTasked = kind.task !== undefined
     const activeOrGiven = async () =>
       storedTask.safeParse(
         given === undefined
@@ -91,7 +90,7 @@ export function createLoadAgent(options: {
       kind: 'found',
       agent: {
         workspace,
-        type,
+        kind,
         assistant: { _id, name, description, backstory },
         ...(job === undefined ? {} : { job: shownJob(job) }),
         actions: await actionsOf(readAction, actionIds, { workspace, notBefore }),

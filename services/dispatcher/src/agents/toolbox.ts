@@ -1,9 +1,7 @@
-import type { WebhookMessage } from '@parley/shared/message'
-import type { Channel } from '../channels/channels.ts'
+import type { JsonObject } from '@parley/shared/json-object'
 import type { MayLeave } from '../channels/http/http-client.ts'
 import type { PersonalContent } from '../message/message-record.ts'
 import type { ToolCall, ToolResult, ToolSource } from '../message/turn.ts'
-import type { Agent } from './agent.ts'
 import type { ToolDescription } from './model-client.ts'
 
 /** What bounds one attempt at a call. */
@@ -70,14 +68,12 @@ export type ToolOutcome =
   /** It may have been done, and may not be done again. */
   | { kind: 'uncertain'; reason: string; result: ToolResult }
 
-/** Makes the toolbox of an agent. Rejects with `unavailable`. */
-export type OpenToolbox = (call: {
-  agent: Agent
-  channel: Channel
-  messageId: string
-  /** Of the message. */
-  thread: string
-  message: WebhookMessage
-  /** Servers are asked, whatever they said a moment ago. */
-  isFresh?: boolean
-}) => Promise<Toolbox>
+/** Something that a model may call, before it has its final name. */
+export interface Tool {
+  /** What it is called where it comes from. */
+  name: string
+  description: string
+  inputSchema: JsonObject
+  /** Checks the arguments, which are an object, and gets the call ready. */
+  open(args: JsonObject): Promise<OpenedTool> | OpenedTool
+}

@@ -1,9 +1,9 @@
 import { defined } from '@parley/shared/defined'
+import { kindOf } from '../agents/kinds/kinds.ts'
 import type { MediaKind } from '../agents/model/media-slots.ts'
 import { isSeeing } from '../agents/model/seeing.ts'
 import type { ModelChoice, ModelRequest, ModelResult } from '../agents/model-client.ts'
 import type { Toolbox } from '../agents/toolbox.ts'
-import { agentTypeOf } from '../agents/turns/agents.ts'
 import { deadlineOf, turnSettingsOf } from '../agents/turns/bounds.ts'
 import { modelRequest } from '../agents/turns/model-request.ts'
 import { choiceOf } from '../agents/turns/model-retry.ts'
@@ -21,11 +21,11 @@ import { Superseded } from './written-message.ts'
 
 /** The agent of the message's thread, and the models it may ask, as they are configured now. */
 export async function loadAgent({ record, agents, channel, calling }: MessageRun): Promise<LoadedAgent> {
-  const type = agentTypeOf(channel)
-  if (type === undefined)
+  const kind = kindOf(channel)
+  if (kind === undefined)
     return { kind: 'missing', reason: 'The handler of the channel is no agent any more.' }
   const { thread } = record
-  const query = { channel, type, thread, notBefore: ranAgainAt(record) }
+  const query = { channel, kind, thread, notBefore: ranAgainAt(record) }
   const loaded = await calling(() => agents.loadAgent(query))
   if (loaded.kind === 'missing') return loaded
   const { agent } = loaded

@@ -1,4 +1,4 @@
-import { agentTypeOf } from '../agents/turns/agents.ts'
+import { kindOf } from '../agents/kinds/kinds.ts'
 import { turnSettingsOf } from '../agents/turns/bounds.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { hasAnswer, planSends } from '../message/plan.ts'
@@ -32,7 +32,7 @@ function firstOf<M>(rules: readonly Rule<M>[], of: M): Step {
 function isForTurns({ record, facts, channel, message }: Known): boolean {
   if (!facts.hasAgents) return false
   if (record.turns !== undefined) return true
-  return record.state === 'received' && !hasAnswer(message.answer) && agentTypeOf(channel) !== undefined
+  return record.state === 'received' && !hasAnswer(message.answer) && kindOf(channel) !== undefined
 }
 
 const STATUS_CHECK_MS = 2_000

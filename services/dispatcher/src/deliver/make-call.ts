@@ -1,14 +1,20 @@
+import { kindOf } from '../agents/kinds/kinds.ts'
 import type { OpenedTool, Toolbox, ToolOutcome } from '../agents/toolbox.ts'
 import { whyNotRepeated } from '../agents/tools/tool.ts'
-import { agentTypeOf } from '../agents/turns/agents.ts'
 import { deadlineOf, turnSettingsOf } from '../agents/turns/bounds.ts'
 import { DELIVERY_MS } from '../channels/callback.ts'
 import { CALL_MS } from '../channels/functions/call-settings.ts'
 import type { MayLeave } from '../channels/http/http-client.ts'
 import { failedCall, uncertainCall } from '../message/call-result.ts'
 import type { MessageRecord, Progress, Send } from '../message/message-record.ts'
-import { effectUnknown, INTERRUPTED, NO_RESPONSE, type Outcome } from '../message/outcome.ts'
-import { attemptOf, carried, ranAgainAt, withSend } from '../message/progress.ts'
+import {
+  effectUnknown,
+  INTERRUPTED,
+  INTERRUPTED_KEYED,
+  NO_RESPONSE,
+  type Outcome,
+} from '../message/outcome.ts'
+import { attemptOf, carried, ranAgainAt, withAttempt, withSend } from '../message/progress.ts'
 import type { ToolCall } from '../message/turn.ts'
 import { callSettled, handOffSettled, INTERRUPTED_CALL } from '../message/turn-progress.ts'
 import { callTogether, MAX_TOGETHER, type ReadyCall } from './call-together.ts'
@@ -131,14 +137,20 @@ function interruptedCalls(
   let current = record
   for (const { index, send, opened } of calls) {
     if (current.sends[index]?.state !== 'claimed') continue
-    const attempt = attemptOf({ step: send.id, outcome: INTERRUPTED, at, ms: 0 })
+    const isKeyed = opened.kind === 'call' && opened.isKeyed
+    const outcome = isKeyed ? INTERRUPTED_KEYED : INTERRUPTED
+    const attempt = attemptOf({ step: send.id, outcome, at, ms: 0 })
     const given =
       opened.kind === 'invalid'
         ? uncertainCall(opened.reason)
         : { result: INTERRUPTED_CALL, state: 'failed' as const }
     const mayBeMade = opened.kind === 'call' && opened.isRepeatable !== false
     current = mayBeMade
-      ? { ...current, sends: withSend(current.sends, index, { state: 'pending' }) }
+      ? {
+          ...current,
+          sends: withSend(current.sends, index, { state: 'pending' }),
+          ...(isKeyed && { attempts: withAttempt(current.attempts, attempt) }),
+        }
       : { ...current, ...callSettled(current, { index, attempt, ...given }) }
   }
   return { ...carried(current), open: true }
@@ -162,10 +174,10 @@ function openCallOf(run: MessageRun, send: Send): Promise<OpenedTool> {
 
 async function openToolbox({ record, agents, of }: MessageRun): Promise<Toolbox | undefined> {
   const { channel, message } = of
-  const type = agentTypeOf(channel)
-  if (type === undefined) return undefined
+  const kind = kindOf(channel)
+  if (kind === undefined) return undefined
   const { thread, _id: messageId } = record
-  const loaded = await agents.loadAgent({ channel, type, thread, notBefore: ranAgainAt(record) })
+  const loaded = await agents.loadAgent({ channel, kind, thread, notBefore: ranAgainAt(record) })
   if (loaded.kind === 'missing') return undefined
   return agents.openToolbox({ agent: loaded.agent, channel, messageId, thread, message })
 }

@@ -10,9 +10,10 @@ import { type Tracing, withTrace } from '@parley/shared/tracing'
 import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
 import { createDeltas } from '../agents/deltas.ts'
+import { createTranscriber } from '../agents/kinds/transcriber.ts'
 import { createLoadAgent } from '../agents/load-agent.ts'
 import { choicesOf, deploymentChoice } from '../agents/model/choices.ts'
-import { createHearing, createTranscriber } from '../agents/model/hearing.ts'
+import { createHearing } from '../agents/model/hearing.ts'
 import { createMediaSlots } from '../agents/model/media-slots.ts'
 import { createModelClient } from '../agents/model/model-client.ts'
 import { createAskSeeing } from '../agents/model/seeing.ts'
@@ -52,7 +53,7 @@ import { createSubmit } from '../channels/submit.ts'
 import { createShowTyping } from '../channels/typing.ts'
 import type { Config } from '../config.ts'
 import type { MessageRecord } from '../message/message-record.ts'
-import { createMetrics, type Metrics, showBreakers } from '../metrics/metrics.ts'
+import { type Metrics, showBreakers } from '../metrics/metrics.ts'
 import type { Collections } from '../store/collections.ts'
 import { createIsScheduleFull } from '../store/scheduled.ts'
 import type { Traffic } from '../store/traffic.ts'
@@ -75,13 +76,12 @@ export const retentionOf = ({ MESSAGES_KEPT_DAYS }: Pick<Config, 'MESSAGES_KEPT_
   MESSAGES_KEPT_DAYS * DAY_MS
 
 /** All that leads from a stored message to a handler, a person, an action or a task. */
-interface Outbound {
+export interface Outbound {
   run: DeliverMessage
   channels: Channels
   agents: Agents
   /** What somebody connects an action by. */
   connecting: { authorizations: Authorizations; readAction: ReadAction }
-  metrics: Metrics
   /** Fetches media from providers. */
   media: HttpClient
   close(): Promise<void>
@@ -104,14 +104,14 @@ export function createOutbound(options: {
   webhook: Pick<InternalClient, 'getBytes' | 'post'>
   traffic: Pick<Traffic, 'moved' | 'left'>
   registry: Registry
+  metrics: Metrics
   tracing: Tracing
   times: Times
   log: Log
 }): Outbound {
   const { config, replica, secrets, redis, publisher, statuses, registry, tracing, log } = options
-  const { collections, configuration, webhook, traffic, times } = options
+  const { collections, configuration, webhook, traffic, times, metrics } = options
   const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS })
-  const metrics = createMetrics(registry)
   const calls = (kind: CallKind) => observeCalls(http, { kind, metrics, tracing })
   const signer = createSigner(config.SIGNING_SECRET)
   const specs = createSpecReader()
@@ -229,7 +229,6 @@ export function createOutbound(options: {
     channels,
     agents,
     connecting: { authorizations, readAction: createReadAction({ replica, secrets }) },
-    metrics,
     media: calls('media'),
     close: () => {
       http.close()

@@ -130,10 +130,12 @@ function waitForStatus(
     statuses,
     now: now(),
   })
-  if (claim.kind === 'free') return undefined
   if (claim.kind === 'busy') return { kind: 'reload', at: claim.until, for: 'status' }
-  const outcome = isKeyed ? INTERRUPTED_KEYED : INTERRUPTED
-  if (isRepeatable) return settleSend(run, { index, reports, call, outcome, ms: 0 })
+  // What fails under the key from now on may have been done before.
+  const wasMade = isKeyed && send.state === 'claimed'
+  if (wasMade) return settleSend(run, { index, reports, call, outcome: INTERRUPTED_KEYED, ms: 0 })
+  if (claim.kind === 'free') return undefined
+  if (isRepeatable) return settleSend(run, { index, reports, call, outcome: INTERRUPTED, ms: 0 })
   if (call === 'result') return settleInterruptedCall(run, { index, send })
   return settleSend(run, { index, reports, outcome: INTERRUPTED_FUNCTION, ms: 0 })
 }

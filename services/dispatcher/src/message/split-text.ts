@@ -8,6 +8,7 @@ const REST_OF_GAP = /\s*/y
 const JOINED = /^[\p{M}\p{Emoji_Modifier}\u200C\u200D]/u
 const SENTENCE_END = /[.!?…。！？][)\]"'”’»*_~]*$/u
 const MAX_AFTER_SENTENCE = 8
+const MAX_WORD = 100
 const graphemes = new Intl.Segmenter()
 
 /** Where a text is cut: its part ends at `end`, and the next one begins at `next`. */
@@ -37,6 +38,15 @@ export function splitText(text: string, limit: number): string[] {
     rest = rest.slice(next)
   }
   return rest === '' ? parts : [...parts, rest]
+}
+
+/** The beginning of a text, up to `end` or, where that is inside of a word of up to 100 characters, to what is before it. */
+export function endingAtWord(text: string, end: number): string {
+  const beginning = text.slice(0, end)
+  if (end >= text.length || /\s/.test(text.charAt(end))) return beginning
+  const last = beginning.slice(-MAX_WORD)
+  const gap = last.search(/\s\S*$/)
+  return gap < 0 ? beginning.toWellFormed() : beginning.slice(0, beginning.length - last.length + gap)
 }
 
 /** At the last of the best gaps. Before its middle a part ends between words only, where nothing better is behind. */

@@ -2,6 +2,7 @@ import { every } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
 import { LRUCache } from 'lru-cache'
 import type { MessageRecord } from '../message/message-record.ts'
+import { ranAgainAt } from '../message/progress.ts'
 import { isSilent } from '../message/received-content.ts'
 import { type ThreadName, threadId } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
@@ -30,7 +31,8 @@ interface Touched extends ThreadName {
   named: Excerpt | undefined
   at: Date
   lastInboundAt: Date | undefined
-  isUnread: boolean
+  /** Whether its unread messages are to be counted. */
+  isCounted: boolean
   /** Those that go on in it, where a message says that there are some. */
   joined: string[] | undefined
 }
@@ -104,7 +106,7 @@ class WrittenBehind implements ThreadLog {
       named: record.names !== undefined && fits ? excerpt : known?.named,
       at: isLatest ? excerpt.at : known.at,
       lastInboundAt: later(known?.lastInboundAt, inboundAt),
-      isUnread: known?.isUnread === true || isUnread(record),
+      isCounted: known?.isCounted === true || isUnread(record) || ranAgainAt(record) > 0,
       joined: record.joined ?? known?.joined,
     }
     this.#characters += charactersOf(touched) - charactersOf(known)
@@ -189,7 +191,7 @@ class WrittenBehind implements ThreadLog {
           lastInboundAt: undefined,
           joined: undefined,
         }
-        this.#touched.set(key, { ...(this.#touched.get(key) ?? unknown), isUnread: true })
+        this.#touched.set(key, { ...(this.#touched.get(key) ?? unknown), isCounted: true })
       }
     }
     return leases
@@ -206,9 +208,9 @@ class WrittenBehind implements ThreadLog {
       for (const name of goingOn) await writeThread(collections, name, retentionMs)
     }
     for (const one of touched) await this.#join(one)
-    const unread = touched.filter((one) => one.isUnread)
-    for (let at = 0; at < unread.length; at += RECOUNTED_AT_ONCE)
-      await Promise.all(unread.slice(at, at + RECOUNTED_AT_ONCE).map((one) => this.#countUnread(one)))
+    const counted = touched.filter((one) => one.isCounted)
+    for (let at = 0; at < counted.length; at += RECOUNTED_AT_ONCE)
+      await Promise.all(counted.slice(at, at + RECOUNTED_AT_ONCE).map((one) => this.#countUnread(one)))
   }
 
   async #join({ workspace, channel, extId, joined }: Touched): Promise<void> {
@@ -250,13 +252,13 @@ class WrittenBehind implements ThreadLog {
   #takeBack(touched: Map<string, Touched>): void {
     for (const [key, { latest, named, ...one }] of touched) {
       const newer = this.#touched.get(key)
-      const isUnread = one.isUnread || newer?.isUnread === true
+      const isCounted = one.isCounted || newer?.isCounted === true
       const lastInboundAt = later(newer?.lastInboundAt, one.lastInboundAt)
       const joined = newer?.joined ?? one.joined
       // Without a person's name of its own it is read from the store, as the older one is.
       const waiting =
         newer?.named === undefined ? { ...(newer ?? one), latest: undefined, named: undefined } : newer
-      this.#touched.set(key, { ...waiting, isUnread, lastInboundAt, joined })
+      this.#touched.set(key, { ...waiting, isCounted, lastInboundAt, joined })
     }
   }
 

@@ -192,7 +192,12 @@ export async function countUnread({ threads, messages }: Counted, name: ThreadNa
     return last
   }
   const last = await lastOf()
-  if (last === undefined) return
+  if (last === undefined) {
+    // What was to be read was run again, and answered.
+    const none = { $set: { unread: 0 }, $unset: { unreadFor: '' } } as const
+    await threads.updateOne({ _id, readAt: readAt as Date, unread: { $gt: 0 } }, none)
+    return
+  }
   const isLater = last.reason === HANDLER_IS_PERSON.reason
   const cause = (isLater ? await lastOf({ reason: { $ne: last.reason } }) : undefined) ?? last
   const unread = await messages.countDocuments(filter, { limit: MAX_UNREAD, maxTimeMS: QUERY_MS })

@@ -1,4 +1,5 @@
 import { eventually } from '@parley/local/testing/service-under-test'
+import type { TurnAgent } from '@parley/shared/agents'
 import { defined } from '@parley/shared/defined'
 import { createLog } from '@parley/shared/log'
 import { MESSAGE_TYPE } from '@parley/shared/message'
@@ -6,6 +7,7 @@ import { derivedMessageId } from '@parley/shared/messaging/message-publication'
 import type { ConsumeMessage } from 'amqplib'
 import { Registry } from 'prom-client'
 import type { Agent } from '../../src/agents/agent.ts'
+import { AGENT_KINDS } from '../../src/agents/kinds/kinds.ts'
 import { createMediaSlots } from '../../src/agents/model/media-slots.ts'
 import { createAskSeeing } from '../../src/agents/model/seeing.ts'
 import type { ModelChoice, ModelClient, ModelRequest, ModelResult } from '../../src/agents/model-client.ts'
@@ -294,7 +296,7 @@ export class AgentSystem {
     }
     const agents = createAgents({
       collections: { ...this.#collections, messages },
-      loadAgent: async ({ type }) => ({ kind: 'found', agent: agentOf(this.#workspace, type) }),
+      loadAgent: async ({ kind }) => ({ kind: 'found', agent: agentOf(this.#workspace, kind.type) }),
       choicesOf: () => ({ kind: 'choices', choices: [{ provider: 'openai', model: 'm' }] }),
       promptOf: ({ agent }) => ({ system: agent.assistant.name, data: { now: 'then' } }),
       usage: createUsage({
@@ -355,10 +357,10 @@ export class AgentSystem {
   }
 }
 
-export function agentOf(workspace: number, type: Agent['type']): Agent {
+export function agentOf(workspace: number, type: TurnAgent): Agent {
   return {
     workspace,
-    type,
+    kind: AGENT_KINDS[type],
     assistant: { _id: 1, name: 'Ana', description: '', backstory: '' },
     actions: [],
     configs: new Map(),

@@ -1,12 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import {
-  boundedData,
-  cutText,
-  dataItem,
-  itemsOf,
-  MAX_CHARACTERS,
-} from '../../src/agents/turns/conversation-items.ts'
+import { cutText, MAX_CHARACTERS } from '../../src/agents/prompt/texts.ts'
+import { boundedData, dataItem, itemsOf } from '../../src/agents/turns/conversation-items.ts'
 
 test('a text of up to 16,000 characters stays as it is; of a longer one the beginning is there, and how much more there was', () =>
   fc.assert(

@@ -2,6 +2,7 @@ import { BlockList } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { listen } from '@parley/local/testing/service-under-test'
 import type { Agent } from '../../src/agents/agent.ts'
+import { AGENT_KINDS } from '../../src/agents/kinds/kinds.ts'
 import { createDescribeAssistant } from '../../src/agents/turns/describe-assistant.ts'
 import type { Channel } from '../../src/channels/channels.ts'
 import { createHandOffCallback } from '../../src/channels/hand-off.ts'
@@ -43,7 +44,7 @@ const record = {
 const message = { extId: 'c', user: { phone: '1' }, thread: { extId: 't' }, answer: {}, input: 'hi' }
 const agent: Agent = {
   workspace: 1,
-  type: 'taskManager',
+  kind: AGENT_KINDS.taskManager,
   assistant: { _id: 4, name: 'Ana', description: 'd', backstory: 'b' },
   job: { _id: 5, role: 'r', goal: 'g', description: 'd' },
   actions: [
@@ -76,8 +77,8 @@ describe('a handler over HTTP', () => {
     endpoint.respond = (_call, res) => void res.writeHead(200).end('{"message":"hello"}')
     const asked: unknown[] = []
     const describeAssistant = createDescribeAssistant({
-      loadAgent: async ({ thread, type }) => {
-        asked.push([thread, type])
+      loadAgent: async ({ thread, kind: asking }) => {
+        asked.push([thread, asking.type])
         return kind === 'found' ? { kind, agent } : { kind, reason: 'not there' }
       },
     })

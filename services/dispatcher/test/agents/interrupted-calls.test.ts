@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 beforeEach(() => {
-  tools = startTools({ listMs: 20_000 })
+  tools = startTools()
 })
 afterEach(async () => {
   await tools.close()
@@ -144,3 +144,44 @@ test('a call of an MCP server whose tool may run twice is made again when the in
   const record = await system.until('idempotent')
   expect([stored.length, resultOf(record)]).toEqual([2, PAID])
 })
+
+test.each([
+  ['one call', ['pay']],
+  ['several calls at once', ['pay', 'book']],
+])(
+  'what an instance died of and fails under the same key later may have been done: %s',
+  async (_name, names) => {
+    const keys: string[] = []
+    const { model } = script(
+      modelTurn(
+        '',
+        names.map((name) => toolCall(name)),
+      ),
+      'Well.',
+    )
+    const id = `keyed-${names.length}`
+    const system = line.start({
+      model,
+      actionOf: (name) => names.indexOf(name) + 1,
+      open: () => ({
+        ...{ kind: 'call', isKeyed: true },
+        deliver: (key) => {
+          keys.push(key)
+          if (keys.length <= names.length) return new Promise(() => undefined)
+          return Promise.resolve({ kind: 'answered', result: { state: 'failed', text: 'refused' } })
+        },
+      }),
+    })
+    system.publish(id)
+    await eventually(() => keys.length === names.length)
+    await system.kill()
+    const record = await system.until(id)
+    expect(keys.slice(names.length).toSorted()).toEqual(keys.slice(0, names.length).toSorted())
+    for (const call of record.turns?.[0]?.calls ?? [])
+      expect(call.result).toEqual({
+        state: 'failed',
+        text: 'This may have been done, and must not be repeated: look up whether it was done. refused',
+        uncertain: true,
+      })
+  },
+)

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import type { JsonObject } from '@parley/shared/json-object'
 import fc from 'fast-check'
 import type { Agent } from '../../src/agents/agent.ts'
+import { AGENT_KINDS } from '../../src/agents/kinds/kinds.ts'
 import { messagesOf } from '../../src/agents/model/model-messages.ts'
 import { type PromptParts, promptOf, timeZoneOf } from '../../src/agents/prompt/prompt.ts'
 import { dataItem } from '../../src/agents/turns/conversation-items.ts'
@@ -9,7 +10,7 @@ import { parcelTool, startModelWorld } from './model-world.ts'
 
 const agent: Agent = {
   workspace: 1,
-  type: 'taskManager',
+  kind: AGENT_KINDS.taskManager,
   assistant: { _id: 1, name: 'Lia', description: 'You help customers.', backstory: 'You know every parcel.' },
   job: { _id: 2, role: 'Agent', goal: 'Find parcels', description: 'You answer briefly.' },
   actions: [],
@@ -107,7 +108,7 @@ ${END}`)
   })
 
   test.each(['chat', 'functionCall'] as const)('of type %s says nothing of tasks', (type) => {
-    const { system, data } = promptOf({ ...parts, agent: { ...agent, type } })
+    const { system, data } = promptOf({ ...parts, agent: { ...agent, kind: AGENT_KINDS[type] } })
     expect(system).toBe(`${BEGINNING}\n\n${END}`)
     expect(data).not.toHaveProperty('task')
   })
@@ -116,7 +117,11 @@ ${END}`)
     const { job: _job, ...jobless } = agent
     const assistant = { _id: 1, name: 'Lia', description: '', backstory: ' ' }
     const channel = { callback: 'rpc' as const, config: {} }
-    const { system } = promptOf({ ...parts, agent: { ...jobless, type: 'chat', assistant }, channel })
+    const { system } = promptOf({
+      ...parts,
+      agent: { ...jobless, kind: AGENT_KINDS.chat, assistant },
+      channel,
+    })
     expect(system).toMatch(/^# Who you are\nYou are Lia\.\n\n# How you write\nWrite plain text\.\n\n# Data\n/)
   })
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { JsonObject } from '@parley/shared/json-object'
 import { Problem } from '@parley/shared/problem'
-import { createTranscriber } from '../../src/agents/model/hearing.ts'
+import { createTranscriber } from '../../src/agents/kinds/transcriber.ts'
 import { createMediaSlots } from '../../src/agents/model/media-slots.ts'
 import { createTranscriptOf, type TranscriptOf } from '../../src/agents/model/transcribe.ts'
 import type { Usage } from '../../src/agents/usage/usage.ts'

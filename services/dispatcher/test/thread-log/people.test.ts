@@ -15,6 +15,18 @@ const whatsapp = (more: Record<string, unknown> = {}) =>
 const sentTexts = () =>
   line.endpoint.calls.filter(({ path }) => path === '/callback').map(({ json }) => json.text)
 
+test('what ended without an answer is not unread any more once it is run again and answered', async () => {
+  line.endpoint.respond = (_call, res) => void res.writeHead(410).end()
+  await line.world.post('mended', said('one', 'mended'))
+  await line.world.message('mended', 'dead')
+  await line.listed('?unread=true', ([thread]) => thread?.extId === 'mended' && thread.unread === 1)
+  line.endpoint.respond = (_call, res) => void res.writeHead(200).end('{}')
+  await line.world.call('POST', '/rest/messages/mended/replay')
+  await line.world.message('mended', 'delivered')
+  await line.listed('?unread=true', (threads) => threads.length === 0)
+  expect(await line.read('mended')).not.toHaveProperty('unreadFor')
+})
+
 describe('a thread that a person has', () => {
   test('has what comes in counted as unread and not answered, until it is given back', async () => {
     await line.world.post('p-1', said('one', 'taken'))

@@ -1,11 +1,10 @@
-import { AGENTS } from '@parley/shared/agents'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
 import { providerNamed } from '@parley/shared/providers/registry'
 import { LRUCache } from 'lru-cache'
 import type { Channel } from '../../channels/channels.ts'
 import type { Agent } from '../agent.ts'
-import { cutText } from '../turns/conversation-items.ts'
+import { line, section } from './texts.ts'
 
 export interface PromptParts {
   agent: Agent
@@ -22,16 +21,15 @@ export interface PromptParts {
  * behind the earlier ones, and when it is: providers cache what prompts begin with.
  */
 export function promptOf(parts: PromptParts): { system: string; data: JsonObject } {
-  const sections = [identity(parts.agent), job(parts.agent), ...workOf(parts.agent), format(parts), DATA]
+  const { agent } = parts
+  const work = agent.kind.task?.sections(agent) ?? []
+  const sections = [identity(agent), job(agent), ...work, format(parts), DATA]
   return { system: sections.filter((text) => text !== '').join('\n\n'), data: dataOf(parts) }
 }
 
 const UTC = 'UTC'
 const MINUTE_MS = 60_000
 const MAX_CLOCKS = 100
-/** Steps whose submissions are given, and the characters of all of them. */
-const MAX_SUBMITTED = 40
-const MAX_SUBMITTED_CHARACTERS = 16_000
 const clocks = new LRUCache<string, Clock>({ max: MAX_CLOCKS })
 
 /** What the time is in a time zone, to the minute. */
@@ -101,40 +99,6 @@ function job({ job }: Agent): string {
   return section('Your job', line('Role', job.role), line('Goal', job.goal), job.description)
 }
 
-function workOf({ type, task, workflows }: Agent): string[] {
-  if (!AGENTS[type].tasks) return []
-  return [task === undefined ? toStart(workflows) : currentWork(task)]
-}
-
-function currentWork({ workflow, step, steps }: NonNullable<Agent['task']>): string {
-  const ofStep =
-    step === undefined
-      ? []
-      : [
-          line('Current step', step.name),
-          step.description,
-          line('Instructions for this step', step.instructions),
-          line('The step is complete, and you call the tool submit, when', step.submitWhen),
-        ]
-  return section(
-    'The work under way',
-    line('Workflow', workflow.name),
-    workflow.description,
-    workflow.instructions ?? '',
-    line('Its steps in order', steps.join(', ')),
-    ...ofStep,
-  )
-}
-
-function toStart(workflows: Agent['workflows']): string {
-  if (workflows.length === 0) return ''
-  const entries = workflows.map(({ name, description, isDefault }) => {
-    const about = description === '' ? '' : `: ${description}`
-    return `- ${name}${isDefault ? ' (the usual one)' : ''}${about}`
-  })
-  return section('What you may start, with the tool createTask', ...entries)
-}
-
 function format({ channel: { callback, config } }: PromptParts): string {
   const languages = [config.languages, config.language]
     .flat()
@@ -154,29 +118,10 @@ function sharedOf(user: PromptParts['message']['user'], { shareWithModel }: Json
 
 function dataOf({ agent, channel, message, now, timeZone }: PromptParts): JsonObject {
   const { user, thread } = message
-  const { task } = agent
   return {
     user: sharedOf(user, channel.config),
     thread: { ctx: thread.ctx ?? {} },
-    ...(AGENTS[agent.type].tasks && task !== undefined && taskData(task)),
+    ...agent.kind.task?.data(agent),
     now: `${clockOf(timeZone).textAt(now)} (${timeZone})`,
   }
 }
-
-/** What the last steps have submitted, each of them as long as all of them leave room for. */
-function taskData({ name, state, submitted = {} }: NonNullable<Agent['task']>): JsonObject {
-  const last = Object.entries(submitted).slice(-MAX_SUBMITTED)
-  const characters = Math.floor(MAX_SUBMITTED_CHARACTERS / last.length)
-  const steps = last.map(([step, value]) => {
-    const json = JSON.stringify(value) ?? ''
-    return [step, json.length <= characters ? value : cutText(json, characters)]
-  })
-  return { task: { name, state }, ...(steps.length > 0 && { submitted: Object.fromEntries(steps) }) }
-}
-
-function section(title: string, ...lines: string[]): string {
-  const texts = lines.map((one) => one.trim()).filter((one) => one !== '')
-  return texts.length === 0 ? '' : [`# ${title}`, ...texts].join('\n')
-}
-
-const line = (name: string, text: string): string => (text.trim() === '' ? '' : `${name}: ${text}`)

@@ -1,10 +1,10 @@
-import { AGENTS } from '@parley/shared/agents'
 import { defined } from '@parley/shared/defined'
-import type { InternalClient } from '@parley/shared/internal-client'
 import { checkBytes, roundedIn, unstorable } from '@parley/shared/json-body'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
+import type { WebhookMessage } from '@parley/shared/message'
 import { parseExact } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
+import type { Channel } from '../../channels/channels.ts'
 import type { AccessTokens } from '../../channels/functions/access-tokens.ts'
 import { approximate } from '../../channels/functions/exact-schema.ts'
 import type { ReadOperationCall } from '../../channels/functions/operation-call.ts'
@@ -12,16 +12,12 @@ import type { SpecReader } from '../../channels/functions/spec-reader.ts'
 import { MAX_TOOLS } from '../../channels/functions/tool-list.ts'
 import type { Signer } from '../../channels/signing.ts'
 import type { ToolCall, ToolSource } from '../../message/turn.ts'
-import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
-import type { AgentAction } from '../agent.ts'
-import type { OpenToolbox, Toolbox } from '../toolbox.ts'
+import type { Agent, AgentAction, ToolNeeds } from '../agent.ts'
+import type { Tool, Toolbox } from '../toolbox.ts'
 import { createMcpTools } from './mcp-tools.ts'
 import { type ActionTools, createOperationTools, type ToolContext } from './operation-tools.ts'
-import { personTools } from './person-tools.ts'
 import { withOwnNames, withPlainNames } from './property-names.ts'
 import type { ReportServer } from './report-server.ts'
-import { taskTools } from './task-tools.ts'
-import type { Tool } from './tool.ts'
 import type { ToolImages } from './tool-images.ts'
 
 const MAX_CHARACTERS = 64
@@ -30,25 +26,35 @@ const MAX_NAMED = 50
 const MAX_NOTES = 20
 const MAX_SOURCE_NAME = 256
 
-type Context = Parameters<OpenToolbox>[0]
+/** Makes the toolbox of an agent. Rejects with `unavailable`. */
+export type OpenToolbox = (call: {
+  agent: Agent
+  channel: Channel
+  messageId: string
+  /** Of the message. */
+  thread: string
+  message: WebhookMessage
+  /** Servers are asked, whatever they said a moment ago. */
+  isFresh?: boolean
+}) => Promise<Toolbox>
 
 /**
- * Makes toolboxes of the built-in tools of an agent's type, of the operations of its actions, and of their MCP
+ * Makes toolboxes of the built-in tools of an agent's kind, of the operations of its actions, and of their MCP
  * servers. `fetch` refuses private targets; `listedForMs` is how long a server's list is worked with.
  */
-export function createOpenToolbox(options: {
-  specs: Pick<SpecReader, 'ask'>
-  readCall: ReadOperationCall
-  signer: Signer
-  configuration: Pick<InternalClient, 'post'>
-  isFirstOfName: IsFirstOfName
-  fetch: typeof fetch
-  toolImages: Pick<ToolImages, 'put'>
-  tokens: AccessTokens
-  report: ReportServer
-  listMs?: number
-  listedForMs?: number
-}): OpenToolbox {
+export function createOpenToolbox(
+  options: ToolNeeds & {
+    specs: Pick<SpecReader, 'ask'>
+    readCall: ReadOperationCall
+    signer: Signer
+    fetch: typeof fetch
+    toolImages: Pick<ToolImages, 'put'>
+    tokens: AccessTokens
+    report: ReportServer
+    listMs?: number
+    listedForMs?: number
+  },
+): OpenToolbox {
   const operationTools = createOperationTools(options)
   const mcpTools = createMcpTools(options)
   const toolsOf = (action: AgentAction, context: ToolContext): Promise<ActionTools> | ActionTools => {
@@ -57,13 +63,10 @@ export function createOpenToolbox(options: {
     return { tools: [], notes: [`Action ${action._id} is of an unknown type, ${quoted(action.specType)}.`] }
   }
   return async (context) => {
-    const { agent, channel } = context
-    if (!AGENTS[agent.type].actions) return toolboxOf([], [])
+    const { agent } = context
+    if (agent.kind.tools === undefined) return toolboxOf([], [])
     const ofActions = await Promise.all(agent.actions.map((action) => toolsOf(action, context)))
-    const own = [
-      ...personTools(channel),
-      ...(AGENTS[agent.type].tasks ? ownTaskTools(options, context) : []),
-    ].map(refusingRounded)
+    const own = agent.kind.tools(options, context).map(refusingRounded)
     const ofAll = ofActions.flatMap(({ tools }, position): SourcedTool[] => {
       const action = agent.actions[position]?._id
       return tools.map((tool) => ({ tool, source: sourceOf(tool, action) }))
@@ -101,17 +104,6 @@ interface SourcedTool {
 /** A longer name would be a large part of a turn, so its tool is found by the shown name. */
 function sourceOf({ name }: Tool, action?: number): ToolSource | undefined {
   return name.length > MAX_SOURCE_NAME ? undefined : { name, ...defined({ action }) }
-}
-
-function ownTaskTools(needed: Parameters<typeof taskTools>[0], context: Context): Tool[] {
-  const { agent, channel, thread } = context
-  return taskTools(needed, {
-    workspace: agent.workspace,
-    channelId: channel._id,
-    channel: channel.extId,
-    assistantId: agent.assistant._id,
-    thread,
-  })
 }
 
 /** The first 128 of the tools, each under a name of its own. */

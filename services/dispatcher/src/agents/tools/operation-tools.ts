@@ -31,8 +31,8 @@ import type { ToolList } from '../../channels/functions/tool-list.ts'
 import { CallError } from '../../channels/http/call-error.ts'
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
 import { type AgentAction, credentialsIn } from '../agent.ts'
-import type { AttemptLimits, OpenedTool, ServerInstructions, ToolOutcome } from '../toolbox.ts'
-import { failed, resultOf, type Tool, uncertain } from './tool.ts'
+import type { AttemptLimits, OpenedTool, ServerInstructions, Tool, ToolOutcome } from '../toolbox.ts'
+import { failed, resultOf, uncertain } from './tool.ts'
 
 const MAX_LISTS = 1_000
 /** Of the operations that a config chooses. */

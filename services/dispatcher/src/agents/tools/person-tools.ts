@@ -6,8 +6,7 @@ import { providerNamed } from '@parley/shared/providers/registry'
 import { z } from 'zod'
 import { contentsOf, withoutNulls, wrongText } from '../../message/said.ts'
 import { withoutThoughts } from '../model/thoughts.ts'
-import type { OpenedTool } from '../toolbox.ts'
-import type { Tool } from './tool.ts'
+import type { OpenedTool, Tool } from '../toolbox.ts'
 
 const MAX_MESSAGE = 16 * 1024
 

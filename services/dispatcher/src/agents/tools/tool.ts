@@ -1,24 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { JsonObject } from '@parley/shared/json-object'
 import { exactOrUndefined } from '@parley/shared/parse-json'
+import { endingAtWord } from '../../message/split-text.ts'
 import { MAY_HAVE_RUN, type ToolCall, type ToolResult, type Turn } from '../../message/turn.ts'
-import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
+import type { ToolOutcome } from '../toolbox.ts'
 
 const REFUSED =
   'The same call was made before, and may have been done: it is not made again. Look up whether it was done, or say that it is not known.'
 
 /** What is no JSON is compared as it is written. */
 const argumentsOf = ({ args }: Named): unknown => exactOrUndefined(args) ?? args
-
-/** Something that a model may call, before it has its final name. */
-export interface Tool {
-  /** What it is called where it comes from. */
-  name: string
-  description: string
-  inputSchema: JsonObject
-  /** Checks the arguments, which are an object, and gets the call ready. */
-  open(args: JsonObject): Promise<OpenedTool> | OpenedTool
-}
 
 const MAX_RESULT_BYTES = 16 * 1024
 
@@ -29,7 +19,7 @@ export function resultOf(state: ToolResult['state'], text: string, status?: numb
   return {
     state,
     ...(status === undefined ? {} : { status }),
-    text: cut ? beginningOf(bytes) : text,
+    text: cut ? endingAtWord(text, beginningOf(bytes).length) : text,
     ...(cut ? { cut: true } : {}),
   }
 }

@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { AGENTS, type TurnAgent } from '@parley/shared/agents'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { WebhookMessage } from '@parley/shared/message'
 import { Problem } from '@parley/shared/problem'
 import type { Channel } from '../../channels/channels.ts'
 import type { ToolCall, ToolResult, Turn } from '../../message/turn.ts'
 import { HANDED_OFF } from '../../message/turn-progress.ts'
-import type { Agent } from '../agent.ts'
+import type { Agent, AgentKind } from '../agent.ts'
 import { reasoningOf } from '../model/reasoning.ts'
 import { seenBy } from '../model/seeing.ts'
 import type { ConversationItem, ModelChoice, ModelRequest, ModelResult } from '../model-client.ts'
+import { cutText } from '../prompt/texts.ts'
 import type { Toolbox } from '../toolbox.ts'
 import { whyNotRepeated } from '../tools/tool.ts'
 import { imageItems } from '../tools/tool-images.ts'
 import { type AgentParts, assistantChannel } from '../turns/agents.ts'
 import { turnSettingsOf } from '../turns/bounds.ts'
-import { cutText, dataItem, withServers } from '../turns/conversation-items.ts'
+import { dataItem, withServers } from '../turns/conversation-items.ts'
 import { fitHistory } from '../turns/fit-history.ts'
 import { afterRefusal, choiceOf, hasTriesLeft, nextChoice, retryOf } from '../turns/model-retry.ts'
 import { unlessSilent } from '../turns/silence.ts'
@@ -37,7 +37,7 @@ const SHOWN = 'Sent.'
 interface Trial {
   workspace: number
   assistantId: number
-  type: TurnAgent
+  kind: AgentKind
   /** Whether its tools are called, or only shown. */
   tools: 'call' | 'describe'
   /** The last one is what a person says. */
@@ -115,7 +115,7 @@ export async function runTrial(parts: Parts, trial: Trial): Promise<TrialResult>
 
 /** The task is where the calls before have brought it. */
 async function repeatTaskCalls(run: Run): Promise<void> {
-  if (!AGENTS[run.type].tasks) return
+  if (run.kind.task === undefined) return
   const calls = run.messages
     .flatMap(({ calls = [] }) => calls)
     .filter(({ result }) => result.state === 'done')
@@ -178,14 +178,14 @@ async function turnsOf(run: Run): Promise<Ended> {
 const isOver = ({ deadline, signal }: Run): boolean => signal.aborted || Date.now() >= deadline
 
 /** The agent with the actions that may be read; `hidden` says which of those that it could call may not. */
-async function load({ parts, channel, type, id, startedAt, tools, readable, task }: Run) {
-  const loaded = await parts.loadAgent({ channel, type, thread: id, notBefore: startedAt, task })
+async function load({ parts, channel, kind, id, startedAt, tools, readable, task }: Run) {
+  const loaded = await parts.loadAgent({ channel, kind, thread: id, notBefore: startedAt, task })
   if (loaded.kind === 'missing') return loaded
   const { agent } = loaded
   const found = parts.choicesOf(agent)
   if (found.kind === 'missing') return found
   // A chat has no tools.
-  const own = AGENTS[type].actions ? agent.actions : []
+  const own = kind.tools === undefined ? [] : agent.actions
   const shown = await readable(own.map(({ _id }) => _id))
   const [actions, others] = [
     own.filter(({ _id }) => shown.has(_id)),
@@ -274,7 +274,7 @@ async function ask(
 
 /** A trial is of no channel. */
 function useOf(
-  { type, id, workspace, assistantId: assistant }: Run,
+  { kind, id, workspace, assistantId: assistant }: Run,
   {
     choice: { provider, model, isDeployments = false },
     turn,
@@ -282,7 +282,7 @@ function useOf(
   }: { choice: ModelChoice; turn: number; tries: number },
 ): ModelUse {
   const answer = `${id}:${turn}`
-  const { config } = assistantChannel({ type, workspace, assistantId: assistant })
+  const { config } = assistantChannel({ kind, workspace, assistantId: assistant })
   return {
     ...{ workspace, channel: null, assistant, config, provider, model, isDeployments, answer },
     failure: `${answer}:${tries}`,

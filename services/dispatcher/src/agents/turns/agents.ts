@@ -1,4 +1,3 @@
-import { TURN_AGENTS, type TurnAgent } from '@parley/shared/agents'
 import type { WebhookMessage } from '@parley/shared/message'
 import { usualProvider } from '@parley/shared/providers/registry'
 import pLimit from 'p-limit'
@@ -8,14 +7,14 @@ import type { ShowTyping } from '../../channels/typing.ts'
 import type { MessageRecord } from '../../message/message-record.ts'
 import type { Collections } from '../../store/collections.ts'
 import { createReadQuoted, type ReadQuoted } from '../../thread-log/quoted-messages.ts'
-import type { Agent } from '../agent.ts'
+import type { Agent, AgentKind } from '../agent.ts'
 import type { Deltas } from '../deltas.ts'
 import type { LoadAgent } from '../load-agent.ts'
 import type { Hearing } from '../model/hearing.ts'
 import type { CallSlots, MediaKind } from '../model/media-slots.ts'
 import type { AskSeeing } from '../model/seeing.ts'
 import type { ModelChoice, ModelClient } from '../model-client.ts'
-import type { OpenToolbox } from '../toolbox.ts'
+import type { OpenToolbox } from '../tools/open-toolbox.ts'
 import type { ToolImages } from '../tools/tool-images.ts'
 import type { Usage } from '../usage/usage.ts'
 import { createGather, type Gather } from './gathering.ts'
@@ -85,29 +84,20 @@ export function createAgents(
   }
 }
 
-const NATIVE = 'native:agents/'
-
-/** The type of the agent that answers on a channel; undefined where it is no agent with a model. */
-export function agentTypeOf({ handlerUrl }: Pick<Channel, 'handlerUrl'>): TurnAgent | undefined {
-  if (!handlerUrl.startsWith(NATIVE)) return undefined
-  const type = handlerUrl.slice(NATIVE.length)
-  return TURN_AGENTS.find((one) => one === type)
-}
-
 /** A channel that is not configured, for an assistant that works without one: it formats for the usual provider, and sets nothing. */
 export function assistantChannel(options: {
   workspace: number
   assistantId: number
-  type: TurnAgent
+  kind: AgentKind
 }): Channel {
-  const { workspace, assistantId, type } = options
+  const { workspace, assistantId, kind } = options
   const { name } = usualProvider()
   return {
     _id: 0,
     workspace,
     hook: name,
     callback: name,
-    handlerUrl: `native:agents/${type}`,
+    handlerUrl: `native:agents/${kind.type}`,
     config: { assistantId },
   }
 }

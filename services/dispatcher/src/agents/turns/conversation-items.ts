@@ -11,13 +11,10 @@ import { settledTurns } from '../../message/turn-progress.ts'
 import type { Quoted } from '../../thread-log/quoted-messages.ts'
 import { reasoningOf } from '../model/reasoning.ts'
 import type { ConversationItem } from '../model-client.ts'
+import { cutText, MAX_CHARACTERS } from '../prompt/texts.ts'
 import type { Toolbox } from '../toolbox.ts'
 import { withShortResults } from './fit-history.ts'
 
-/** What one message, or one value of a person, thread or task, brings into a prompt at most. */
-export const MAX_CHARACTERS = 16_000
-
-const HIGH_SURROGATE = /[\uD800-\uDBFF]$/
 const AUDIO = '[The person sent audio, which you can not hear.]'
 /** Of the results of one message that is being answered: those of its first calls are shortened beyond it. */
 const MAX_RESULTS = 128 * 1024
@@ -147,13 +144,6 @@ function otherSends({ sends }: SpokenMessage): ConversationItem[] {
 
 function textOf(send: Pick<Send, 'content'>): string[] {
   return isPersonal(send) ? [textOfContent(send.content)] : []
-}
-
-/** The text, or its beginning and how much more there was. */
-export function cutText(text: string, characters = MAX_CHARACTERS): string {
-  if (text.length <= characters) return text
-  const remaining = text.slice(0, characters).replace(HIGH_SURROGATE, '')
-  return `${remaining}… (cut: ${text.length - remaining.length} more characters)`
 }
 
 /** The value, or where its JSON text is too long that text, cut. */

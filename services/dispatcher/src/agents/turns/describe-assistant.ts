@@ -1,4 +1,5 @@
 import type { DescribeAssistant } from '../../channels/handle.ts'
+import { AGENT_KINDS } from '../kinds/kinds.ts'
 import type { AgentParts } from './agents.ts'
 
 /**
@@ -7,7 +8,7 @@ import type { AgentParts } from './agents.ts'
  */
 export function createDescribeAssistant({ loadAgent }: Pick<AgentParts, 'loadAgent'>): DescribeAssistant {
   return async ({ channel, thread }) => {
-    const loaded = await loadAgent({ channel, type: 'taskManager', thread })
+    const loaded = await loadAgent({ channel, kind: AGENT_KINDS.taskManager, thread })
     if (loaded.kind === 'missing') return null
     const { assistant, job = null, task } = loaded.agent
     if (task === undefined) return { ...assistant, job, task: null, step: null }

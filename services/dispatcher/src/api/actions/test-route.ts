@@ -6,9 +6,10 @@ import { route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
-import type { Agent, AgentAction } from '../../agents/agent.ts'
+import type { Agent, AgentAction, AgentKind } from '../../agents/agent.ts'
 import type { ReadAction } from '../../agents/read-action.ts'
-import { type Agents, assistantChannel } from '../../agents/turns/agents.ts'
+import type { OpenToolbox } from '../../agents/tools/open-toolbox.ts'
+import { assistantChannel } from '../../agents/turns/agents.ts'
 import { requireDocument } from '../assistant/require-assistant.ts'
 
 /** In flight, and those that wait for that. */
@@ -21,7 +22,7 @@ const LIMITS = {
 export interface Testing {
   authorizer: Authorizer
   configuration: Pick<InternalClient, 'get'>
-  agents: Pick<Agents, 'openToolbox'>
+  agents: { openToolbox: OpenToolbox }
   readAction: ReadAction
 }
 
@@ -73,7 +74,7 @@ export const testAction = route({
 })
 
 async function tested({ agents }: Testing, workspace: number, action: AgentAction) {
-  const channel = assistantChannel({ workspace, assistantId: 0, type: 'functionCall' })
+  const channel = assistantChannel({ workspace, assistantId: 0, kind: TESTED })
   const began = performance.now()
   const toolbox = await agents.openToolbox({
     ...{ agent: agentWith(workspace, action), channel, messageId: '', thread: '', isFresh: true },
@@ -89,8 +90,10 @@ async function tested({ agents }: Testing, workspace: number, action: AgentActio
   }
 }
 
-/** It has nothing else. */
+/** It has the tools of its action alone. */
+const TESTED: AgentKind = { type: 'functionCall', tools: () => [] }
+
 const agentWith = (workspace: number, action: AgentAction): Agent => ({
-  ...{ workspace, type: 'functionCall', actions: [action], configs: new Map(), workflows: [] },
+  ...{ workspace, kind: TESTED, actions: [action], configs: new Map(), workflows: [] },
   assistant: { _id: 0, name: '', description: '', backstory: '' },
 })

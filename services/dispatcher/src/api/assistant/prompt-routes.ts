@@ -1,4 +1,4 @@
-import { TURN_AGENTS, type TurnAgent } from '@parley/shared/agents'
+import { TURN_AGENTS } from '@parley/shared/agents'
 import { defined } from '@parley/shared/defined'
 import { safeInteger } from '@parley/shared/json-object'
 import { mapSecrets } from '@parley/shared/map-secrets'
@@ -10,9 +10,10 @@ import { MASK } from '@parley/shared/secret-names'
 import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
 import type { Agent } from '../../agents/agent.ts'
+import { AGENT_KINDS, kindOf } from '../../agents/kinds/kinds.ts'
 import type { ConversationItem } from '../../agents/model-client.ts'
 import type { Toolbox } from '../../agents/toolbox.ts'
-import { type Agents, agentTypeOf } from '../../agents/turns/agents.ts'
+import type { Agents } from '../../agents/turns/agents.ts'
 import { boundedData } from '../../agents/turns/conversation-items.ts'
 import { modelRequest } from '../../agents/turns/model-request.ts'
 import type { MessageRecord } from '../../message/message-record.ts'
@@ -87,16 +88,16 @@ export const showPrompt = route({
     await requireDocument(needed, { caller, resource: 'assistant', id, access: 'read' })
     const about = asked.body()
     const subject = await readSubject(needed, res, { ...about, assistantId: id })
-    const type: TurnAgent = agentTypeOf(subject.channel) ?? 'taskManager'
+    const kind = kindOf(subject.channel) ?? AGENT_KINDS.taskManager
     const { channel, task, record } = subject
     const thread = record?.thread ?? ''
-    const loaded = await needed.agents.loadAgent({ channel, type, thread, notBefore: Date.now(), task })
+    const loaded = await needed.agents.loadAgent({ channel, kind, thread, notBefore: Date.now(), task })
     if (loaded.kind === 'missing') throw new Problem('not_found', { detail: loaded.reason })
     const { agent, hidden } = await withReadableActions(needed, { caller, agent: loaded.agent })
     const isPast = about.message !== undefined
     const { notes, ...shown } = await shownRequest(needed.agents, { ...subject, agent, isPast })
     const prompt = { ...shown, notes: [...hidden, ...notes] }
-    res.set('cache-control', 'no-store').json({ type, ...withoutSecrets(prompt, loaded.agent) })
+    res.set('cache-control', 'no-store').json({ type: kind.type, ...withoutSecrets(prompt, loaded.agent) })
   },
 })
 

@@ -6,6 +6,7 @@ import { jsonOrUndefined } from '@parley/shared/parse-json'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import type { mongo } from 'mongoose'
+import { AGENT_KINDS } from '../../agents/kinds/kinds.ts'
 import { assistantChannel } from '../../agents/turns/agents.ts'
 import type { Channel, Channels } from '../../channels/channels.ts'
 import type { MessageRecord } from '../../message/message-record.ts'
@@ -95,5 +96,5 @@ async function channelOf(
   const found = name === undefined ? undefined : await channels.find(workspace, name)
   return found?.config.assistantId === assistantId
     ? found
-    : assistantChannel({ workspace, assistantId, type: 'taskManager' })
+    : assistantChannel({ workspace, assistantId, kind: AGENT_KINDS.taskManager })
 }

@@ -9,6 +9,7 @@ import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import type { Response } from 'express'
 import { z } from 'zod'
+import { AGENT_KINDS } from '../../agents/kinds/kinds.ts'
 import { runTrial } from '../../agents/trial/run-trial.ts'
 import type { Agents } from '../../agents/turns/agents.ts'
 import { turnSettingsOf } from '../../agents/turns/bounds.ts'
@@ -128,7 +129,16 @@ export const tryAssistant = route({
       try {
         const readable = (ids: readonly number[]) => readableActions(needed, { caller, ids })
         const { messages, tools, type } = given
-        const trial = { messages, tools, type, ...about, workspace, assistantId, readable, signal }
+        const trial = {
+          messages,
+          tools,
+          kind: AGENT_KINDS[type],
+          ...about,
+          workspace,
+          assistantId,
+          readable,
+          signal,
+        }
         const { turns, isSpent, ...end } = await runTrial(needed.agents, trial)
         stopSigns()
         if (isSpent && !res.headersSent) throw new Problem('budget_spent', defined({ detail: end.reason }))

@@ -10,6 +10,7 @@ import { type MessageRecord, REPLY_SOURCE, type Send } from '../../message/messa
 import { objectIn, objectOf } from '../../message/object-content.ts'
 import { isSilent, receivedContent } from '../../message/received-content.ts'
 import { isSettled, shownState } from '../../message/send-state.ts'
+import { endingAtWord } from '../../message/split-text.ts'
 import { isPersonal, mediaOf, sentAt } from '../../message/spoken-text.ts'
 import { ofThread, type ThreadRecord } from '../../message/thread-record.ts'
 import type { Collections } from '../../store/collections.ts'
@@ -232,5 +233,5 @@ function contentOf({ content }: Send, message: WebhookMessage | undefined): obje
 }
 
 function shown(text: string): string {
-  return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT - 1).toWellFormed()}…`
+  return text.length <= MAX_TEXT ? text : `${endingAtWord(text, MAX_TEXT - 1)}…`
 }

@@ -1,4 +1,3 @@
-import type { InternalClient } from '@parley/shared/internal-client'
 import { jsonObject } from '@parley/shared/json-object'
 import {
   MAX_STATE_KEY,
@@ -7,11 +6,11 @@ import {
   taskOperationResult,
 } from '@parley/shared/task-operation'
 import { z } from 'zod'
-import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
 import { scopeOf } from '../active-task.ts'
-import type { OpenedTool, ToolOutcome } from '../toolbox.ts'
-import { opened, schemaOf } from './person-tools.ts'
-import { resultOf, type Tool } from './tool.ts'
+import type { ToolNeeds } from '../agent.ts'
+import type { OpenedTool, Tool, ToolOutcome } from '../toolbox.ts'
+import { opened, schemaOf } from '../tools/person-tools.ts'
+import { resultOf } from '../tools/tool.ts'
 
 const name = z.string().min(1).max(1_024)
 const args = {
@@ -34,13 +33,8 @@ interface TaskScope {
   channel: string | undefined
 }
 
-interface Needed {
-  configuration: Pick<InternalClient, 'post'>
-  isFirstOfName: IsFirstOfName
-}
-
 /** The tools that work on the task of a thread. Configuration applies each once for its id. */
-export function taskTools(needed: Needed, scope: TaskScope): Tool[] {
+export function taskTools(needed: ToolNeeds, scope: TaskScope): Tool[] {
   const operation = (made: TaskOperation['operation']): OpenedTool => ({
     kind: 'call',
     deliver: (id) => applied(needed, scope, { id, operation: made }),
@@ -87,7 +81,7 @@ export function taskTools(needed: Needed, scope: TaskScope): Tool[] {
 }
 
 async function applied(
-  { configuration, isFirstOfName }: Needed,
+  { configuration, isFirstOfName }: ToolNeeds,
   { workspace, thread, channel, ...scope }: TaskScope,
   call: Pick<TaskOperation, 'id' | 'operation'>,
 ): Promise<ToolOutcome> {
