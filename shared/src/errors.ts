@@ -163,6 +163,11 @@ export const errors = {
     title: 'The request breaks its schema',
     help: '`errors` lists every mistake: `path` is a JSON Pointer into the body, or names a parameter or header.',
   },
+  refused_by_provider: {
+    status: 422,
+    title: 'The provider refuses it',
+    help: '`detail` is what the provider says, `providerCode` its code. What it says of a channel’s token or settings is for whoever set up the channel.',
+  },
   too_deep: {
     status: 422,
     title: 'The body is nested too deeply',

@@ -12,6 +12,7 @@ let run: RunSoFar
 let token: string
 beforeAll(async () => {
   system = await startParley({
+    services: ['identity', 'configuration', 'webhook', 'dispatcher', 'campaigns', 'gateway'],
     environment: { dispatcher: { ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8' } },
   })
   run = {

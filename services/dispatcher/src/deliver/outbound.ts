@@ -28,7 +28,7 @@ import { createDescribeAssistant } from '../agents/turns/describe-assistant.ts'
 import { MAX_CALLS } from '../agents/turns/model-calls.ts'
 import { createUsage } from '../agents/usage/usage.ts'
 import type { Callback } from '../channels/callback.ts'
-import { type Channels, createChannels } from '../channels/channels.ts'
+import { type Channels, createChannels, createOpenChannel } from '../channels/channels.ts'
 import { createEndpoints } from '../channels/endpoints/endpoints.ts'
 import { createAccessTokens } from '../channels/functions/access-tokens.ts'
 import { type Authorizations, createAuthorizations } from '../channels/functions/authorizations.ts'
@@ -50,6 +50,8 @@ import { createProviderCallback } from '../channels/provider-callback.ts'
 import { createSendRateLimit } from '../channels/send-rate-limit/send-rate-limit.ts'
 import { createSigner } from '../channels/signing.ts'
 import { createSubmit } from '../channels/submit.ts'
+import { createKnownTemplates, type KnownTemplates } from '../channels/templates/known-templates.ts'
+import { type AskProvider, createAskProvider } from '../channels/templates/provider-templates.ts'
 import { createShowTyping } from '../channels/typing.ts'
 import type { Config } from '../config.ts'
 import type { MessageRecord } from '../message/message-record.ts'
@@ -82,6 +84,8 @@ export interface Outbound {
   agents: Agents
   /** What somebody connects an action by. */
   connecting: { authorizations: Authorizations; readAction: ReadAction }
+  /** What is known of templates, and the way to ask providers about them. */
+  templates: { known: KnownTemplates; ask: AskProvider }
   /** Fetches media from providers. */
   media: HttpClient
   close(): Promise<void>
@@ -98,7 +102,7 @@ export function createOutbound(options: {
   statuses: StatusArrival
   collections: Pick<
     Collections,
-    'messages' | 'threads' | 'usage' | 'usedTokens' | 'accessTokens' | 'authorizations'
+    'messages' | 'threads' | 'usage' | 'usedTokens' | 'accessTokens' | 'authorizations' | 'templates'
   >
   configuration: Pick<InternalClient, 'get' | 'post'>
   webhook: Pick<InternalClient, 'getBytes' | 'post'>
@@ -115,7 +119,9 @@ export function createOutbound(options: {
   const calls = (kind: CallKind) => observeCalls(http, { kind, metrics, tracing })
   const signer = createSigner(config.SIGNING_SECRET)
   const specs = createSpecReader()
-  const channels = createChannels({ replica, secrets })
+  const openChannel = createOpenChannel(secrets)
+  const channels = createChannels({ replica, openChannel })
+  const knownTemplates = createKnownTemplates(collections.templates)
   const endpoints = createEndpoints({ now: Date.now, opened: metrics.breakerOpened })
   showBreakers(registry, endpoints)
   const notifyHandOff = createHandOffCallback({ http: calls('handler'), signer })
@@ -193,6 +199,7 @@ export function createOutbound(options: {
     log,
     agents,
     readQuoted: agents.readQuoted,
+    knownTemplates,
     isScheduleFull: createIsScheduleFull(collections.messages),
     read: (_id) => collections.messages.findOne({ _id }),
     handle: createHandle({
@@ -229,6 +236,10 @@ export function createOutbound(options: {
     channels,
     agents,
     connecting: { authorizations, readAction: createReadAction({ replica, secrets }) },
+    templates: {
+      known: knownTemplates,
+      ask: createAskProvider({ replica, openChannel, http: calls('templates') }),
+    },
     media: calls('media'),
     close: () => {
       http.close()

@@ -9,6 +9,7 @@ import type { AuditedMessage, AuditState, RemovedHour, UnreadableMessage } from 
 import { ensureIndexes } from './ensure-indexes.ts'
 import { LAYOUT_ID, type LayoutRecord } from './layout-record.ts'
 import type { OpenIntake } from './open-intake.ts'
+import type { TemplateRecord } from './template-record.ts'
 import type { TrafficRecord } from './traffic-records.ts'
 import type { UsageEntry, UsageHour, UsageState, UsedTokens } from './usage-records.ts'
 
@@ -80,6 +81,7 @@ export interface Collections {
   earlyStatuses: mongo.Collection<EarlyStatus>
   accessTokens: mongo.Collection<AccessTokenRecord>
   authorizations: mongo.Collection<AuthorizationRecord>
+  templates: mongo.Collection<TemplateRecord>
 }
 
 /** The dispatcher's collections, on the native driver: the message path is batches of plain documents. */
@@ -109,6 +111,7 @@ export function collectionsOf(connection: Connection): Collections {
     earlyStatuses: native('earlyStatuses'),
     accessTokens: native('accessTokens'),
     authorizations: native('authorizations'),
+    templates: native('templates'),
   }
 }
 
