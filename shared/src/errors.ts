@@ -143,6 +143,11 @@ export const errors = {
     title: 'The subscription is turned off',
     help: 'Turn it on first: `PATCH /rest/subscriptions/{id}` with `{"active": true}`. What happened before is not sent then.',
   },
+  no_consent: {
+    status: 409,
+    title: 'There is no consent to use the server',
+    help: "It can't be asked for as the credentials of the action stand, was not given, or took too long: `detail` says which. Begin again with `POST /rest/actions/{id}/connect`.",
+  },
   body_too_large: {
     status: 413,
     title: 'The body is too large',

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buildSimulator } from '@parley/local/simulator/app'
 import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
+import { agree, type ConsentServer } from '../../services/dispatcher/test/consent-server.ts'
 
 /** What is sent in the place of an example that only holds for one run: ids, secrets and signatures. */
 interface StandIn {
@@ -14,6 +15,8 @@ interface StandIn {
 export interface RunSoFar {
   /** What operations answered with before, by their ids. */
   responses: Map<string, { json: Parsed; headers: Headers }>
+  /** A server that asks for consent. */
+  consent: ConsentServer
   /** Calls as the admin; answers with the body. */
   call(method: string, path: string, body?: unknown): Promise<Parsed>
 }
@@ -62,6 +65,27 @@ async function withAudio(run: RunSoFar): Promise<StandIn> {
     const { data } = await run.call('GET', '/rest/messages?thread=audio')
     return data[0] && { parameters: { id: data[0]._id } }
   })
+}
+
+const CONSENTED = 77
+const REDIRECT = { redirectUri: 'http://127.0.0.1:9/console/connected' }
+
+/** An action whose server asks for consent. */
+async function withConsent(run: RunSoFar): Promise<StandIn> {
+  const moduleUrl = `${run.consent.url}/mcp`
+  const action = { name: 'Orders', description: 'Orders', specType: 'mcp', spec: '', moduleUrl }
+  await run.call('PUT', `/rest/actions/${CONSENTED}`, action)
+  const value = { oauth: { grant: 'authorization_code' } }
+  const credentials = { name: 'credentials', owner: CONSENTED, ownerType: 'action', value }
+  await run.call('PUT', '/rest/configs/consent', credentials)
+  return { parameters: { id: String(CONSENTED) } }
+}
+
+async function consented(run: RunSoFar): Promise<StandIn> {
+  const standIn = await withConsent(run)
+  const begun = await run.call('POST', `/rest/actions/${CONSENTED}/connect`, REDIRECT)
+  const { state, code } = await agree(begun.authorizationUrl)
+  return { ...standIn, body: { state, code } }
 }
 
 /** A thread of its own, which a message begins. */
@@ -131,6 +155,8 @@ export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn 
     return { parameters: { id: String(_id) } }
   },
   endOwnSessions: () => ({ body: {} }),
+  connectAction: withConsent,
+  actionConnected: consented,
   deleteApiToken: idFrom('createApiToken'),
   deleteUser: idFrom('createUser'),
   putRole: idFrom('createRole'),

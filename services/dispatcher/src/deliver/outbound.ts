@@ -19,7 +19,9 @@ import { createModelClient } from '../agents/model/model-client.ts'
 import { createAskSeeing } from '../agents/model/seeing.ts'
 import { createTranscriptOf } from '../agents/model/transcribe.ts'
 import { promptOf, timeZoneOf } from '../agents/prompt/prompt.ts'
+import { createReadAction, type ReadAction } from '../agents/read-action.ts'
 import { createOpenToolbox } from '../agents/tools/open-toolbox.ts'
+import { createReportServer } from '../agents/tools/report-server.ts'
 import { createToolImages } from '../agents/tools/tool-images.ts'
 import { type Agents, createAgents } from '../agents/turns/agents.ts'
 import { createDescribeAssistant } from '../agents/turns/describe-assistant.ts'
@@ -29,6 +31,7 @@ import type { Callback } from '../channels/callback.ts'
 import { type Channels, createChannels, createOpenChannel } from '../channels/channels.ts'
 import { createEndpoints } from '../channels/endpoints/endpoints.ts'
 import { createAccessTokens } from '../channels/functions/access-tokens.ts'
+import { type Authorizations, createAuthorizations } from '../channels/functions/authorizations.ts'
 import { createCallSettingsOf } from '../channels/functions/call-settings.ts'
 import { createCredentialsOf } from '../channels/functions/credentials.ts'
 import { createFindAction } from '../channels/functions/find-action.ts'
@@ -80,6 +83,8 @@ export interface Outbound {
   run: DeliverMessage
   channels: Channels
   agents: Agents
+  /** What somebody connects an action by. */
+  connecting: { authorizations: Authorizations; readAction: ReadAction }
   /** What is known of templates, and the way to ask providers about them. */
   templates: { known: KnownTemplates; ask: AskProvider }
   /** Fetches media from providers. */
@@ -98,7 +103,7 @@ export function createOutbound(options: {
   statuses: StatusArrival
   collections: Pick<
     Collections,
-    'messages' | 'threads' | 'usage' | 'usedTokens' | 'accessTokens' | 'templates'
+    'messages' | 'threads' | 'usage' | 'usedTokens' | 'accessTokens' | 'authorizations' | 'templates'
   >
   configuration: Pick<InternalClient, 'get' | 'post'>
   webhook: Pick<InternalClient, 'getBytes' | 'post'>
@@ -149,6 +154,9 @@ export function createOutbound(options: {
     instance: options.instance,
     report: createReportTokens({ configuration, log }),
   })
+  const authorizations = createAuthorizations({
+    ...{ http: calls('function'), collection: collections.authorizations, tokens, secrets },
+  })
   const agents = createAgents({
     loadAgent,
     openToolbox: createOpenToolbox({
@@ -160,6 +168,7 @@ export function createOutbound(options: {
       fetch,
       toolImages,
       tokens,
+      report: createReportServer({ configuration, log }),
     }),
     toolImages,
     choicesOf: (agent) => choicesOf(agent, deployment),
@@ -234,6 +243,7 @@ export function createOutbound(options: {
     run: traceDeliveries(run, tracing),
     channels,
     agents,
+    connecting: { authorizations, readAction: createReadAction({ replica, secrets }) },
     templates: {
       known: knownTemplates,
       ask: createAskProvider({ replica, openChannel, http: calls('templates') }),

@@ -4,7 +4,7 @@ import type { Connection, mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { NoticeRecord } from '../message/notice-record.ts'
 import type { NoteRecord, ThreadRecord } from '../message/thread-record.ts'
-import type { AccessTokenRecord } from './access-token-record.ts'
+import type { AccessTokenRecord, AuthorizationRecord } from './access-token-record.ts'
 import type { AuditedMessage, AuditState, RemovedHour, UnreadableMessage } from './audit-records.ts'
 import { ensureIndexes } from './ensure-indexes.ts'
 import { LAYOUT_ID, type LayoutRecord } from './layout-record.ts'
@@ -84,6 +84,7 @@ export interface Collections {
   suppressions: mongo.Collection<SuppressionRecord>
   suppressionKeys: mongo.Collection<SuppressionKey>
   unpublishedConsent: mongo.Collection<UnpublishedConsent>
+  authorizations: mongo.Collection<AuthorizationRecord>
   templates: mongo.Collection<TemplateRecord>
 }
 
@@ -116,6 +117,7 @@ export function collectionsOf(connection: Connection): Collections {
     suppressions: native('suppressions'),
     suppressionKeys: native('suppressionKeys'),
     unpublishedConsent: native('unpublishedConsent'),
+    authorizations: native('authorizations'),
     templates: native('templates'),
   }
 }
@@ -220,6 +222,10 @@ export async function prepareDatabase(connection: Connection, partitions: number
   ])
   await ensureIndexes(connection, collections.accessTokens, [
     { key: { removedAt: 1 }, expireAfterSeconds: 0 },
+  ])
+  await ensureIndexes(connection, collections.authorizations, [
+    { key: { workspace: 1, action: 1, account: 1 } },
+    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
   ])
   await ensureIndexes(connection, collections.audited, [
     { key: { workspace: 1, hour: 1, channel: 1, place: 1 } },
