@@ -14,6 +14,7 @@ import type { Config } from './config.ts'
 import type { Dependencies } from './dependencies.ts'
 import { PERSON_FIELDS } from './people/person-schema.ts'
 import { routes } from './routes.ts'
+import { prepareSegments } from './segments/segment-store.ts'
 import { preparePeople } from './store/people-collection.ts'
 
 /** Connects to the database in the background and wires the campaigns service. */
@@ -33,6 +34,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     prepare: async (connection) => {
       await prepareAttributes(connection)
       await preparePeople(connection)
+      await prepareSegments(connection)
     },
   })
   const fieldsOf = (resource: string) => (resource === 'people' ? PERSON_FIELDS : undefined)

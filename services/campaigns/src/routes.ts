@@ -2,6 +2,7 @@ import type { Route } from '@parley/shared/openapi/route'
 import { attributeRoutes } from './attributes/attribute-routes.ts'
 import type { Dependencies } from './dependencies.ts'
 import { personRoutes } from './people/person-routes.ts'
+import { segmentRoutes } from './segments/segment-routes.ts'
 
 /** Every public operation of this service. */
-export const routes: readonly Route<Dependencies>[] = [...attributeRoutes, ...personRoutes]
+export const routes: readonly Route<Dependencies>[] = [...attributeRoutes, ...personRoutes, ...segmentRoutes]
