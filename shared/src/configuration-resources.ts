@@ -55,6 +55,12 @@ export const KINDS = {
     description: 'Where events are posted: what happens to messages, threads, tasks and the configuration.',
     references: {},
   },
+  replies: {
+    title: 'CannedReply',
+    description:
+      'A text that the team replies with, by a short name; `{{name}}` in it is the person’s name, `{{me}}` one’s own.',
+    references: {},
+  },
 } as const satisfies Record<string, Kind>
 
 /** A collection of the configuration service. */

@@ -64,7 +64,7 @@ describe('a filter counts', () => {
     [{ all: [{ attribute: 'visits', from: 0, below: 3 }] }, 1],
     [{ all: [{ attribute: 'city', exists: false }] }, 2],
     [{ all: [{ lastContact: 'never' }] }, 2],
-    [{ all: [{ contactedWithinDays: 7 }] }, 2],
+    [{ all: [{ contactedInDays: 7 }] }, 2],
     [{ any: [{ tag: 'late' }, { language: 'pt' }], none: [{ tag: 'vip' }] }, 2],
     [{ none: [{ tag: 'vip' }, { tag: 'late' }] }, 2],
   ])('%j: %i', async (filter, expected) => {

@@ -132,7 +132,13 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
         {path === 'actions' && typed.spec !== undefined && <Operations document={typed} />}
         <Card>
           <SchemaForm
-            {...{ schema: `${one}Body`, read: NEW, edits, references: resource.references, action: 'Create' }}
+            {...{
+              schema: resource.schema,
+              read: NEW,
+              edits,
+              references: resource.references,
+              action: 'Create',
+            }}
             {...(writable ? { onSave: create } : {})}
           />
         </Card>
@@ -183,7 +189,7 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
       {path === 'actions' && <Operations document={{ ...data, ...typed }} />}
       <Card title="Settings">
         <SchemaForm
-          {...{ schema: `${one}Body`, read, edits, references: resource.references, action: 'Save' }}
+          {...{ schema: resource.schema, read, edits, references: resource.references, action: 'Save' }}
           onReload={reload}
           {...(writable ? { onSave: change } : {})}
         />

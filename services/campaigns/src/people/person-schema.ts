@@ -72,7 +72,7 @@ const uniqueOf = (texts: string[]): string[] => [...new Set(texts)]
 
 const fields = {
   addresses: z
-    .array(readBy(addressOf, 'is no phone number and no address such as whatsapp:BR.4711'))
+    .array(readBy(addressOf, 'is no phone number and no address such as telegram:4711'))
     .min(1)
     .max(MAX_ADDRESSES)
     .transform(uniqueOf)

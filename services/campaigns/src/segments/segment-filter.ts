@@ -39,7 +39,7 @@ const condition = z.union([
       .describe('When they last wrote'),
   }),
   z.strictObject({
-    contactedWithinDays: z.number().int().min(1).max(MAX_DAYS).describe('They wrote in the last days'),
+    contactedInDays: z.number().int().min(1).max(MAX_DAYS).describe('They wrote in the last days'),
   }),
 ])
 export type Condition = z.output<typeof condition>

@@ -24,8 +24,8 @@ function queryOf(one: Condition, now: Date): Query {
     return one.is === 'unknown' ? { [status]: { $exists: false } } : { [status]: one.is }
   }
   if ('attribute' in one) return attributeQuery(one)
-  if ('contactedWithinDays' in one)
-    return { lastContactAt: { $gte: new Date(now.getTime() - one.contactedWithinDays * DAY_MS) } }
+  if ('contactedInDays' in one)
+    return { lastContactAt: { $gte: new Date(now.getTime() - one.contactedInDays * DAY_MS) } }
   if (one.lastContact === 'never') return { lastContactAt: { $exists: false } }
   const { from, below } = one.lastContact
   return {

@@ -1,6 +1,7 @@
 import { boundErrorsIn } from '@parley/shared/bound-value'
 import { CONFIGURATION_RESOURCES, KINDS, type ResourceName } from '@parley/shared/configuration-resources'
 import { actionDocument, assistantDocument, jobDocument } from '@parley/shared/documents/assistant'
+import { cannedReplyDocument } from '@parley/shared/documents/canned-reply'
 import { stepDocument, workflowDocument } from '@parley/shared/documents/workflow'
 import { channel } from './channel.ts'
 import { config } from './config.ts'
@@ -75,6 +76,18 @@ const job: ResourceDefinition = {
   references: referencesOf('jobs'),
 }
 
+const MAX_REPLIES = 1_000
+
+const reply: ResourceDefinition = {
+  name: 'replies',
+  ...KINDS.replies,
+  example: { name: 'hours', text: 'Hello {{name}}, we are open from 9 to 18.' },
+  schema: cannedReplyDocument.body,
+  indexed: { name: 'text' },
+  references: referencesOf('replies'),
+  most: MAX_REPLIES,
+}
+
 /** Every resource by its name; the compiler sees to it that none is missing. */
 export const definitions: Readonly<Record<ResourceName, ResourceDefinition>> = {
   channels: channel,
@@ -86,6 +99,7 @@ export const definitions: Readonly<Record<ResourceName, ResourceDefinition>> = {
   jobs: job,
   workflows: workflow,
   subscriptions: subscription,
+  replies: reply,
 }
 
 /** Every resource in the order of {@link CONFIGURATION_RESOURCES}. */
