@@ -201,6 +201,7 @@ const WAITS: Record<string, string> = {
   model: 'the answer of a language model',
   gathering: 'further messages of its thread, which get one answer with it',
   schedule: 'the time at which it is to be sent',
+  template: 'its template, which the provider has paused because of its quality',
 }
 
 function waitOf(message: ExplainedMessage, { now, before }: Surroundings): string | undefined {

@@ -16,6 +16,9 @@ import { PERSON_FIELDS } from './people/person-schema.ts'
 import { routes } from './routes.ts'
 import { prepareSegments } from './segments/segment-store.ts'
 import { preparePeople } from './store/people-collection.ts'
+import { TEMPLATE_FIELDS } from './templates/template-schema.ts'
+import { prepareTemplates } from './templates/template-store.ts'
+import { startTemplates } from './templates/template-worker.ts'
 
 /** Connects to the database in the background and wires the campaigns service. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
@@ -24,8 +27,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const signer = createInternalSigner(config.SERVICE_KEY)
   const verifier = createInternalVerifier({ audience: 'campaigns', jwks: config.SERVICE_JWKS })
   const calls = await createServiceCalls({ caFile: config.TLS_CA_FILE, log })
-  const targets = roundRobin(config.IDENTITY_URL)
-  const identity = createInternalClient({ targets, audience: 'identity', signer, calls })
+  const inner = (urls: URL[], audience: 'identity' | 'configuration' | 'dispatcher') =>
+    createInternalClient({ targets: roundRobin(urls), audience, signer, calls })
   const mongo = connectMongo({
     url: config.MONGO_URL,
     database: config.MONGO_DATABASE,
@@ -35,13 +38,18 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       await prepareAttributes(connection)
       await preparePeople(connection)
       await prepareSegments(connection)
+      await prepareTemplates(connection)
     },
   })
-  const fieldsOf = (resource: string) => (resource === 'people' ? PERSON_FIELDS : undefined)
+  const fieldsOf = (resource: string) =>
+    ({ people: PERSON_FIELDS, templates: TEMPLATE_FIELDS })[resource as 'people' | 'templates']
   const dependencies: Dependencies = {
     connection: mongo.connection,
-    authorizer: createAuthorizer(identity, fieldsOf),
+    authorizer: createAuthorizer(inner(config.IDENTITY_URL, 'identity'), fieldsOf),
+    configuration: inner(config.CONFIGURATION_URL, 'configuration'),
+    dispatcher: inner(config.DISPATCHER_URL, 'dispatcher'),
   }
+  const templates = await startTemplates({ ...dependencies, ready: mongo.ready, url: config.AMQP_URL, log })
   const app = createApp({
     log,
     registry,
@@ -55,6 +63,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     app,
     registry,
     close: async () => {
+      await templates.stop()
       await Promise.all([mongo.close(), calls.close(), tracing.close()])
     },
   }

@@ -64,7 +64,11 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       optional: events === undefined ? {} : { rabbitmq: events.isUp },
     },
     routes: (app) => {
-      app.use('/internal', requireService(verifier, 'dispatcher', 'webhook'), internalRoutes(dependencies))
+      app.use(
+        '/internal',
+        requireService(verifier, 'dispatcher', 'webhook', 'campaigns'),
+        internalRoutes(dependencies),
+      )
       app.use(serveRoutes(routes, dependencies, { requireCaller: requireCaller(verifier) }))
     },
   })

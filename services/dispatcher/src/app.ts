@@ -7,9 +7,10 @@ import type { Log } from '@parley/shared/log'
 import { partitionQueue } from '@parley/shared/messaging/layout'
 import { serveRoutes } from '@parley/shared/openapi/route'
 import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
-import { createApp, requireCaller, type Service } from '@parley/shared/service-app'
+import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
 import { createApi } from './api/create-api.ts'
 import { detailOf, summaryOf } from './api/messages/view.ts'
+import { templateRoutes } from './api/templates/internal-routes.ts'
 import { threadSummary } from './api/threads/view.ts'
 import { createHttpClient } from './channels/http/http-client.ts'
 import type { Config } from './config.ts'
@@ -89,6 +90,7 @@ export async function buildApp(
       const verifier = createInternalVerifier({ audience: 'dispatcher', jwks: config.SERVICE_JWKS })
       // The gateway takes posts of messages to the webhook.
       const elsewhere = { '/rest/messages': ['POST'] } as const
+      app.use('/internal', requireService(verifier, 'campaigns'), templateRoutes(outbound.templates))
       app.use(serveRoutes(routes, needed, { requireCaller: requireCaller(verifier), elsewhere }))
     },
   })

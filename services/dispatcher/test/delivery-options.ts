@@ -35,6 +35,7 @@ export function deliveryOptions(
     functions: { check: never, open: never },
     threads: noThreads,
     readQuoted: async () => new Map(),
+    knownTemplates: { find: async () => [] },
     isScheduleFull: async () => false,
     endpoints: createEndpoints({ now: Date.now, opened: () => {} }),
     submit: never,

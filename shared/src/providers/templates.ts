@@ -12,9 +12,9 @@ export interface ProviderTemplate {
   /** In the provider's words. */
   status: string
   category: string
-  quality?: string
+  quality?: string | undefined
   /** Why it was refused. */
-  refusedFor?: string
+  refusedFor?: string | undefined
   /** Whether its parameters have names. */
   parameterFormat?: string | undefined
   components: readonly JsonObject[]

@@ -30,6 +30,7 @@ import {
 } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate, type PageProps } from '../router.ts'
+import { ActionServer } from './action-server.tsx'
 import { AssistantPrompt } from './assistant-prompt.tsx'
 import { Operations } from './operations.tsx'
 import { TryAssistant } from './try-assistant.tsx'
@@ -186,6 +187,7 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
       {path === 'workflows' && <WorkflowGraph workflow={data} />}
       {path === 'assistant' && writable && <TryAssistant id={data._id} name={titleOf(data)} />}
       {path === 'assistant' && <AssistantPrompt id={data._id} changed={data.updatedAt} />}
+      {path === 'actions' && writable && <ActionServer id={data._id} />}
       {path === 'actions' && <Operations document={{ ...data, ...typed }} />}
       <Card title="Settings">
         <SchemaForm

@@ -3,6 +3,7 @@ import { CONFIGURATION_RESOURCES, KINDS, type ResourceName } from '@parley/share
 import { actionDocument, assistantDocument, jobDocument } from '@parley/shared/documents/assistant'
 import { cannedReplyDocument } from '@parley/shared/documents/canned-reply'
 import { stepDocument, workflowDocument } from '@parley/shared/documents/workflow'
+import { z } from 'zod'
 import { channel } from './channel.ts'
 import { config } from './config.ts'
 import { type ResourceDefinition, referencesOf } from './definition.ts'
@@ -52,6 +53,20 @@ const action: ResourceDefinition = {
     spec: 'openapi: 3.0.0\ninfo: {title: t, version: "1"}\npaths: {}\n',
   },
   schema: actionDocument.body,
+  own: {
+    shape: {
+      failing: z
+        .object({ since: z.iso.datetime(), reason: z.string() })
+        .optional()
+        .describe('There while its server gives no tools: since when, and why'),
+    },
+    example: {},
+    // Another server may give them.
+    valuesOf: ({ from, to }) =>
+      from?.failing === undefined || from.moduleUrl !== to.moduleUrl || from.specType !== to.specType
+        ? {}
+        : { failing: from.failing },
+  },
   indexed: { name: 'text', specType: 'text' },
   references: referencesOf('actions'),
   errorsOfChange: ({ sent }) =>

@@ -19,16 +19,19 @@ import { createModelClient } from '../agents/model/model-client.ts'
 import { createAskSeeing } from '../agents/model/seeing.ts'
 import { createTranscriptOf } from '../agents/model/transcribe.ts'
 import { promptOf, timeZoneOf } from '../agents/prompt/prompt.ts'
+import { createReadAction, type ReadAction } from '../agents/read-action.ts'
 import { createOpenToolbox } from '../agents/tools/open-toolbox.ts'
+import { createReportServer } from '../agents/tools/report-server.ts'
 import { createToolImages } from '../agents/tools/tool-images.ts'
 import { type Agents, createAgents } from '../agents/turns/agents.ts'
 import { createDescribeAssistant } from '../agents/turns/describe-assistant.ts'
 import { MAX_CALLS } from '../agents/turns/model-calls.ts'
 import { createUsage } from '../agents/usage/usage.ts'
 import type { Callback } from '../channels/callback.ts'
-import { type Channels, createChannels } from '../channels/channels.ts'
+import { type Channels, createChannels, createOpenChannel } from '../channels/channels.ts'
 import { createEndpoints } from '../channels/endpoints/endpoints.ts'
 import { createAccessTokens } from '../channels/functions/access-tokens.ts'
+import { type Authorizations, createAuthorizations } from '../channels/functions/authorizations.ts'
 import { createCallSettingsOf } from '../channels/functions/call-settings.ts'
 import { createCredentialsOf } from '../channels/functions/credentials.ts'
 import { createFindAction } from '../channels/functions/find-action.ts'
@@ -47,6 +50,8 @@ import { createProviderCallback } from '../channels/provider-callback.ts'
 import { createSendRateLimit } from '../channels/send-rate-limit/send-rate-limit.ts'
 import { createSigner } from '../channels/signing.ts'
 import { createSubmit } from '../channels/submit.ts'
+import { createKnownTemplates, type KnownTemplates } from '../channels/templates/known-templates.ts'
+import { type AskProvider, createAskProvider } from '../channels/templates/provider-templates.ts'
 import { createShowTyping } from '../channels/typing.ts'
 import type { Config } from '../config.ts'
 import type { MessageRecord } from '../message/message-record.ts'
@@ -77,6 +82,10 @@ export interface Outbound {
   run: DeliverMessage
   channels: Channels
   agents: Agents
+  /** What somebody connects an action by. */
+  connecting: { authorizations: Authorizations; readAction: ReadAction }
+  /** What is known of templates, and the way to ask providers about them. */
+  templates: { known: KnownTemplates; ask: AskProvider }
   /** Fetches media from providers. */
   media: HttpClient
   close(): Promise<void>
@@ -91,7 +100,10 @@ export function createOutbound(options: {
   redis: Redis
   publisher: Pick<Publisher, 'publish'>
   statuses: StatusArrival
-  collections: Pick<Collections, 'messages' | 'threads' | 'usage' | 'usedTokens' | 'accessTokens'>
+  collections: Pick<
+    Collections,
+    'messages' | 'threads' | 'usage' | 'usedTokens' | 'accessTokens' | 'authorizations' | 'templates'
+  >
   configuration: Pick<InternalClient, 'get' | 'post'>
   webhook: Pick<InternalClient, 'getBytes' | 'post'>
   traffic: Pick<Traffic, 'moved' | 'left'>
@@ -107,7 +119,9 @@ export function createOutbound(options: {
   const calls = (kind: CallKind) => observeCalls(http, { kind, metrics, tracing })
   const signer = createSigner(config.SIGNING_SECRET)
   const specs = createSpecReader()
-  const channels = createChannels({ replica, secrets })
+  const openChannel = createOpenChannel(secrets)
+  const channels = createChannels({ replica, openChannel })
+  const knownTemplates = createKnownTemplates(collections.templates)
   const endpoints = createEndpoints({ now: Date.now, opened: metrics.breakerOpened })
   showBreakers(registry, endpoints)
   const notifyHandOff = createHandOffCallback({ http: calls('handler'), signer })
@@ -138,6 +152,9 @@ export function createOutbound(options: {
     instance: options.instance,
     report: createReportTokens({ configuration, log }),
   })
+  const authorizations = createAuthorizations({
+    ...{ http: calls('function'), collection: collections.authorizations, tokens, secrets },
+  })
   const agents = createAgents({
     loadAgent,
     openToolbox: createOpenToolbox({
@@ -149,6 +166,7 @@ export function createOutbound(options: {
       fetch,
       toolImages,
       tokens,
+      report: createReportServer({ configuration, log }),
     }),
     toolImages,
     choicesOf: (agent) => choicesOf(agent, deployment),
@@ -181,6 +199,7 @@ export function createOutbound(options: {
     log,
     agents,
     readQuoted: agents.readQuoted,
+    knownTemplates,
     isScheduleFull: createIsScheduleFull(collections.messages),
     read: (_id) => collections.messages.findOne({ _id }),
     handle: createHandle({
@@ -216,6 +235,11 @@ export function createOutbound(options: {
     run: traceDeliveries(run, tracing),
     channels,
     agents,
+    connecting: { authorizations, readAction: createReadAction({ replica, secrets }) },
+    templates: {
+      known: knownTemplates,
+      ask: createAskProvider({ replica, openChannel, http: calls('templates') }),
+    },
     media: calls('media'),
     close: () => {
       http.close()

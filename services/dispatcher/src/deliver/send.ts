@@ -18,6 +18,7 @@ import {
 import { attemptOf, claimed, HANDLER_IS_PERSON } from '../message/progress.ts'
 import { isFromProvider } from '../message/received-content.ts'
 import { callSettled, handOffSettled, INTERRUPTED_CALL } from '../message/turn-progress.ts'
+import { checkTemplate } from './check-template.ts'
 import { claimOf, SEND_DEADLINE_MS } from './claim.ts'
 import { type DeliveryRoute, type MessageRun, routeOf } from './message-run.ts'
 import { type StepResult, settleEndMerged, settleSend } from './settle-attempt.ts'
@@ -49,6 +50,12 @@ export async function sendNext(run: MessageRun, planned: Planned, next: NextSend
     const call = of?.call === undefined ? undefined : 'sent'
     return settleSend(run, { index, reports: true, outcome, ms: 0, call })
   }
+  const fit = await checkTemplate(run, planned, next.send)
+  if (fit?.kind === 'refused') {
+    const call = of?.call === undefined ? undefined : 'sent'
+    return settleSend(run, { index: next.index, reports: true, outcome: fit.outcome, ms: 0, call })
+  }
+  if (fit?.kind === 'waits') return fit.result
   const found = routeOf(run.options, planned, { id, messageId, content, ...defined({ of }) })
   // An action's spec is read by others, too.
   return sendBy(run, await waitFor(run.calling, found), next)

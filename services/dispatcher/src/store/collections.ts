@@ -4,11 +4,12 @@ import type { Connection, mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { NoticeRecord } from '../message/notice-record.ts'
 import type { NoteRecord, ThreadRecord } from '../message/thread-record.ts'
-import type { AccessTokenRecord } from './access-token-record.ts'
+import type { AccessTokenRecord, AuthorizationRecord } from './access-token-record.ts'
 import type { AuditedMessage, AuditState, RemovedHour, UnreadableMessage } from './audit-records.ts'
 import { ensureIndexes } from './ensure-indexes.ts'
 import { LAYOUT_ID, type LayoutRecord } from './layout-record.ts'
 import type { OpenIntake } from './open-intake.ts'
+import type { TemplateRecord } from './template-record.ts'
 import type { TrafficRecord } from './traffic-records.ts'
 import type { UsageEntry, UsageHour, UsageState, UsedTokens } from './usage-records.ts'
 
@@ -79,6 +80,8 @@ export interface Collections {
   notices: mongo.Collection<NoticeRecord>
   earlyStatuses: mongo.Collection<EarlyStatus>
   accessTokens: mongo.Collection<AccessTokenRecord>
+  authorizations: mongo.Collection<AuthorizationRecord>
+  templates: mongo.Collection<TemplateRecord>
 }
 
 /** The dispatcher's collections, on the native driver: the message path is batches of plain documents. */
@@ -107,6 +110,8 @@ export function collectionsOf(connection: Connection): Collections {
     notices: native('notices'),
     earlyStatuses: native('earlyStatuses'),
     accessTokens: native('accessTokens'),
+    authorizations: native('authorizations'),
+    templates: native('templates'),
   }
 }
 
@@ -210,6 +215,10 @@ export async function prepareDatabase(connection: Connection, partitions: number
   ])
   await ensureIndexes(connection, collections.accessTokens, [
     { key: { removedAt: 1 }, expireAfterSeconds: 0 },
+  ])
+  await ensureIndexes(connection, collections.authorizations, [
+    { key: { workspace: 1, action: 1, account: 1 } },
+    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
   ])
   await ensureIndexes(connection, collections.audited, [
     { key: { workspace: 1, hour: 1, channel: 1, place: 1 } },
