@@ -73,7 +73,7 @@ export const CONFIGURATION_RESOURCES = Object.keys(KINDS) as [ResourceName, ...R
 export const RULED_RESOURCES: readonly string[] = [
   ...['messages', 'threads'],
   ...CONFIGURATION_RESOURCES,
-  ...['users', 'roles', 'tokens', 'workspaces', 'audit', 'usage', 'people', 'templates'],
+  ...['users', 'roles', 'tokens', 'workspaces', 'audit', 'usage', 'people', 'segments', 'templates'],
 ]
 
 /** Further names of collections: `/rest/<alias>` is the same as `/rest/<name>`. */

@@ -16,6 +16,7 @@ import type { Dependencies } from './dependencies.ts'
 import { PERSON_FIELDS } from './people/person-schema.ts'
 import { routes } from './routes.ts'
 import { prepareConsents } from './store/consent-history.ts'
+import { prepareSegments } from './segments/segment-store.ts'
 import { preparePeople } from './store/people-collection.ts'
 import { TEMPLATE_FIELDS } from './templates/template-schema.ts'
 import { prepareTemplates } from './templates/template-store.ts'
@@ -39,6 +40,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       await prepareAttributes(connection)
       await preparePeople(connection)
       await prepareConsents(connection)
+      await prepareSegments(connection)
       await prepareTemplates(connection)
     },
   })

@@ -3,10 +3,11 @@ import { attributeRoutes } from './attributes/attribute-routes.ts'
 import { consentRoutes } from './consent/consent-routes.ts'
 import type { Dependencies } from './dependencies.ts'
 import { personRoutes } from './people/person-routes.ts'
+import { segmentRoutes } from './segments/segment-routes.ts'
 import { templateRoutes } from './templates/template-routes.ts'
 
 /** Every public operation of this service. */
 export const routes: readonly Route<Dependencies>[] = [
-  ...[...attributeRoutes, ...personRoutes, ...consentRoutes],
+  ...[...attributeRoutes, ...personRoutes, ...consentRoutes, ...segmentRoutes],
   ...templateRoutes,
 ]
