@@ -1,3 +1,4 @@
+import type { Purpose } from '../consent.ts'
 import type { JsonObject } from '../json-object.ts'
 import type { ProviderRequest, ProviderResponse } from './http.ts'
 import type { Wrong } from './outbound.ts'
@@ -28,7 +29,8 @@ export type TemplateDefinition = Pick<
 
 /** Whether a message fits what is known of its template. */
 export type TemplateFit =
-  | { kind: 'fits'; category: string }
+  /** `purpose` is what a person has to agree to; undefined where its category is not known. */
+  | { kind: 'fits'; purpose: Purpose | undefined }
   /** The provider takes it later. */
   | { kind: 'waits'; reason: string }
   /** The provider would refuse it: `code` is stable, `reason` says what is missing. */

@@ -1,3 +1,4 @@
+import type { Purpose } from '@parley/shared/consent'
 import type { JsonObject } from '@parley/shared/json-object'
 import { own } from '@parley/shared/providers/own'
 import { providerNamed } from '@parley/shared/providers/registry'
@@ -14,25 +15,28 @@ import type { RunResult } from './thread-run.ts'
 /** How long a message waits for a template that is paused, where it does not say how long it may take. */
 const PAUSED_MS = 24 * 60 * 60 * 1_000
 
-type Checked = { kind: 'refused'; outcome: Outcome } | { kind: 'waits'; result: RunResult }
+type Checked =
+  | { kind: 'fits'; purpose: Purpose | undefined }
+  | { kind: 'refused'; outcome: Outcome }
+  | { kind: 'waits'; result: RunResult }
 
 /**
- * Looks whether the provider takes a template as it is to be sent, before anything leaves. Undefined where it does, where
- * nothing is known of it, and for all that is no template.
+ * Looks whether the provider takes a template as it is to be sent, before anything leaves, and what it is for. Undefined
+ * where nothing is known of it, and for all that is no template. What has begun is not refused any more.
  */
 export async function checkTemplate(
   run: MessageRun,
   planned: Planned,
   send: Send,
 ): Promise<Checked | undefined> {
-  if (send.state !== 'pending') return undefined
   const found = templateOf(planned, send)
   if (found === undefined) return undefined
   const { rules, object } = found
   const known = await run.calling(() => definitionsOf(run, found))
   if (known.length === 0) return undefined
   const fit = rules.fitOf(known, object)
-  if (fit.kind === 'fits') return undefined
+  if (fit.kind === 'fits') return fit
+  if (send.state !== 'pending') return undefined
   if (fit.kind === 'waits') return waitFor(run, object, fit)
   const { code, fault, reason } = fit
   return { kind: 'refused', outcome: { kind: 'permanent', code, fault, reason } }

@@ -13,18 +13,14 @@ import type { MessageRun } from './message-run.ts'
  */
 export async function isOptedOut(
   { record, options, calling }: MessageRun,
-  content: SendContent,
+  { content, purpose }: { content: SendContent; purpose: Purpose | undefined },
 ): Promise<boolean> {
-  const purposes = purposesOf(content)
-  if (purposes.length === 0) return false
+  if (!isTemplate(content)) return false
+  // What is not known of may be either.
+  const purposes = purpose === undefined ? PURPOSES : [purpose]
   const { workspace } = record
   const addresses = personOf(record)
   return calling(() => options.suppressions.isOptedOut({ workspace, addresses, purposes }))
-}
-
-/** A template whose category is not known may be either. */
-function purposesOf(content: SendContent): readonly Purpose[] {
-  return isTemplate(content) ? PURPOSES : []
 }
 
 export function isTemplate(content: SendContent): boolean {

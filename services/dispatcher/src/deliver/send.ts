@@ -1,3 +1,4 @@
+import type { Purpose } from '@parley/shared/consent'
 import { defined } from '@parley/shared/defined'
 import { isUnavailable } from '@parley/shared/unavailable'
 import { type Admission, callEndOf } from '../channels/endpoints/endpoints.ts'
@@ -34,6 +35,8 @@ const SUBMIT_AGAIN_MS = 5_000
 export interface NextSend {
   index: number
   send: Send
+  /** What a template is for, where that is known. */
+  purpose?: Purpose | undefined
 }
 
 type Leave = Extract<Admission, { kind: 'entered' }>['leave']
@@ -59,7 +62,7 @@ export async function sendNext(run: MessageRun, planned: Planned, next: NextSend
   if (fit?.kind === 'waits') return fit.result
   const found = routeOf(run.options, planned, { id, messageId, content, ...defined({ of }) })
   // An action's spec is read by others, too.
-  return sendBy(run, await waitFor(run.calling, found), next)
+  return sendBy(run, await waitFor(run.calling, found), { ...next, purpose: fit?.purpose })
 }
 
 /** Why free text is not sent: a provider may take it only for a while after the person wrote; templates at any time. */
@@ -166,7 +169,7 @@ export function enter(
 async function sendNow(
   run: MessageRun,
   route: DeliveryRoute,
-  { index, send, leave }: NextSend & { leave: Leave | undefined },
+  { index, send, purpose, leave }: NextSend & { leave: Leave | undefined },
 ): Promise<StepResult> {
   const pause = route.keys && (await waitForRate(run, route.keys, send))
   if (pause !== undefined) return pause
@@ -181,7 +184,7 @@ async function sendNow(
     await run.message.commitUnderLease(claimed(unclaimed, { index, at: run.options.now() }), { deferrable })
     mayLeave = untilDeadline(run)
     if (route.keys !== undefined) await run.rate.atSlot(send.id, { keys: route.keys, mayLeave })
-    optedOut = await isOptedOut(run, send.content)
+    optedOut = await isOptedOut(run, { content: send.content, purpose })
     if (!mayLeave()) throw new Superseded()
     if (route.keys !== undefined && !optedOut) run.options.traffic.left(run.record, route.keys)
   } catch (error) {

@@ -4,6 +4,7 @@ import { CONSENT_TYPE, type PublishedConsent, type SeenPerson } from '@parley/sh
 import { noticePublication, statusPublication } from '@parley/shared/messaging/message-publication'
 import { PEOPLE_QUEUE } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
+import type { TemplateRecord } from '../../src/store/template-record.ts'
 import { type DispatchWorld, startDispatchWorld } from '../dispatch-world.ts'
 
 let world: DispatchWorld
@@ -80,11 +81,14 @@ async function say(person: Person, input: string, meta: object = { type: 'text' 
 }
 
 /** Posts a template, and says what became of it. */
-async function offer(user: { phone: string; addresses?: string[] }, thread = `offer-${messages}`) {
+async function offer(
+  user: { phone: string; addresses?: string[] },
+  { thread = `offer-${messages}`, extId = 'line', template = 'offer' } = {},
+) {
   const id = `offer-${++messages}`
-  const args = { template: 'offer', language: 'en', variables: [] }
+  const args = { template, language: 'en', variables: [] }
   const functions = [{ name: 'callback', args }]
-  await world.post(id, { extId: 'line', user, thread: { extId: thread }, answer: { functions } })
+  await world.post(id, { extId, user, thread: { extId: thread }, answer: { functions } })
   const { state, fault, attempts } = await world.message(id, 'sent', 'dead')
   return { state, fault, code: attempts.at(-1)?.code }
 }
@@ -108,6 +112,37 @@ test('who says stop gets no template any more, by whatever address and in whatev
   expect(await offer({ phone: somebody().phone })).toEqual(SENT)
   await say(person, 'start')
   expect(await offer({ phone: person.phone })).toEqual(SENT)
+})
+
+test('a template whose category is known is stopped by what the person has withdrawn, and by nothing else', async () => {
+  await world.putChannel(2, {
+    ...{ name: 'Account', description: '', extId: 'account', hook: 'whatsapp', callback: 'whatsapp' },
+    ...{ handlerUrl: 'native:agents/echo' },
+    config: { phoneNumberId: '2', accessToken: 't', businessAccountId: '9', apiUrl: `${provider.url}/v23.0` },
+  })
+  const { workspace } = world
+  for (const [name, category] of [
+    ['sale', 'MARKETING'],
+    ['order_left', 'UTILITY'],
+    ['login_code', 'AUTHENTICATION'],
+    ['later', 'A_NEW_ONE'],
+  ]) {
+    const definition = { name, language: 'en', status: 'APPROVED', category, components: [] }
+    await world.database.collection<TemplateRecord>('templates').insertOne({
+      ...{ _id: `${workspace}/9/${name}`, workspace, definitions: JSON.stringify([definition]) },
+      ...{ at: new Date(), storedAt: new Date() },
+    })
+  }
+  const person = somebody()
+  await say(person, 'stop')
+  const state = async (template: string) => {
+    const { state } = await offer({ phone: person.phone }, { extId: 'account', template })
+    return state
+  }
+  expect(await state('sale')).toBe('dead')
+  expect(await state('later')).toBe('dead')
+  expect(await state('order_left')).toBe('sent')
+  expect(await state('login_code')).toBe('sent')
 })
 
 test('an object of the provider’s own that is a template does not reach them either', async () => {
