@@ -26,7 +26,8 @@ const TAGS = [
   { name: 'usage', description: 'What was used of language models' },
   { name: 'events', description: 'What happens, as it happens' },
   { name: 'threads', description: 'Conversations with people, and the people who take them over' },
-  { name: 'people', description: 'Who is written to' },
+  { name: 'people', description: 'Who is written to, and segments of them' },
+  { name: 'templates', description: 'What may be written to people at any time' },
   { name: 'campaigns', description: 'One template to many people' },
   { name: 'operation', description: 'Health, keys and documents' },
 ]

@@ -27,7 +27,7 @@ const PICTURES: Picture[] = [
   { name: 'channels', path: '/channels', wait: 'tbody .badge' },
   { name: 'channel', path: '/channels/1', wait: 'form' },
   { name: 'events', path: '/events/1', wait: 'tbody tr' },
-  { name: 'people', path: '/team', wait: 'tbody tr' },
+  { name: 'team', path: '/team', wait: 'tbody tr' },
   { name: 'account', path: '/account', wait: '.rows' },
 ]
 const SIZES = [
@@ -41,7 +41,7 @@ const directory = process.argv[2] ?? join(CHECKOUT, 'docs/images')
 const all = process.argv.includes('--all')
 const shown = (name: string) =>
   all ||
-  /^(overview|conversations|messages|message|assistant|workflow|channels|events|people)$|^(overview|conversations)-dark$|^(conversations|messages)-phone$/.test(
+  /^(overview|conversations|messages|message|assistant|workflow|channels|events|team)$|^(overview|conversations)-dark$|^(conversations|messages)-phone$/.test(
     name,
   )
 

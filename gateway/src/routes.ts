@@ -67,6 +67,11 @@ const ofSubscriptions: Route[] = ['deliveries', 'replay', 'test'].map((ofEach) =
   ...collection('dispatcher')('subscriptions'),
   match: { ofEach, below: true },
 }))
+/** Routes of an action that call its server: the dispatcher has them, configuration the action itself. */
+const ofActions: Route[] = ['connect', 'connected', 'test'].map((ofEach) => ({
+  ...collection('dispatcher')('actions'),
+  match: { ofEach },
+}))
 /** The route of what happened to a channel at its provider: the dispatcher has it, configuration the channel itself. */
 const ofChannels: Route = { ...collection('dispatcher')('channels'), match: { ofEach: 'notices' } }
 const eventStream = {
@@ -131,6 +136,7 @@ export const routes: readonly Route[] = [
   ...ofAssistants,
   ...ofSubscriptions,
   ofChannels,
+  ...ofActions,
   ...CONFIGURATION_PATHS.map(collection('configuration')),
   ...DISPATCHER_RESOURCES.map(collection('dispatcher')),
   ...WEBHOOK_RESOURCES.map(collection('webhook')),

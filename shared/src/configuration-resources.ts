@@ -55,6 +55,12 @@ export const KINDS = {
     description: 'Where events are posted: what happens to messages, threads, tasks and the configuration.',
     references: {},
   },
+  replies: {
+    title: 'CannedReply',
+    description:
+      'A text that the team replies with, by a short name; `{{name}}` in it is the person’s name, `{{me}}` one’s own.',
+    references: {},
+  },
 } as const satisfies Record<string, Kind>
 
 /** A collection of the configuration service. */
@@ -67,7 +73,8 @@ export const CONFIGURATION_RESOURCES = Object.keys(KINDS) as [ResourceName, ...R
 export const RULED_RESOURCES: readonly string[] = [
   ...['messages', 'threads'],
   ...CONFIGURATION_RESOURCES,
-  ...['users', 'roles', 'tokens', 'workspaces', 'audit', 'usage', 'people', 'campaigns'],
+  ...['users', 'roles', 'tokens', 'workspaces', 'audit', 'usage'],
+  ...['people', 'segments', 'templates', 'campaigns'],
 ]
 
 /** Further names of collections: `/rest/<alias>` is the same as `/rest/<name>`. */

@@ -148,6 +148,11 @@ export const errors = {
     title: 'The subscription is turned off',
     help: 'Turn it on first: `PATCH /rest/subscriptions/{id}` with `{"active": true}`. What happened before is not sent then.',
   },
+  no_consent: {
+    status: 409,
+    title: 'There is no consent to use the server',
+    help: "It can't be asked for as the credentials of the action stand, was not given, or took too long: `detail` says which. Begin again with `POST /rest/actions/{id}/connect`.",
+  },
   body_too_large: {
     status: 413,
     title: 'The body is too large',
@@ -162,6 +167,11 @@ export const errors = {
     status: 422,
     title: 'The request breaks its schema',
     help: '`errors` lists every mistake: `path` is a JSON Pointer into the body, or names a parameter or header.',
+  },
+  refused_by_provider: {
+    status: 422,
+    title: 'The provider refuses it',
+    help: '`detail` is what the provider says, `providerCode` its code. What it says of a channel’s token or settings is for whoever set up the channel.',
   },
   too_deep: {
     status: 422,

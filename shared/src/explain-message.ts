@@ -201,6 +201,7 @@ const WAITS: Record<string, string> = {
   model: 'the answer of a language model',
   gathering: 'further messages of its thread, which get one answer with it',
   schedule: 'the time at which it is to be sent',
+  template: 'its template, which the provider has paused because of its quality',
 }
 
 function waitOf(message: ExplainedMessage, { now, before }: Surroundings): string | undefined {
@@ -273,6 +274,8 @@ const REPAIRS: Record<string, string> = {
   unknown_handler: "The channel's handlerUrl is neither an http(s) URL nor native:agents/<type>: correct it.",
   target_refused:
     'The URL leads into a private network, which is refused unless ALLOWED_PRIVATE_TARGETS lists it.',
+  opted_out:
+    'The person has opted out, of marketing as a rule (docs/consent.md): it is sent once they opt in again.',
   not_reached: 'Look whether the address is right and the other side is up.',
   bad_answer: "The handler's response is not a message: see docs/handlers.md.",
   effect_unknown: 'Look up with the other side whether the function was done: a replay calls it again.',

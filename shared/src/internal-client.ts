@@ -19,8 +19,8 @@ type Init = RequestInit & { headers?: Record<string, string> }
 export interface InternalClient {
   /** GETs JSON from the other service; undefined for 404, `unavailable` when it is unavailable or slow (3 s). */
   get(path: string): Promise<unknown>
-  /** POSTs JSON likewise. */
-  post(path: string, body: unknown): Promise<unknown>
+  /** POSTs JSON likewise; what takes longer as a rule says so. */
+  post(path: string, body: unknown, limits?: { timeoutMs: number }): Promise<unknown>
   /** GETs whatever it is; undefined for 404, `unavailable` when the service fails, is slow, or sends too much. */
   getBytes(path: string, limits: { maxBytes: number; timeoutMs: number }): Promise<Buffer | undefined>
 }
@@ -61,7 +61,7 @@ export function createInternalClient(options: {
   }
   return {
     get: (path) => call(path, {}, readJson),
-    post: (path, body) =>
+    post: (path, body, { timeoutMs = TIMEOUT_MS } = { timeoutMs: TIMEOUT_MS }) =>
       call(
         path,
         {
@@ -70,6 +70,7 @@ export function createInternalClient(options: {
           body: JSON.stringify(body),
         },
         readJson,
+        timeoutMs,
       ),
     getBytes: (path, { maxBytes, timeoutMs }) =>
       call(path, {}, (response) => readBytes(response, maxBytes), timeoutMs),

@@ -6,8 +6,10 @@ import { LOOK_UP, type Place, REPEATABLE, receiptOf, STEPS } from './conversatio
 import type { StoredCall } from './store.ts'
 
 const SEED = 17
-/** Of all calls: those that get 500, and those that are cut before and after they have an effect. */
-const [REFUSED, CUT_BEFORE, CUT_AFTER] = [0.03, 0.04, 0.05]
+/** Of all calls: those that get 500, those that are cut before and after they have an effect, and those that are late. */
+const [REFUSED, CUT_BEFORE, CUT_AFTER, LATE] = [0.03, 0.04, 0.05, 0.055]
+/** Longer than a call may take. */
+const LATE_MS = 20_000
 
 const argumentsSchema = z.strictObject({ thread: z.int(), sequence: z.int() })
 
@@ -22,7 +24,7 @@ export interface FunctionCall extends Place {
   status: number | undefined
 }
 
-/** The functions of the assistant, which fail for 5% of the calls. */
+/** The functions of the assistant, which fail for 5% of the calls, and come too late for half a percent. */
 interface FunctionEndpoint {
   url: string
   readonly calls: readonly FunctionCall[]
@@ -60,7 +62,10 @@ export async function startFunctionEndpoint(): Promise<FunctionEndpoint> {
     call.status = drawn < REFUSED ? 500 : 200
     if (call.status === 200) effect(id, place)
     if (drawn >= CUT_BEFORE && drawn < CUT_AFTER) return res.destroy()
-    return res.writeHead(call.status, { 'content-type': 'text/plain' }).end(receiptOf(place))
+    const { status } = call
+    const respond = () => res.writeHead(status, { 'content-type': 'text/plain' }).end(receiptOf(place))
+    if (drawn >= CUT_AFTER && drawn < LATE) return void setTimeout(respond, LATE_MS).unref()
+    return respond()
   }
   const { url, close } = await listen((req, res) => {
     const { pathname, searchParams } = new URL(req.url ?? '', 'http://endpoint')

@@ -2,6 +2,7 @@ import { partitionQueues } from '@parley/shared/messaging/layout'
 import {
   DEAD_LETTER_QUEUE,
   NOTICE_QUEUE,
+  PEOPLE_QUEUE,
   STATUS_QUEUES,
   TASKS_QUEUE,
 } from '@parley/shared/messaging/topology'
@@ -11,7 +12,7 @@ const CONNECT_MS = 5_000
 const QUEUES = [
   // As many as a new system gets by default.
   ...partitionQueues({ generation: 1, partitions: 16 }),
-  ...[...STATUS_QUEUES, NOTICE_QUEUE, TASKS_QUEUE, DEAD_LETTER_QUEUE],
+  ...[...STATUS_QUEUES, NOTICE_QUEUE, TASKS_QUEUE, PEOPLE_QUEUE, DEAD_LETTER_QUEUE],
 ]
 
 /** How many messages wait in the queues, and were rejected, as the first of the nodes says that answers. */

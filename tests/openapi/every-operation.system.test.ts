@@ -3,6 +3,7 @@ import { responseText } from '@parley/local/testing/response-text'
 import type { Parsed } from '@parley/local/testing/service-under-test'
 import { type Parley, startParley } from '@parley/local/testing/start-parley'
 import { defined } from '@parley/shared/defined'
+import { startConsentServer } from '../../services/dispatcher/test/consent-server.ts'
 import { type MediaType, type Named, operations, resolved, schemaErrors } from './read-document.ts'
 import { type RunSoFar, standIns } from './stand-ins.ts'
 
@@ -10,13 +11,20 @@ let system: Parley
 let run: RunSoFar
 let token: string
 beforeAll(async () => {
-  system = await startParley()
+  system = await startParley({
+    services: ['identity', 'configuration', 'webhook', 'dispatcher', 'campaigns', 'gateway'],
+    environment: { dispatcher: { ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8' } },
+  })
   run = {
+    consent: await startConsentServer(),
     responses: new Map(),
     call: async (method, path, body) => (await send(method, path, { body })).json,
   }
 })
-afterAll(() => system.close(), 60_000)
+afterAll(async () => {
+  await run.consent.close()
+  await system.close()
+}, 60_000)
 
 interface Sent {
   body?: unknown

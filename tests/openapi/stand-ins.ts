@@ -1,5 +1,10 @@
 import { createHmac, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buildSimulator } from '@parley/local/simulator/app'
 import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
+import { agree, type ConsentServer } from '../../services/dispatcher/test/consent-server.ts'
 
 /** What is sent in the place of an example that only holds for one run: ids, secrets and signatures. */
 interface StandIn {
@@ -10,6 +15,8 @@ interface StandIn {
 export interface RunSoFar {
   /** What operations answered with before, by their ids. */
   responses: Map<string, { json: Parsed; headers: Headers }>
+  /** A server that asks for consent. */
+  consent: ConsentServer
   /** Calls as the admin; answers with the body. */
   call(method: string, path: string, body?: unknown): Promise<Parsed>
 }
@@ -60,6 +67,27 @@ async function withAudio(run: RunSoFar): Promise<StandIn> {
   })
 }
 
+const CONSENTED = 77
+const REDIRECT = { redirectUri: 'http://127.0.0.1:9/console/connected' }
+
+/** An action whose server asks for consent. */
+async function withConsent(run: RunSoFar): Promise<StandIn> {
+  const moduleUrl = `${run.consent.url}/mcp`
+  const action = { name: 'Orders', description: 'Orders', specType: 'mcp', spec: '', moduleUrl }
+  await run.call('PUT', `/rest/actions/${CONSENTED}`, action)
+  const value = { oauth: { grant: 'authorization_code' } }
+  const credentials = { name: 'credentials', owner: CONSENTED, ownerType: 'action', value }
+  await run.call('PUT', '/rest/configs/consent', credentials)
+  return { parameters: { id: String(CONSENTED) } }
+}
+
+async function consented(run: RunSoFar): Promise<StandIn> {
+  const standIn = await withConsent(run)
+  const begun = await run.call('POST', `/rest/actions/${CONSENTED}/connect`, REDIRECT)
+  const { state, code } = await agree(begun.authorizationUrl)
+  return { ...standIn, body: { state, code } }
+}
+
 /** A thread of its own, which a message begins. */
 async function newThread(run: RunSoFar): Promise<StandIn> {
   const id = `thread-${randomUUID()}`
@@ -67,6 +95,54 @@ async function newThread(run: RunSoFar): Promise<StandIn> {
   await run.call('POST', '/api/hooks/whatsapp', body)
   await eventually(async () => (await run.call('GET', `/rest/threads/${id}`)).extId === id)
   return { parameters: { id } }
+}
+
+/** A message that waits for its time. */
+async function scheduled(run: RunSoFar): Promise<StandIn> {
+  const thread = `scheduled-${randomUUID()}`
+  const sendAt = new Date(Date.now() + 60 * 60 * 1_000).toISOString()
+  const message = { extId: 'support-line', user: {}, thread: { extId: thread }, answer: { message: 'Hello' } }
+  await run.call('POST', '/api/hooks/whatsapp', { ...message, sendAt })
+  return eventually(async () => {
+    const { data } = await run.call('GET', `/rest/messages?thread=${thread}`)
+    return data[0] && { parameters: { id: data[0]._id } }
+  })
+}
+
+/** A channel whose account has templates, at a simulator that is there until the process ends. */
+async function withAccount(run: RunSoFar): Promise<number> {
+  const { apiUrl } = await simulated()
+  const config = { phoneNumberId: '7001', accessToken: 'token', businessAccountId: '102290129340398', apiUrl }
+  const channel = { name: '', description: '', extId: 'with-account', hook: 'whatsapp', callback: 'whatsapp' }
+  const { _id } = await run.call('PUT', '/rest/channels/7001', {
+    ...{ ...channel, handlerUrl: 'native:agents/echo', config },
+  })
+  return Number(_id)
+}
+
+let simulator: Promise<{ apiUrl: string }> | undefined
+
+function simulated(): Promise<{ apiUrl: string }> {
+  simulator ??= buildSimulator({}).then(async ({ app }) => {
+    const server = createServer(app).listen(0, '127.0.0.1').unref()
+    await once(server, 'listening')
+    return { apiUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v23.0` }
+  })
+  return simulator
+}
+
+async function newTemplate(run: RunSoFar, body: unknown): Promise<StandIn> {
+  const channel = await withAccount(run)
+  return { body: { ...(body as object), channel, name: `t_${randomUUID().replaceAll('-', '_')}` } }
+}
+
+/** A template of its own. */
+async function madeTemplate(run: RunSoFar): Promise<StandIn> {
+  const example = { type: 'BODY', text: 'Hi {{1}}, it is {{2}}.', example: { body_text: [['a', 'b']] } }
+  const draft = { language: 'en_US', category: 'UTILITY', components: [example] }
+  const { body } = await newTemplate(run, draft)
+  const { _id } = await run.call('POST', '/rest/templates', body)
+  return { parameters: { id: String(_id) } }
 }
 
 export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn | Promise<StandIn>> = {
@@ -79,6 +155,8 @@ export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn 
     return { parameters: { id: String(_id) } }
   },
   endOwnSessions: () => ({ body: {} }),
+  connectAction: withConsent,
+  actionConnected: consented,
   deleteApiToken: idFrom('createApiToken'),
   deleteUser: idFrom('createUser'),
   putRole: idFrom('createRole'),
@@ -88,6 +166,12 @@ export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn 
   readAudio: withAudio,
   readMedia: withAudio,
   replayMessage: (run) => messageIn(run, ['dead', 'unrouted']),
+  cancelMessage: scheduled,
+  postTemplate: newTemplate,
+  readTemplate: madeTemplate,
+  putTemplate: madeTemplate,
+  deleteTemplate: madeTemplate,
+  previewTemplate: madeTemplate,
   readDelivery: testDelivery,
   replayDelivery: testDelivery,
   readThread: newThread,

@@ -156,6 +156,9 @@ const plainBodies: Record<string, (world: MatrixWorld) => unknown> = {
   'POST /rest/threads/{id}/messages': () => ({ text: 'hello' }),
   'POST /rest/threads/{id}/notes': () => ({ text: 'of the team' }),
   'POST /rest/subscriptions/{id}/replay': () => ({ since: new Date(0).toISOString() }),
+  'POST /rest/actions/{id}/connect': () => ({ redirectUri: 'https://parley.example/console/connected' }),
+  'POST /rest/actions/{id}/connected': () => ({ state: '1.unknown', code: 'unknown' }),
+  'POST /rest/actions/{id}/test': () => undefined,
   'POST /rest/assistant/{id}/prompt': () => ({}),
   'POST /rest/assistant/{id}/try': () => ({
     messages: [{ role: 'person', text: 'Hello' }],

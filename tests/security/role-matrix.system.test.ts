@@ -120,6 +120,9 @@ function endsSession({ path }: PermissionOperation): boolean {
   return ['/api/auth/password', '/api/auth/logout', '/api/auth/sessions/end'].includes(path)
 }
 
+/** What needs somebody's consent at another server. */
+const NEEDS_CONSENT = /\/connect(ed)?$/
+
 /** The statuses that an operation may answer a caller with, who sends what it takes to a document that is there. */
 function expectedStatuses({ name, role }: MatrixCaller, operation: PermissionOperation): number[] {
   const { path, access, resource } = operation
@@ -128,7 +131,7 @@ function expectedStatuses({ name, role }: MatrixCaller, operation: PermissionOpe
   if (access === 'nothing') return [200]
   if (name === 'nobody') return [401]
   if (role === undefined) return [mayToOthers(operation) === 'no' ? 404 : 200]
-  if (mayByDefault(role, operation)) return [200]
+  if (mayByDefault(role, operation)) return [NEEDS_CONSENT.test(path) ? 409 : 200]
   // What may not be read at all need not even say that it is not there.
   return path.includes('{id}') && !grantsByDefault(role, resource, 'read') ? [403, 404] : [403]
 }

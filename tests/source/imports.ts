@@ -12,6 +12,7 @@ const DISPATCHER = [
   ['events'],
   ['channels'],
   ['replica', 'thread-log'],
+  ['consent'],
   ['store'],
   ['metrics', 'round-robin'],
   ['message', 'times.ts'],

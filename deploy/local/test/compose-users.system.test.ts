@@ -357,14 +357,15 @@ describe('RabbitMQ refuses', () => {
     configuration: ['configuration', 'rejected'],
     dispatcher: [] as string[],
   }
-  writable.dispatcher = ['messages', 'messages.g1', 'dispatcher', 'submissions', 'rejected']
-  const allQueues = [...queues, 'tasks', 'webhook.channels', 'dispatcher.configuration']
+  writable.dispatcher = ['messages', 'messages.g1', 'dispatcher', 'submissions', 'persons', 'rejected']
+  const allQueues = [...queues, 'tasks', 'people', 'webhook.channels', 'dispatcher.configuration']
   const exchanges = [
     '',
     'messages',
     'messages.g1',
     'dispatcher',
     'submissions',
+    'persons',
     'rejected',
     'configuration',
     'amq.topic',

@@ -8,6 +8,7 @@ import { useLoad } from './load.ts'
 import { AccountPage } from './pages/account.tsx'
 import { AssistantsPage } from './pages/assistants.tsx'
 import { ChannelsPage } from './pages/channels.tsx'
+import { ConnectedPage } from './pages/connected.tsx'
 import { ConversationsPage } from './pages/conversations.tsx'
 import { EventsPage } from './pages/events.tsx'
 import { LoginPage } from './pages/login.tsx'
@@ -64,6 +65,7 @@ const PAGES: readonly PageEntry[] = [
     reads: ['users', 'roles', 'tokens', 'audit'],
   },
   { path: '/account', name: 'My account', icon: 'people', key: 'y', isAside: true, page: AccountPage },
+  { path: '/connected', name: 'Connected', icon: 'plug', key: '', isAside: true, page: ConnectedPage },
 ]
 
 /** Bookmarks have the earlier names. */
@@ -274,7 +276,8 @@ function Navigation({ pages, current, caller }: NavigationProps) {
 }
 
 /** The keys that work everywhere, and what `?` shows of them. */
-function Keys({ pages }: { pages: readonly PageEntry[] }) {
+function Keys({ pages: all }: { pages: readonly PageEntry[] }) {
+  const pages = all.filter(({ key }) => key !== '')
   const [open, setOpen] = useState(false)
   const [leading, setLeading] = useState(false)
   const go = (page: PageEntry) => {

@@ -79,6 +79,7 @@ const WAITS: Record<string, string> = {
   model: 'for a language model',
   gathering: 'for more of the same conversation',
   schedule: 'for the time at which they are to be sent',
+  template: 'for a template that is paused',
   answer: 'for an answer that is on its way',
   turn: 'for the turn of the workspace',
   thread: 'for those before them in their conversation',

@@ -16,8 +16,10 @@ export type Document = { _id: number; updatedAt: string } & Partial<
 interface Resource {
   /** Its name in paths. */
   path: string
-  /** Of one document, in words and in the names of schemas. */
+  /** Of one document, in words. */
   one: string
+  /** The name of what a form of it sends. */
+  schema: string
   many: string
   about: string
   /** What fields refer to, by the field's name. */
@@ -27,7 +29,8 @@ interface Resource {
 const resource = (path: ResourceName): Resource => {
   const { title, description, references } = KINDS[path]
   const many = path === 'assistant' ? 'assistants' : path
-  return { path, one: title, many, about: description.replace(/\.$/, ''), references }
+  const one = title.charAt(0) + title.slice(1).replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  return { path, one, schema: `${title}Body`, many, about: description.replace(/\.$/, ''), references }
 }
 
 const FIRST: ResourceName[] = ['assistant', 'jobs', 'actions', 'configs', 'workflows', 'steps', 'tasks']

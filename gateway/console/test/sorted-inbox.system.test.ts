@@ -175,4 +175,31 @@ describe('a conversation', () => {
       await page.locator('.note-bubble').waitFor({ state: 'detached' })
     })
   })
+
+  test('is replied to by a canned reply, by / and the beginning of its name, with the names filled in', async () => {
+    const thread = await conversationWith('Hilda', '5511988881008')
+    await asAna(async (page) => {
+      await open(page, '/assistants/replies/new', 'form')
+      await page.getByLabel('Name', { exact: true }).fill('hours')
+      await page.getByLabel('Text', { exact: true }).fill('Dear {{name}}, we open at 9. {{me}}')
+      await page.getByRole('button', { name: /Create|Save/ }).click()
+      await eventually(async () => ((await call('GET', '/rest/replies')).json.data as object[]).length === 1)
+      const other = { name: 'house', text: 'We deliver to your house' }
+      expect((await call('POST', '/rest/replies', other)).status).toBe(200)
+      await open(page, `/conversations/${thread}`, '.reply')
+      const reply = page.getByRole('textbox', { name: 'Your reply' })
+      await reply.pressSequentially('/ho')
+      const offered = page.getByRole('listbox', { name: 'Canned replies' }).getByRole('option')
+      await offered.first().waitFor()
+      expect(await offered.count()).toBe(2)
+      for (const key of ['ArrowDown', 'ArrowUp', 'Enter']) await reply.press(key)
+      await page.getByRole('listbox', { name: 'Canned replies' }).waitFor({ state: 'detached' })
+      expect(await reply.inputValue()).toBe('Dear Hilda, we open at 9. Ana Souza')
+      await reply.press('Enter')
+      await page.locator('.said.team', { hasText: 'Dear Hilda, we open at 9. Ana Souza' }).waitFor()
+      // An address, or a slash that nobody means so, offers nothing and is sent.
+      await reply.pressSequentially('9/18 or https://example.com/ho')
+      expect(await offered.count()).toBe(0)
+    })
+  })
 })

@@ -12,19 +12,26 @@ import { Registry } from 'prom-client'
 import { prepareAttributes } from './attributes/attribute-store.ts'
 import type { CampaignRoutesNeeded } from './campaigns/api/campaign-access.ts'
 import { CAMPAIGN_FIELDS } from './campaigns/api/campaign-view.ts'
-import { audienceFilter } from './campaigns/run/audience-filter.ts'
 import type { RunServices } from './campaigns/run/campaign-run.ts'
+import { findTemplate } from './campaigns/run/find-template.ts'
 import { startCampaigns } from './campaigns/run/start-campaigns.ts'
 import { campaignCollectionsOf, prepareCampaigns } from './campaigns/store/campaign-collections.ts'
 import type { Config } from './config.ts'
+import { consumePeople } from './consent/consume-people.ts'
 import type { Dependencies } from './dependencies.ts'
 import { PERSON_FIELDS } from './people/person-schema.ts'
 import { routes } from './routes.ts'
+import { prepareSegments } from './segments/segment-store.ts'
+import { prepareConsents } from './store/consent-history.ts'
 import { preparePeople } from './store/people-collection.ts'
+import { TEMPLATE_FIELDS } from './templates/template-schema.ts'
+import { prepareTemplates } from './templates/template-store.ts'
+import { startTemplates } from './templates/template-worker.ts'
 
 /** The fields that the rules of roles see, by resource. */
 const RULED_FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
   people: PERSON_FIELDS,
+  templates: TEMPLATE_FIELDS,
   campaigns: CAMPAIGN_FIELDS,
 }
 
@@ -45,22 +52,32 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     prepare: async (connection) => {
       await prepareAttributes(connection)
       await preparePeople(connection)
+      await prepareConsents(connection)
+      await prepareSegments(connection)
+      await prepareTemplates(connection)
       await prepareCampaigns(connection)
     },
   })
   const fieldsOf = (resource: string) => RULED_FIELDS[resource]
+  const others = {
+    configuration: inner(config.CONFIGURATION_URL, 'configuration'),
+    dispatcher: inner(config.DISPATCHER_URL, 'dispatcher'),
+    webhook: inner(config.WEBHOOK_URL, 'webhook'),
+  }
   const campaigns: RunServices = {
     ...{ connection: mongo.connection, collections: campaignCollectionsOf(mongo.connection), log },
-    configuration: inner(config.CONFIGURATION_URL, 'configuration'),
-    webhook: inner(config.WEBHOOK_URL, 'webhook'),
-    dispatcher: inner(config.DISPATCHER_URL, 'dispatcher'),
-    ...{ audienceFilter, findTemplate: async () => undefined },
+    ...{ ...others, findTemplate },
   }
   const running = startCampaigns({ ...campaigns, ready: mongo.ready })
   const dependencies: Dependencies & CampaignRoutesNeeded = {
-    ...{ connection: mongo.connection, campaigns },
+    ...{ connection: mongo.connection, campaigns, ...others },
     authorizer: createAuthorizer(inner(config.IDENTITY_URL, 'identity'), fieldsOf),
   }
+  const people =
+    config.AMQP_URL === undefined
+      ? undefined
+      : await consumePeople({ url: config.AMQP_URL, connection: mongo.connection, ready: mongo.ready, log })
+  const templates = await startTemplates({ ...dependencies, ready: mongo.ready, url: config.AMQP_URL, log })
   const app = createApp({
     log,
     registry,
@@ -75,6 +92,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     registry,
     close: async () => {
       await running.close()
+      await people?.close()
+      await templates.stop()
       await Promise.all([mongo.close(), calls.close(), tracing.close()])
     },
   }

@@ -1,4 +1,5 @@
 import type { Authorizer } from '@parley/shared/authorizer'
+import type { InternalClient } from '@parley/shared/internal-client'
 import type { Connection } from 'mongoose'
 
 /** What routes and workers of this service share. */
@@ -6,4 +7,7 @@ export interface Dependencies {
   /** Of the service's own database; each folder names its collections in it. */
   connection: Connection
   authorizer: Authorizer
+  configuration: Pick<InternalClient, 'get'>
+  dispatcher: Pick<InternalClient, 'post'>
+  webhook: Pick<InternalClient, 'post'>
 }

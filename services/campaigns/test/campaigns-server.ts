@@ -1,5 +1,6 @@
 import { type JsonRequest, type JsonResponse, sendJson } from '@parley/local/testing/send-json'
 import { type Roles, serveRoles } from '@parley/local/testing/served-roles'
+import { type Listening, listen } from '@parley/local/testing/service-under-test'
 import { type Parley, type Proxied, startParley } from '@parley/local/testing/start-parley'
 import { startedForTests } from '@parley/local/testing/started-for-tests'
 import type { mongo } from 'mongoose'
@@ -15,6 +16,7 @@ interface CampaignsServer {
   url: string
   database: mongo.Db
   proxies: Parley['proxies']
+  others: Others
   /** Calls as an account of a workspace in a role. */
   call(method: string, path: string, options?: CallOptions): Promise<JsonResponse>
   /** The `authorization` of such a call. */
@@ -30,16 +32,24 @@ export const campaignsForTests = (options: { roles?: Roles; proxies?: Proxied[] 
 
 async function startCampaigns({ roles, proxies = [] }: { roles?: Roles; proxies?: Proxied[] }) {
   const identity = await serveRoles(roles)
+  const others = await serveOthers()
   const parley = await startParley({
     services: ['campaigns'],
     proxies: { campaigns: proxies },
-    environment: { campaigns: { ...atOne(identity.url), AMQP_URL: '' } },
+    environment: {
+      campaigns: {
+        ...atOne(identity.url),
+        DISPATCHER_URL: others.url,
+        WEBHOOK_URL: others.url,
+        AMQP_URL: '',
+      },
+    },
   })
   const { url } = parley.services.campaigns
   const authorization: CampaignsServer['authorization'] = ({ role, workspace } = {}) =>
     parley.authorization('gateway', 'campaigns', identity.caller(role, workspace))
   return {
-    ...{ url, authorization },
+    ...{ url, authorization, others },
     database: parley.database('campaigns'),
     proxies: parley.proxies,
     call: (method: string, path: string, { role, workspace, headers, ...request }: CallOptions = {}) =>
@@ -54,8 +64,31 @@ async function startCampaigns({ roles, proxies = [] }: { roles?: Roles; proxies?
     close: async () => {
       await parley.close()
       await identity.close()
+      await others.close()
     },
   }
+}
+
+/** What dispatcher and webhook are asked, which know nobody. */
+interface Others extends Listening {
+  asked: { path: string; body: unknown }[]
+  /** While it is true they are unavailable. */
+  areDown: boolean
+}
+
+async function serveOthers(): Promise<Others> {
+  const asked: Others['asked'] = []
+  const listening = await listen((req, res) => {
+    const chunks: Buffer[] = []
+    req.on('data', (chunk: Buffer) => chunks.push(chunk))
+    req.on('end', () => {
+      asked.push({ path: req.url ?? '', body: JSON.parse(Buffer.concat(chunks).toString() || 'null') })
+      res.writeHead(others.areDown ? 503 : 200, { 'content-type': 'application/json' })
+      res.end(JSON.stringify({ data: [], done: true }))
+    })
+  })
+  const others: Others = { ...listening, asked, areDown: false }
+  return others
 }
 
 /** Whatever it asks of another service, the one with the roles is asked. */

@@ -11,11 +11,14 @@ import { createApp, requireCaller, requireService, type Service } from '@parley/
 import { campaignRoutes } from './api/campaigns/campaign-routes.ts'
 import { createStandings } from './api/campaigns/standings.ts'
 import { createApi } from './api/create-api.ts'
+import { internalRoutes } from './api/internal/internal-routes.ts'
 import { detailOf, summaryOf } from './api/messages/view.ts'
+import { templateRoutes } from './api/templates/internal-routes.ts'
 import { threadSummary } from './api/threads/view.ts'
 import { createHttpClient } from './channels/http/http-client.ts'
 import type { Config } from './config.ts'
 import { connect } from './connections.ts'
+import { startConsent } from './consent/start-consent.ts'
 import { createOutbound, retentionOf } from './deliver/outbound.ts'
 import { startEvents } from './events/events.ts'
 import { startIntake } from './intake/start-intake.ts'
@@ -32,6 +35,7 @@ import { type Statuses, startStatuses } from './statuses/start-statuses.ts'
 import { startAddingUp } from './store/add-up-usage.ts'
 import { RecentlyStored } from './store/recently-stored.ts'
 import { createTraffic } from './store/traffic.ts'
+import { createReportPeople } from './thread-log/report-people.ts'
 import { TIMES, type Times } from './times.ts'
 
 /** Connects in the background, works this instance's partitions and the provider's statuses, serves the message log. */
@@ -53,10 +57,14 @@ export async function buildApp(
   const metrics = createMetrics(registry)
   const given = { ...connections, config, instance, log, times, secrets, store, replica, traffic, metrics }
   const common = { ...given, retentionMs: retentionOf(config) }
-  const statuses = startStatuses(common)
-  const outbound = createOutbound({ ...common, statuses: statuses.arrival })
+  const consent = startConsent(common)
+  const { heed, record: recordConsent, suppressions } = consent
+  const reportPeople = createReportPeople({ publisher, suppressions })
+  const statuses = startStatuses({ ...common, recordConsent })
+  const outbound = createOutbound({ ...common, consent, statuses: statuses.arrival })
   const events = startEvents({
     ...common,
+    recordConsent,
     http: createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS }),
     views: { detailOf, summaryOf, threadOf: threadSummary },
   })
@@ -71,7 +79,7 @@ export async function buildApp(
   const followers = [...changes, ...statuses.consumers.values()]
   let work: Work | undefined
   const working = ready.then(() => {
-    work = startWork({ ...common, outbound, followers })
+    work = startWork({ ...common, heed, reportPeople, outbound, followers })
     return work
   })
   show({ ...common, events, statuses, working: () => work?.partitions.working() ?? new Map() })
@@ -91,6 +99,8 @@ export async function buildApp(
       const verifier = createInternalVerifier({ audience: 'dispatcher', jwks: config.SERVICE_JWKS })
       // The gateway takes posts of messages to the webhook.
       const elsewhere = { '/rest/messages': ['POST'] } as const
+      app.use('/internal', requireService(verifier, 'campaigns'), templateRoutes(outbound.templates))
+      app.use('/internal', requireService(verifier, 'campaigns'), internalRoutes({ ...needed, suppressions }))
       app.use(serveRoutes(routes, needed, { requireCaller: requireCaller(verifier), elsewhere }))
       const standings = createStandings({
         ...{ collections, channels: outbound.channels, http: outbound.media },
@@ -107,6 +117,7 @@ export async function buildApp(
     await traffic.close()
     await Promise.all([publisher, ...changes].map((one) => one.close()))
     await events.close()
+    await consent.stop()
     await outbound.close()
     await connections.close()
   }

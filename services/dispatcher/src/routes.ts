@@ -1,4 +1,6 @@
 import type { Route } from '@parley/shared/openapi/route'
+import { beginConnection, type Connecting, endConnection } from './api/actions/connection-routes.ts'
+import { type Testing, testAction } from './api/actions/test-route.ts'
 import { type Prompting, showPrompt } from './api/assistant/prompt-routes.ts'
 import { type Trying, tryAssistant } from './api/assistant/trial-routes.ts'
 import { type Media, readMessageAudio, readMessageMedia } from './api/media/media-routes.ts'
@@ -32,14 +34,24 @@ import { type Reconciled, readReconciliation } from './reconciliation/reconcilia
 
 type OfMessages = MessageLog & Replaying & Cancelling & Media & Counted & InFlight & Reconciled
 /** The dependencies of all routes together. */
-type Needed = OfMessages & Prompting & Trying & Used & Noticed & Subscribed & Following & Threads & Notes
+type Needed = OfMessages &
+  Connecting &
+  Testing &
+  Prompting &
+  Trying &
+  Used &
+  Noticed &
+  Subscribed &
+  Following &
+  Threads &
+  Notes
 
 /** Every public operation of this service. */
 export const routes: readonly Route<Needed>[] = [
   ...[listMessages, readMessage, readMessageAudio, readMessageMedia, replayMessages, replayMessage],
   cancelMessage,
   ...[readTraffic, readWaiting, readReconciliation],
-  ...[showPrompt, tryAssistant],
+  ...[showPrompt, tryAssistant, beginConnection, endConnection, testAction],
   ...[readUsage, listNotices],
   ...[listDeliveries, readDelivery, replayDelivery, replayDeliveries, testSubscription],
   ...[followEvents, followThread],

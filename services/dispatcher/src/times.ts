@@ -8,6 +8,9 @@ export const times = {
     'A message whose channel, assistant or operation is not configured waits this long for it, then it is `unrouted` or `dead`',
   ),
   lookUpAgain: milliseconds(1_000).describe('It is looked up again after this long'),
+  templateAgain: milliseconds(10_000).describe(
+    'A message whose template is paused looks after this long whether it still is',
+  ),
   statusCheck: milliseconds(1_000).describe(
     'How often it is checked that providers can hand statuses in, and how far the queues of statuses are consumed',
   ),

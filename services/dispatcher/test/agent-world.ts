@@ -10,6 +10,7 @@ import type { Agent, AgentAction } from '../src/agents/agent.ts'
 import { AGENT_KINDS } from '../src/agents/kinds/kinds.ts'
 import type { Toolbox, ToolOutcome } from '../src/agents/toolbox.ts'
 import { createOpenToolbox } from '../src/agents/tools/open-toolbox.ts'
+import type { ReportServer } from '../src/agents/tools/report-server.ts'
 import { createToolImages } from '../src/agents/tools/tool-images.ts'
 import type { Channel } from '../src/channels/channels.ts'
 import type { AccessTokens } from '../src/channels/functions/access-tokens.ts'
@@ -76,7 +77,11 @@ export const agentOf = (actions: AgentAction[], type: TurnAgent = 'functionCall'
 })
 
 /** Where no credentials name an OAuth client. */
-export const noTokens: AccessTokens = { filled: async (_action, given) => given, refused: () => {} }
+export const noTokens: AccessTokens = {
+  filled: async (_action, given) => given,
+  refused: () => {},
+  consented: async () => {},
+}
 
 /** Toolboxes over real HTTP to loopback, with a configuration service that `post` stands for. */
 export function startTools(
@@ -84,6 +89,7 @@ export function startTools(
     post?: (path: string, body: unknown) => Promise<unknown>
     listMs?: number
     tokens?: AccessTokens
+    report?: ReportServer
     readFile?: ReadThreadFile
   } = {},
 ) {
@@ -100,6 +106,7 @@ export function startTools(
     isFirstOfName: async () => true,
     fetch: globalThis.fetch,
     toolImages,
+    report: options.report ?? (() => {}),
     tokens: options.tokens ?? noTokens,
     listMs: options.listMs ?? 20_000,
     listedForMs: 500,

@@ -5,6 +5,7 @@ import type { Callback } from '../src/channels/callback.ts'
 import { createEndpoints } from '../src/channels/endpoints/endpoints.ts'
 import type { DeliverOptions } from '../src/deliver/message-run.ts'
 import { createMetrics } from '../src/metrics/metrics.ts'
+import { noConsent } from './no-consent.ts'
 import { noThreads } from './no-threads.ts'
 import { noTraffic } from './no-traffic.ts'
 
@@ -34,7 +35,10 @@ export function deliveryOptions(
     callbackOf: () => callback,
     functions: { check: never, open: never },
     threads: noThreads,
+    suppressions: noConsent.suppressions,
+    recordConsent: noConsent.recordConsent,
     readQuoted: async () => new Map(),
+    knownTemplates: { find: async () => [] },
     isScheduleFull: async () => false,
     endpoints: createEndpoints({ now: Date.now, opened: () => {} }),
     submit: never,

@@ -18,6 +18,7 @@ import { MESSAGE_TYPE } from '@parley/shared/message'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import type { ConsumeMessage } from 'amqplib'
 import { newRecord } from './new-record.ts'
+import { noConsent } from './no-consent.ts'
 import { noNonSpeech, noThreadLog } from './no-threads.ts'
 import { noTraffic } from './no-traffic.ts'
 
@@ -107,6 +108,7 @@ function startPartition(run: Run, { term = 1, isLeased = (): boolean => true } =
     threads,
     firstSequenceNumber: term * 1_000,
     nonSpeech: noNonSpeech,
+    heed: noConsent.heed,
     storeFirst: storeDeliveries({
       partition: 0,
       collections,

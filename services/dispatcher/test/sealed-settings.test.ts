@@ -5,7 +5,7 @@ import { createSecretBox, sealSecrets, secretKeyring } from '@parley/shared/seal
 import { MASK } from '@parley/shared/secret-names'
 import { AGENT_KINDS } from '../src/agents/kinds/kinds.ts'
 import { createLoadAgent } from '../src/agents/load-agent.ts'
-import { createChannels } from '../src/channels/channels.ts'
+import { createChannels, createOpenChannel } from '../src/channels/channels.ts'
 import { createCredentialsOf, credentialsFor, headersFor } from '../src/channels/functions/credentials.ts'
 import { createFindAction } from '../src/channels/functions/find-action.ts'
 import { withErrorText } from '../src/channels/http/error-text.ts'
@@ -64,7 +64,10 @@ test.each([true, false])(
     const replica = replicaOf(isSealed)
     if (isSealed)
       expect(JSON.stringify(await replica.find({ resource: 'configs' } as never))).not.toContain(CANARY)
-    const found = await createChannels({ replica, secrets }).find(workspace, 'c')
+    const found = await createChannels({ replica, openChannel: createOpenChannel(secrets) }).find(
+      workspace,
+      'c',
+    )
     expect(found).toMatchObject({ handlerUrl: channel.handlerUrl, config: channel.config })
 
     const credentials = await createCredentialsOf({ replica, secrets })({ workspace, _id: 1 })

@@ -21,6 +21,7 @@ import { createServiceCalls, type ServiceCalls } from '@parley/shared/service-ca
 import type { ConsumeMessage } from 'amqplib'
 import { Registry } from 'prom-client'
 import { createMetrics } from '../src/metrics/metrics.ts'
+import { noConsent } from './no-consent.ts'
 import { noTraffic } from './no-traffic.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
@@ -88,6 +89,7 @@ const applied = () =>
     metrics: createMetrics(new Registry()),
     traffic: noTraffic,
     replica: { find: async () => [] },
+    recordConsent: noConsent.recordConsent,
     publisher,
     committer: createCommitter(collections.messages, 'statuses:us'),
   })

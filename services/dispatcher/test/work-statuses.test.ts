@@ -8,6 +8,7 @@ import { workStatuses } from '../src/statuses/work-statuses.ts'
 import { createCommitter } from '../src/store/commit.ts'
 import { dispatcherDatabase } from './dispatcher-database.ts'
 import { newRecord } from './new-record.ts'
+import { noConsent } from './no-consent.ts'
 import { noTraffic } from './no-traffic.ts'
 
 const database = dispatcherDatabase({ partitions: 1 })
@@ -57,6 +58,7 @@ function startWork() {
     metrics: createMetrics(new Registry()),
     traffic: noTraffic,
     replica: { find: async () => [] },
+    recordConsent: noConsent.recordConsent,
     publisher: { publish: async () => {} },
     committer: createCommitter(collections.messages, 'statuses:us'),
   })

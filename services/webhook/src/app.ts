@@ -151,7 +151,11 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       app.use(serveRoutes(routes(), needed, { requireCaller: requireCaller(verifier) }))
       const campaigns = requireService(verifier, 'campaigns')
       app.use(CAMPAIGNS_PATH, campaigns, campaignRoutes({ publisher, people }))
-      app.use('/internal', requireService(verifier, 'dispatcher'), internalRoutes({ audio, people }))
+      app.use(
+        '/internal',
+        requireService(verifier, 'dispatcher', 'campaigns'),
+        internalRoutes({ audio, people }),
+      )
     },
   })
   return {

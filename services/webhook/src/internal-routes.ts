@@ -1,4 +1,5 @@
 import { pipeline } from 'node:stream/promises'
+import { personAddresses } from '@parley/shared/consent'
 import { jsonBody } from '@parley/shared/json-body'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { ownAddresses } from '@parley/shared/providers/address'
@@ -23,14 +24,15 @@ const named = z.object({
 /**
  * For the dispatcher, below /workspaces/{workspace}: GET audio/{id}, the text that came in as `audio`; POST audio/erase, which
  * erases that of the messages in `ids`; POST people, whom a send went to by all addresses that the provider has of them, and
- * since when there is a thread of that name; POST people/forget, whose thread is erased.
+ * since when there is a thread of that name; POST people/forget, whose thread is erased. For the campaigns service, POST
+ * people/find, what is stored of whoever has one of the addresses, and people/erase, which erases that.
  */
 export function internalRoutes({
   audio,
   people,
 }: {
   audio: Pick<AudioStore, 'open' | 'erase'>
-  people: Pick<People, 'claim' | 'forget'>
+  people: Pick<People, 'claim' | 'forget' | 'known' | 'erase'>
 }): Router {
   const router = Router({ caseSensitive: true })
   const body = jsonBody({ maxBytes: MAX_BYTES })
@@ -59,6 +61,21 @@ export function internalRoutes({
       const found = ownAddresses({ addresses })
       const workspace = workspaceIn(req.params)
       res.json(placeOf(await people.claim({ workspace, addresses: found, thread, since: new Date(since) })))
+    })
+    .all(methodNotAllowed('POST'))
+  router
+    .route('/workspaces/:workspace/people/find')
+    .post(body, async (req, res) => {
+      const { addresses } = validate(z.object({ addresses: personAddresses }), req.body)
+      res.json({ data: await people.known(workspaceIn(req.params), addresses) })
+    })
+    .all(methodNotAllowed('POST'))
+  router
+    .route('/workspaces/:workspace/people/erase')
+    .post(body, async (req, res) => {
+      const { addresses } = validate(z.object({ addresses: personAddresses }), req.body)
+      await people.erase(workspaceIn(req.params), addresses)
+      res.json({ erased: true })
     })
     .all(methodNotAllowed('POST'))
   router

@@ -14,11 +14,15 @@ export const NOTICE_QUEUE = 'messages.notices'
 export const NOTICE_KEY = 'notice'
 /** Submissions of answers to tasks, from the dispatcher to configuration. */
 export const TASKS_QUEUE = 'tasks'
+/** What the dispatcher gets to know of people, and their changes of consent, for the campaigns service. */
+export const PEOPLE_QUEUE = 'people'
 // Nobody publishes to the default exchange: permission for it is permission for every queue.
 /** Leads to `messages.rejected` alone. */
 export const DEAD_LETTER_EXCHANGE = 'rejected'
 /** Leads to the queue `tasks` alone. */
 export const SUBMISSIONS_EXCHANGE = 'submissions'
+/** Leads to the queue `people` alone. */
+export const PEOPLE_EXCHANGE = 'persons'
 /** By the name of a queue of statuses to that one alone, past the log. */
 export const DISPATCHER_EXCHANGE = 'dispatcher'
 
@@ -111,6 +115,15 @@ export async function declareDispatcherTopology(channel: Channel): Promise<void>
   await channel.assertExchange(DISPATCHER_EXCHANGE, 'direct', { durable: true })
   for (const queue of STATUS_QUEUES) await channel.bindQueue(queue, DISPATCHER_EXCHANGE, queue)
   await declareTasks(channel)
+  await declarePeople(channel)
+}
+
+/** Declares the queue of what is known of people, that of dead letters, and the exchanges that lead to them. */
+export async function declarePeople(channel: Channel): Promise<void> {
+  await channel.assertExchange(PEOPLE_EXCHANGE, 'fanout', { durable: true })
+  await channel.assertQueue(PEOPLE_QUEUE, ORDERED_QUEUE)
+  await channel.bindQueue(PEOPLE_QUEUE, PEOPLE_EXCHANGE, '')
+  await declareDeadLetters(channel)
 }
 
 /** Declares the queue of submissions to tasks, the queue of dead letters, and the exchanges that lead to them. */
@@ -118,6 +131,10 @@ export async function declareTasks(channel: Channel): Promise<void> {
   await channel.assertExchange(SUBMISSIONS_EXCHANGE, 'fanout', { durable: true })
   await channel.assertQueue(TASKS_QUEUE, ORDERED_QUEUE)
   await channel.bindQueue(TASKS_QUEUE, SUBMISSIONS_EXCHANGE, '')
+  await declareDeadLetters(channel)
+}
+
+async function declareDeadLetters(channel: Channel): Promise<void> {
   await channel.assertExchange(DEAD_LETTER_EXCHANGE, 'fanout', { durable: true })
   await channel.assertQueue(DEAD_LETTER_QUEUE, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
   await channel.bindQueue(DEAD_LETTER_QUEUE, DEAD_LETTER_EXCHANGE, '')

@@ -22,7 +22,8 @@ export type SendOutcome =
   | { kind: 'accepted'; providerId?: string; delivered: boolean }
   /** Not now; `retryAfterSeconds` where it is not the response's `Retry-After`, `isTooFast` where the number's rate was it. */
   | (Failure & { kind: 'retryable'; retryAfterSeconds?: number; isTooFast?: true })
-  | (Failure & { kind: 'permanent' })
+  /** Not at all; `isOptOut` where the person has told the provider that they want no marketing of the business. */
+  | (Failure & { kind: 'permanent'; isOptOut?: true })
   /** It may have happened. */
   | (Failure & { kind: 'uncertain' })
 

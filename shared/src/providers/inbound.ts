@@ -21,6 +21,8 @@ export interface Inbound {
   errors: Readonly<Record<string, string>>
   /** The error that is noted where something came that is for another channel. */
   foreign: string
+  /** The choices of people in a notice of the provider's, where they have told it what they want to get. */
+  preferencesIn?(notice: Pick<ChannelNotice, 'field' | 'value'>): Preference[]
   /** The content of a stored message of the provider's. */
   contentOf(message: Readonly<Record<string, unknown>>): ReceivedContent
   documentation: InboundDocumentation
@@ -78,6 +80,14 @@ export type ReportedStatus = Partial<Omit<MessageStatus, 'workspace' | 'channel'
 /** The provider's report of a channel, with what makes it the same one when it comes again. */
 type ReportedNotice = Omit<ChannelNotice, 'workspace' | 'channel'> & { identity: string }
 
+/** A person's choice at the provider of getting marketing messages of the business, or none. */
+export interface Preference {
+  person: NamedPerson
+  status: 'granted' | 'withdrawn'
+  /** By the provider's clock. */
+  at?: Date
+}
+
 export const MEDIA_TYPES = ['audio', 'image', 'video', 'document', 'sticker'] as const
 export type MediaType = (typeof MEDIA_TYPES)[number]
 
@@ -90,6 +100,8 @@ export interface ReceivedContent {
   text: string
   /** Its nature; speech where nothing is said. */
   nature?: Nature
+  /** What a button that was pressed says, beside the text on it. */
+  pressed?: string
   /** The provider's id of it. */
   providerId?: string
   /** The provider's id of the message that it replies or reacts to. */

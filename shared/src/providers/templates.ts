@@ -1,3 +1,4 @@
+import type { Purpose } from '../consent.ts'
 import type { JsonObject } from '../json-object.ts'
 import type { ProviderRequest, ProviderResponse } from './http.ts'
 import type { Wrong } from './outbound.ts'
@@ -12,9 +13,9 @@ export interface ProviderTemplate {
   /** In the provider's words. */
   status: string
   category: string
-  quality?: string
+  quality?: string | undefined
   /** Why it was refused. */
-  refusedFor?: string
+  refusedFor?: string | undefined
   /** Whether its parameters have names. */
   parameterFormat?: string | undefined
   components: readonly JsonObject[]
@@ -28,7 +29,8 @@ export type TemplateDefinition = Pick<
 
 /** Whether a message fits what is known of its template. */
 export type TemplateFit =
-  | { kind: 'fits'; category: string }
+  /** `purpose` is what a person has to agree to; undefined where its category is not known. */
+  | { kind: 'fits'; purpose: Purpose | undefined }
   /** The provider takes it later. */
   | { kind: 'waits'; reason: string }
   /** The provider would refuse it: `code` is stable, `reason` says what is missing. */
@@ -91,6 +93,8 @@ export interface TemplateRules {
   errorsOf(draft: TemplateDraft): Wrong[]
   /** Whether the provider takes a message of a template, given all languages of its name that are known. */
   fitOf(known: readonly TemplateDefinition[], object: JsonObject): TemplateFit
+  /** What its messages are given, as text: the same for two definitions that take the same. */
+  shapeOf(definition: Pick<TemplateDefinition, 'components'>): string
   /** The message of a template as a person sees it; what is not given is as the template has it. */
   preview(definition: TemplateDefinition, object: JsonObject | undefined): TemplatePreview
   /** A notice of a channel that is about templates; undefined for any other. */

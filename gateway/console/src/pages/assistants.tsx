@@ -30,6 +30,7 @@ import {
 } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate, type PageProps } from '../router.ts'
+import { ActionServer } from './action-server.tsx'
 import { AssistantPrompt } from './assistant-prompt.tsx'
 import { Operations } from './operations.tsx'
 import { TryAssistant } from './try-assistant.tsx'
@@ -132,7 +133,13 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
         {path === 'actions' && typed.spec !== undefined && <Operations document={typed} />}
         <Card>
           <SchemaForm
-            {...{ schema: `${one}Body`, read: NEW, edits, references: resource.references, action: 'Create' }}
+            {...{
+              schema: resource.schema,
+              read: NEW,
+              edits,
+              references: resource.references,
+              action: 'Create',
+            }}
             {...(writable ? { onSave: create } : {})}
           />
         </Card>
@@ -180,10 +187,11 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
       {path === 'workflows' && <WorkflowGraph workflow={data} />}
       {path === 'assistant' && writable && <TryAssistant id={data._id} name={titleOf(data)} />}
       {path === 'assistant' && <AssistantPrompt id={data._id} changed={data.updatedAt} />}
+      {path === 'actions' && writable && <ActionServer id={data._id} />}
       {path === 'actions' && <Operations document={{ ...data, ...typed }} />}
       <Card title="Settings">
         <SchemaForm
-          {...{ schema: `${one}Body`, read, edits, references: resource.references, action: 'Save' }}
+          {...{ schema: resource.schema, read, edits, references: resource.references, action: 'Save' }}
           onReload={reload}
           {...(writable ? { onSave: change } : {})}
         />

@@ -22,7 +22,7 @@ export function Bubbles({ items, interleaved }: { items: Said[]; interleaved: In
   return (
     <ol class="bubbles">
       {all.map((entry, at) => (
-        <li key={entry._id} class={`said ${'content' in entry ? 'notice' : sideOf(entry)}`}>
+        <li key={entry._id} class={`said ${'content' in entry ? 'aside' : sideOf(entry)}`}>
           {dayOf(entry) !== dayOf(all[at - 1]) && <p class="day">{dayOf(entry)}</p>}
           {'content' in entry ? (entry.content as ComponentChildren) : <Bubble said={entry} />}
         </li>
@@ -37,7 +37,7 @@ const dayOf = (entry: { at: string } | undefined): string =>
 
 /** What nobody said stands between both sides. */
 const sideOf = ({ from }: Said): string => {
-  if (from === 'provider') return 'notice'
+  if (from === 'provider') return 'aside'
   return from === 'person' ? 'theirs' : `ours ${from}`
 }
 

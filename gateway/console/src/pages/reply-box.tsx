@@ -11,6 +11,7 @@ import { useSendKey, useSubmit } from '../components/submit.ts'
 import { useDraft } from '../drafts.ts'
 import { previewOf, type Thread } from '../threads.ts'
 import { Formatted, ObjectContent, TemplateContent, type Variables } from './bubbles.tsx'
+import { CannedReplies, useCannedReplies } from './canned-replies.tsx'
 
 type Kind = 'text' | 'template' | 'media'
 
@@ -76,6 +77,12 @@ export function ReplyBox({ thread, isFirst, onSent, onNote }: ReplyProps) {
   useEffect(() => {
     if (isFirst) text.current?.focus()
   }, [isFirst])
+  const canned = useCannedReplies(kind === 'text' ? draft.text : '', thread)
+  const isChoosing = canned.replies.length > 0
+  const choose = (one: Parameters<typeof canned.filled>[0] | undefined) => {
+    if (one !== undefined) set('text')(canned.filled(one))
+    text.current?.focus()
+  }
   const reply = replyOf(kind, draft, provider)
   const { busy, error, submit } = useSubmit(async () => {
     if (reply === undefined) return
@@ -109,17 +116,30 @@ export function ReplyBox({ thread, isFirst, onSent, onNote }: ReplyProps) {
         </div>
         <WindowNote left={left} />
       </div>
+      {kind === 'text' && <CannedReplies choice={canned} onChoose={choose} />}
       {kind === 'text' && (
         <textarea
           ref={text}
+          aria-autocomplete="list"
+          aria-controls={isChoosing ? canned.id : undefined}
+          aria-activedescendant={isChoosing ? `${canned.id}-${canned.at}` : undefined}
           aria-label="Your reply"
-          placeholder={isOver ? 'The 24 hours are over: send a template' : 'Write a reply; Enter sends it'}
+          placeholder={
+            isOver
+              ? 'The 24 hours are over: send a template'
+              : 'Write a reply; Enter sends it, / finds a canned one'
+          }
           disabled={isOver}
           rows={3}
           value={draft.text}
           onInput={(event) => set('text')(event.currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) void submit(event)
+            if (isChoosing && isOfChoice(event)) {
+              event.preventDefault()
+              if (event.key === 'Escape') canned.close()
+              else if (event.key.startsWith('Arrow')) canned.move(event.key === 'ArrowDown' ? 1 : -1)
+              else choose(canned.replies[canned.at])
+            } else if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) void submit(event)
           }}
         />
       )}
@@ -135,6 +155,9 @@ export function ReplyBox({ thread, isFirst, onSent, onNote }: ReplyProps) {
     </form>
   )
 }
+
+const isOfChoice = ({ key, isComposing }: KeyboardEvent): boolean =>
+  !isComposing && ['Escape', 'ArrowDown', 'ArrowUp', 'Enter', 'Tab'].includes(key)
 
 interface FieldsProps {
   draft: Draft

@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
+import { pause } from '@parley/shared/every'
 import { isDuplicate } from '@parley/shared/insert-new'
 import { Problem } from '@parley/shared/problem'
 import { inTransaction } from '@parley/shared/transaction'
@@ -8,7 +9,9 @@ import type { PersonRecord } from '../store/person-record.ts'
 import { type PersonClaim, type Settled, settlePerson, TooMuchOfOnePerson } from './settle-person.ts'
 
 const QUERY_MS = 5_000
-const MAX_ROUNDS = 10
+/** In each of them one of those who write at once gets through. */
+const MAX_ROUNDS = 40
+const MAX_PAUSE_MS = 20
 
 /** What became of a claim. */
 export type Outcome =
@@ -39,7 +42,7 @@ export async function upsertPerson(
  * The same for many claims, one after another, in one write. They are settled anew where somebody else wrote one of those
  * people meanwhile. Rejects with `unavailable`.
  */
-async function upsertPeople(options: Upserting): Promise<Outcome[]> {
+export async function upsertPeople(options: Upserting): Promise<Outcome[]> {
   const people = peopleOf(options.connection)
   const addresses = [...new Set(options.claims.flatMap((claim) => claim.addresses))]
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -48,6 +51,7 @@ async function upsertPeople(options: Upserting): Promise<Outcome[]> {
       .toArray()
     const settling = settleAll(options, known)
     if (await isWritten(options, settling)) return settling.outcomes
+    await pause(Math.random() * MAX_PAUSE_MS)
   }
   throw new Problem('unavailable', { detail: 'These people are changed by too many at once.' })
 }

@@ -4,8 +4,8 @@ import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
 import type { AttributeValue } from '../attributes/attribute-values.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { peopleOf } from '../store/people-collection.ts'
 import type { PersonRecord } from '../store/person-record.ts'
+import { consentChangesIn, storeConsent } from './change-consent.ts'
 import { changePerson, requireTag, sendPerson } from './change-person.ts'
 import {
   findPerson,
@@ -145,7 +145,8 @@ const patchPerson = route({
   access: 'write',
   id: 'patchPerson',
   summary: 'Change a person',
-  description: 'Merges the body into the person (RFC 7396): null takes a field or an attribute away.',
+  description:
+    'Merges the body into the person (RFC 7396): null takes a field or an attribute away. A change of `consent` counts for all of their addresses once it is answered with 200.',
   parameters: [personParameter, ifMatch],
   body: {
     schema: personPatch,
@@ -162,43 +163,23 @@ const patchPerson = route({
     const body = asked.body()
     const workspace = caller.workspace._id
     await requireAttributes(dependencies, workspace, body, { isPatch: true })
+    const found = requireReadable(access.read, await findPerson(dependencies, workspace, name))
+    requireMayWrite(access, [found], patchedPerson(found, body))
+    requireTag(req, found)
+    const changes = consentChangesIn(found, body)
+    await storeConsent(dependencies, found, { changes, addresses: body.addresses })
     const person = await changePerson(dependencies, {
       ...{ req, workspace, name, access },
       change: (current) => {
-        requireSameConsent(current, body)
-        return patchedPerson(current, body)
+        const patched = patchedPerson(current, body)
+        return { ...patched, consent: { ...patched.consent, ...changes } }
       },
     })
     sendPerson(res, person)
   },
 })
 
-const deletePerson = route({
-  ...one,
-  method: 'DELETE',
-  access: 'write',
-  id: 'deletePerson',
-  summary: 'Delete a person',
-  parameters: [personParameter, ifMatch],
-  response: {
-    schema: z.object({ _id: z.uuid(), deleted: z.literal(true) }).meta({ id: 'DeletedPerson' }),
-    example: { _id: personExample._id, deleted: true },
-  },
-  errors: ['invalid_id', 'not_found', 'precondition_failed'],
-  handle: (dependencies: Dependencies) => async (req, res) => {
-    const name = personName(req.params)
-    const caller = callerOf(res)
-    const access = await peopleAccess(dependencies, caller)
-    const person = await findPerson(dependencies, caller.workspace._id, name)
-    const found = requireReadable(access.read, person)
-    requireMayWrite(access, [found])
-    requireTag(req, found)
-    await peopleOf(dependencies.connection).deleteOne({ _id: found._id })
-    res.json({ _id: found._id, deleted: true })
-  },
-})
-
 /** The operations of `/rest/people` on single people, and their list. */
 export const personRoutes: readonly Route<Dependencies>[] = [
-  ...[listPeople, postPerson, readPerson, putPerson, patchPerson, deletePerson],
+  ...[listPeople, postPerson, readPerson, putPerson, patchPerson],
 ]

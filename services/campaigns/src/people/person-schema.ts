@@ -27,7 +27,7 @@ export function readAddress(text: string): Address | undefined {
 }
 
 /** A language as templates name it: `pt_BR`; undefined for what is none. */
-function readLanguage(text: string): string | undefined {
+export function readLanguage(text: string): string | undefined {
   const [, language, script, region] = LANGUAGE.exec(text) ?? []
   if (language === undefined) return undefined
   const titled = script && script[0]?.toUpperCase() + script.slice(1).toLowerCase()

@@ -6,7 +6,11 @@ import type { Batch, Finding } from './finding.ts'
 export async function checkActions(batch: Batch): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const action of batch.documents)
-    findings.push(...moduleFindings(action), ...(await specFindings(action, batch)))
+    findings.push(
+      ...moduleFindings(action),
+      ...serverFindings(action),
+      ...(await specFindings(action, batch)),
+    )
   return findings
 }
 
@@ -25,6 +29,13 @@ function moduleFindings({ _id, specType, moduleUrl }: ResourceDocument): Finding
     ? 'a module is native:request or an http(s) URL'
     : 'the server of native:request is an http(s) URL'
   return [{ code: 'bad_handler', resource: 'actions', _id, path: '/moduleUrl', message }]
+}
+
+/** A server that gave no tools when it was last asked. */
+function serverFindings({ _id, failing }: ResourceDocument): Finding[] {
+  const { reason } = (failing ?? {}) as { reason?: string }
+  if (reason === undefined) return []
+  return [{ code: 'failing_server', resource: 'actions', _id, path: '/moduleUrl', message: reason }]
 }
 
 async function specFindings(

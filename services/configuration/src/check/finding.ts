@@ -20,6 +20,7 @@ export const finding = z.object({
     'shadowed',
     'credentials_withheld',
     'credentials_refused',
+    'failing_server',
     'failing_subscription',
     'full_subscription',
     'disabled_subscription',

@@ -20,6 +20,7 @@ const { calculateObjectSize } = mongoose.mongo.BSON
 const MAX_BYTES = 8 * 1024 * 1024
 const MAX_CHANGES = 500
 const CONTEXT = '/context'
+const THREAD = '/extId'
 
 /** Adds an entry for every change; what is there already stays. */
 export async function writeHistory(
@@ -42,13 +43,22 @@ async function eraseContext(
     _id: { workspace, id },
     resource,
     version,
-  }: Pick<StoredDocument, '_id' | 'version'> & Pick<DocumentWrite, 'resource'>,
+    doc,
+  }: Pick<StoredDocument, '_id' | 'version' | 'doc'> & Pick<DocumentWrite, 'resource'>,
 ): Promise<void> {
   const at = (version: number) => ({ workspace, id, resource, version })
-  const isOther = { $ne: [{ $substrCP: ['$$this.path', 0, CONTEXT.length] }, CONTEXT] }
+  // Where it is of no thread any more, of which it was is forgotten, too.
+  const isForgotten = doc !== undefined && doc.extId == null
+  const isOther = {
+    $and: [
+      { $ne: [{ $substrCP: ['$$this.path', 0, CONTEXT.length] }, CONTEXT] },
+      ...(isForgotten ? [{ $ne: ['$$this.path', THREAD] }] : []),
+    ],
+  }
+  const erased = isForgotten ? `^(${CONTEXT}|${THREAD}$)` : `^${CONTEXT}`
   await history.updateMany(
     // A range of whole ids, because the only index is theirs.
-    { _id: { $gt: at(0), $lt: at(version) }, changes: { $elemMatch: { path: { $regex: `^${CONTEXT}` } } } },
+    { _id: { $gt: at(0), $lt: at(version) }, changes: { $elemMatch: { path: { $regex: erased } } } },
     [{ $set: { changes: { $filter: { input: '$changes', cond: isOther } } } }],
   )
 }

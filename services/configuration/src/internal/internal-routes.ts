@@ -20,6 +20,7 @@ import { applyOperation } from '../tasks/apply-operation.ts'
 import { eraseTasks, findErasable } from '../tasks/erase-tasks.ts'
 import { findTask } from '../tasks/find-task.ts'
 import { credentialsMark, markCredentials } from './mark-credentials.ts'
+import { markServer, serverMark } from './mark-server.ts'
 
 const NEGATIVE = /^-\d{1,16}$/
 const MAX_CHANNELS = 200
@@ -43,6 +44,7 @@ const threadQuery = z.object({
 const erasure = threadQuery.extend({
   isFirst: z.boolean().optional(),
   ids: z.array(safeInteger).max(MAX_TASKS).optional(),
+  areForgotten: z.boolean().optional(),
 })
 /** 64 KiB of a submission or a value, in which each character may take several bytes. */
 const MAX_OPERATION_BYTES = 512 * 1024
@@ -65,6 +67,10 @@ export function internalRoutes(dependencies: Dependencies): Router {
   router
     .route('/workspaces/:workspace/actions/:id/credentials')
     .post(body, credentialMarks(dependencies))
+    .all(methodNotAllowed('POST'))
+  router
+    .route('/workspaces/:workspace/actions/:id/server')
+    .post(body, serverMarks(dependencies))
     .all(methodNotAllowed('POST'))
   router.route('/subscriptions').get(subscriptions({ database })).all(methodNotAllowed('GET'))
   router
@@ -175,6 +181,15 @@ function credentialMarks(dependencies: Dependencies): RequestHandler<{ workspace
     const { id = 0 } = parsePathId(definitions.actions, req.params.id)
     const owner = { workspace: workspaceOf(req.params), action: id }
     res.json({ marked: await markCredentials(dependencies, owner, validate(credentialsMark, req.body)) })
+  }
+}
+
+/** `POST …/actions/{id}/server`: whether the server of an action gives its tools. */
+function serverMarks(dependencies: Dependencies): RequestHandler<{ workspace: string; id: string }> {
+  return async (req, res) => {
+    const { id = 0 } = parsePathId(definitions.actions, req.params.id)
+    const address = { workspace: workspaceOf(req.params), id }
+    res.json({ marked: await markServer(dependencies, address, validate(serverMark, req.body)) })
   }
 }
 

@@ -1,7 +1,9 @@
 import { boundErrorsIn } from '@parley/shared/bound-value'
 import { CONFIGURATION_RESOURCES, KINDS, type ResourceName } from '@parley/shared/configuration-resources'
 import { actionDocument, assistantDocument, jobDocument } from '@parley/shared/documents/assistant'
+import { cannedReplyDocument } from '@parley/shared/documents/canned-reply'
 import { stepDocument, workflowDocument } from '@parley/shared/documents/workflow'
+import { z } from 'zod'
 import { channel } from './channel.ts'
 import { config } from './config.ts'
 import { type ResourceDefinition, referencesOf } from './definition.ts'
@@ -51,6 +53,20 @@ const action: ResourceDefinition = {
     spec: 'openapi: 3.0.0\ninfo: {title: t, version: "1"}\npaths: {}\n',
   },
   schema: actionDocument.body,
+  own: {
+    shape: {
+      failing: z
+        .object({ since: z.iso.datetime(), reason: z.string() })
+        .optional()
+        .describe('There while its server gives no tools: since when, and why'),
+    },
+    example: {},
+    // Another server may give them.
+    valuesOf: ({ from, to }) =>
+      from?.failing === undefined || from.moduleUrl !== to.moduleUrl || from.specType !== to.specType
+        ? {}
+        : { failing: from.failing },
+  },
   indexed: { name: 'text', specType: 'text' },
   references: referencesOf('actions'),
   errorsOfChange: ({ sent }) =>
@@ -75,6 +91,18 @@ const job: ResourceDefinition = {
   references: referencesOf('jobs'),
 }
 
+const MAX_REPLIES = 1_000
+
+const reply: ResourceDefinition = {
+  name: 'replies',
+  ...KINDS.replies,
+  example: { name: 'hours', text: 'Hello {{name}}, we are open from 9 to 18.' },
+  schema: cannedReplyDocument.body,
+  indexed: { name: 'text' },
+  references: referencesOf('replies'),
+  most: MAX_REPLIES,
+}
+
 /** Every resource by its name; the compiler sees to it that none is missing. */
 export const definitions: Readonly<Record<ResourceName, ResourceDefinition>> = {
   channels: channel,
@@ -86,6 +114,7 @@ export const definitions: Readonly<Record<ResourceName, ResourceDefinition>> = {
   jobs: job,
   workflows: workflow,
   subscriptions: subscription,
+  replies: reply,
 }
 
 /** Every resource in the order of {@link CONFIGURATION_RESOURCES}. */

@@ -50,11 +50,15 @@ export async function findErasable(
 /**
  * Empties the context of tasks of a thread, of all where no `ids` are given. The history of such a change says nothing of
  * what was there, and what it says of the context until then goes as well; also that of tasks which were deleted or belong
- * to another thread now. A task that belonged to more threads than are told apart counts as one of each.
+ * to another thread now. With `areForgotten` they are of no thread any more, since its name is their person's. A task that belonged to more threads than are told apart counts as one of each.
  */
 export async function eraseTasks(
   { database, secrets, writes }: Needed,
-  { ids, ...thread }: TaskThread & { ids?: readonly number[] | undefined },
+  {
+    ids,
+    areForgotten = false,
+    ...thread
+  }: TaskThread & { ids?: readonly number[] | undefined; areForgotten?: boolean | undefined },
 ): Promise<void> {
   const { workspace } = thread
   const found = await findErasable(database, thread)
@@ -68,7 +72,11 @@ export async function eraseTasks(
           const { channel } = task.doc
           return buildDocument({
             ...{ secrets, definition, workspace, id: address.id, current: task.doc },
-            fields: { ...withoutOwnFields(definition, task.doc), context: {}, ...defined({ channel }) },
+            fields: {
+              ...withoutOwnFields(definition, task.doc),
+              ...{ context: {}, ...defined({ channel }) },
+              ...(areForgotten && { extId: null }),
+            },
           })
         },
       }),

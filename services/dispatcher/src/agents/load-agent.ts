@@ -4,9 +4,7 @@ import type { ResourceName } from '@parley/shared/configuration-resources'
 import { defined } from '@parley/shared/defined'
 import {
   type Assistant,
-  actionDocument,
   assistantDocument,
-  configDocument,
   type Job,
   jobDocument,
   WORKFLOWS_CONFIG,
@@ -15,19 +13,19 @@ import { stepDocument, taskDocument, workflowDocument } from '@parley/shared/doc
 import type { InternalClient } from '@parley/shared/internal-client'
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { mapSecrets } from '@parley/shared/map-secrets'
-import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
+import type { SecretBox } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-names'
 import { z } from 'zod'
 import type { Channel } from '../channels/channels.ts'
 import type { IsFirstOfName } from '../thread-log/first-of-name.ts'
 import { activeTask } from './active-task.ts'
 import type { Agent, AgentAction, AgentKind } from './agent.ts'
+import { createReadAction, openConfigs, type ReadAction, storedConfig } from './read-action.ts'
 
 const MAX_ACTIONS = 100
 const MAX_CONFIGS = 200
 const MAX_STEPS = 200
 const MAX_WORKFLOWS = 50
-const storedAction = actionDocument.stored.extend({ version: z.number() })
 const storedTask = taskDocument.stored.pick({
   _id: true,
   name: true,
@@ -35,10 +33,6 @@ const storedTask = taskDocument.stored.pick({
   currentStep: true,
   context: true,
 })
-const storedConfig = configDocument.stored
-  .pick({ name: true, value: true })
-  .extend({ origins: z.array(z.string()).optional() })
-
 /** Of which assistant, for which thread. */
 interface AgentQuery {
   channel: Channel
@@ -66,6 +60,7 @@ export function createLoadAgent(options: {
   isFirstOfName: IsFirstOfName
 }): LoadAgent {
   const { replica, secrets } = options
+  const readAction = createReadAction(options)
   return async ({ channel, kind, thread, notBefore = 0, task: given }) => {
     const { workspace } = channel
     const { assistantId } = channel.config
@@ -98,7 +93,7 @@ export function createLoadAgent(options: {
         kind,
         assistant: { _id, name, description, backstory },
         ...(job === undefined ? {} : { job: shownJob(job) }),
-        actions: await actionsOf(read, actionIds, { secrets, workspace }),
+        actions: await actionsOf(readAction, actionIds, { workspace, notBefore }),
         configs,
         origins,
         ...(task === undefined ? {} : { task: await taskOf(read, task, step) }),
@@ -140,42 +135,13 @@ async function configsOf(read: Reader, assistant: Assistant): Promise<unknown[]>
   ]
 }
 
-/** By name; of several the first. */
-function openConfigs(
-  configs: readonly unknown[],
-  { secrets, workspace }: { secrets: Pick<SecretBox, 'open'>; workspace: number },
-): { configs: Map<string, JsonObject>; origins: Map<string, readonly string[]> } {
-  const opened = new Map<string, JsonObject>()
-  const origins = new Map<string, readonly string[]>()
-  for (const one of configs) {
-    const { data } = storedConfig.safeParse(one)
-    if (data === undefined || opened.has(data.name)) continue
-    opened.set(data.name, openSecrets(data, secrets, workspace).value)
-    if (data.origins !== undefined) origins.set(data.name, data.origins)
-  }
-  return { configs: opened, origins }
-}
-
 async function actionsOf(
-  read: Reader,
+  readAction: ReadAction,
   given: readonly number[],
-  opening: { secrets: Pick<SecretBox, 'open'>; workspace: number },
+  { workspace, notBefore }: { workspace: number; notBefore: number },
 ): Promise<AgentAction[]> {
   const distinct = [...new Set(given)].slice(0, MAX_ACTIONS)
-  const actions = await Promise.all(
-    distinct.map(async (id): Promise<AgentAction | undefined> => {
-      const action = await read.one('actions', id, storedAction)
-      if (action === undefined) return undefined
-      const { secrets, workspace } = opening
-      const { _id, version, name, description, specType, moduleUrl, spec } = openSecrets(
-        action,
-        secrets,
-        workspace,
-      )
-      const opened = openConfigs(await read.ownedConfigs(_id, 'action'), opening)
-      return { _id, version, name, description, specType, moduleUrl, spec, ...opened }
-    }),
-  )
+  const actions = await Promise.all(distinct.map((_id) => readAction({ workspace, _id }, { notBefore })))
   return actions.filter((action) => action !== undefined)
 }
 

@@ -24,12 +24,13 @@ export function createApi(
     redis: Redis
     webhook: Pick<InternalClient, 'getBytes' | 'post'>
     configuration: InternalClient
-    outbound: Pick<Outbound, 'channels' | 'agents' | 'media'>
+    outbound: Pick<Outbound, 'channels' | 'agents' | 'media' | 'connecting'>
   },
 ) {
   const { config, instance, collections, redis, webhook, configuration, outbound, log } = options
-  const { channels, agents, media } = outbound
+  const { channels, agents, media, connecting } = outbound
   return {
+    ...connecting,
     ...{ channels, agents, http: media, deliveries: collections.deliveries },
     committer: createCommitter(collections.messages, `cancel:${instance}`),
     streams: createEventStreams({

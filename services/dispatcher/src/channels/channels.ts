@@ -30,12 +30,23 @@ export interface Channels {
   find(workspace: number, extId: string, options?: { notBefore?: number }): Promise<Channel | undefined>
 }
 
+/** A channel of a document, its secrets opened. */
+export type OpenChannel = (document: ConfigurationDocument, workspace: number) => Channel
+
+export const createOpenChannel =
+  (secrets: Pick<SecretBox, 'open'>): OpenChannel =>
+  (document, workspace) => {
+    const opened = openSecrets(channelSchema.parse(document), secrets, workspace)
+    const { _id, hook, callback, handlerUrl, origins } = opened
+    return { _id, hook, callback, handlerUrl, workspace, ...boundConfig(opened, origins) }
+  }
+
 /** Channels from the replicas of configuration. Opening the secrets of a document is done once. */
 export function createChannels(options: {
   replica: Pick<Replica, 'find'>
-  secrets: Pick<SecretBox, 'open'>
+  openChannel: OpenChannel
 }): Channels {
-  const { replica, secrets } = options
+  const { replica, openChannel } = options
   const chosen = new WeakMap<ConfigurationDocument[], Channel>()
   return {
     async find(workspace, extId, needs) {
@@ -44,9 +55,7 @@ export function createChannels(options: {
       if (known !== undefined) return known
       const found = channelFor(documents, extId)
       if (found === undefined) return undefined
-      const opened = openSecrets(channelSchema.parse(found), secrets, workspace)
-      const { _id, hook, callback, handlerUrl, origins } = opened
-      const channel = { _id, hook, callback, handlerUrl, workspace, extId, ...boundConfig(opened, origins) }
+      const channel = { ...openChannel(found, workspace), extId }
       chosen.set(documents, channel)
       return channel
     },

@@ -13,6 +13,9 @@ import type { RateKeys } from '../channels/send-rate-limit/local-rate.ts'
 import { SendRate, type SendSlots } from '../channels/send-rate-limit/send-rate.ts'
 import type { SendRateLimit } from '../channels/send-rate-limit/send-rate-limit.ts'
 import type { Submit } from '../channels/submit.ts'
+import type { KnownTemplates } from '../channels/templates/known-templates.ts'
+import type { RecordConsent } from '../consent/record-consent.ts'
+import type { Suppressions } from '../consent/suppressions.ts'
 import type { CallKind } from '../message/call-result.ts'
 import { currentMessage } from '../message/current-message.ts'
 import type {
@@ -51,7 +54,10 @@ export interface DeliverOptions extends DeliveryRoutes {
   agents?: Agents
   endpoints: Pick<Endpoints, 'enter'>
   threads: KnownThreads
+  suppressions: Pick<Suppressions, 'isOptedOut'>
+  recordConsent: RecordConsent
   readQuoted: ReadQuoted
+  knownTemplates: Pick<KnownTemplates, 'find'>
   /** Whether a workspace may have no further message that waits for its time. Rejects with `unavailable`. */
   isScheduleFull(workspace: number): Promise<boolean>
   submit: Submit
@@ -65,7 +71,7 @@ export interface DeliverOptions extends DeliveryRoutes {
   /** How long an uncertain send waits for its status, in milliseconds. */
   uncertainWindow: number
   retentionMs: number
-  times: Pick<Times, 'lookUpFor' | 'lookUpAgain'>
+  times: Pick<Times, 'lookUpFor' | 'lookUpAgain' | 'templateAgain'>
   now: () => number
 }
 

@@ -19,16 +19,19 @@ import { createModelClient } from '../agents/model/model-client.ts'
 import { createAskSeeing } from '../agents/model/seeing.ts'
 import { createTranscriptOf } from '../agents/model/transcribe.ts'
 import { promptOf, timeZoneOf } from '../agents/prompt/prompt.ts'
+import { createReadAction, type ReadAction } from '../agents/read-action.ts'
 import { createOpenToolbox } from '../agents/tools/open-toolbox.ts'
+import { createReportServer } from '../agents/tools/report-server.ts'
 import { createToolImages } from '../agents/tools/tool-images.ts'
 import { type Agents, createAgents } from '../agents/turns/agents.ts'
 import { createDescribeAssistant } from '../agents/turns/describe-assistant.ts'
 import { MAX_CALLS } from '../agents/turns/model-calls.ts'
 import { createUsage } from '../agents/usage/usage.ts'
 import type { Callback } from '../channels/callback.ts'
-import { type Channels, createChannels } from '../channels/channels.ts'
+import { type Channels, createChannels, createOpenChannel } from '../channels/channels.ts'
 import { createEndpoints } from '../channels/endpoints/endpoints.ts'
 import { createAccessTokens } from '../channels/functions/access-tokens.ts'
+import { type Authorizations, createAuthorizations } from '../channels/functions/authorizations.ts'
 import { createCallSettingsOf } from '../channels/functions/call-settings.ts'
 import { createCredentialsOf } from '../channels/functions/credentials.ts'
 import { createFindAction } from '../channels/functions/find-action.ts'
@@ -47,8 +50,11 @@ import { createProviderCallback } from '../channels/provider-callback.ts'
 import { createSendRateLimit } from '../channels/send-rate-limit/send-rate-limit.ts'
 import { createSigner } from '../channels/signing.ts'
 import { createSubmit } from '../channels/submit.ts'
+import { createKnownTemplates, type KnownTemplates } from '../channels/templates/known-templates.ts'
+import { type AskProvider, createAskProvider } from '../channels/templates/provider-templates.ts'
 import { createShowTyping } from '../channels/typing.ts'
 import type { Config } from '../config.ts'
+import type { Consent } from '../consent/start-consent.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { type Metrics, showBreakers } from '../metrics/metrics.ts'
 import type { Collections } from '../store/collections.ts'
@@ -77,6 +83,10 @@ export interface Outbound {
   run: DeliverMessage
   channels: Channels
   agents: Agents
+  /** What somebody connects an action by. */
+  connecting: { authorizations: Authorizations; readAction: ReadAction }
+  /** What is known of templates, and the way to ask providers about them. */
+  templates: { known: KnownTemplates; ask: AskProvider }
   /** Fetches media from providers. */
   media: HttpClient
   close(): Promise<void>
@@ -91,10 +101,14 @@ export function createOutbound(options: {
   redis: Redis
   publisher: Pick<Publisher, 'publish'>
   statuses: StatusArrival
-  collections: Pick<Collections, 'messages' | 'threads' | 'usage' | 'usedTokens' | 'accessTokens'>
+  collections: Pick<
+    Collections,
+    'messages' | 'threads' | 'usage' | 'usedTokens' | 'accessTokens' | 'authorizations' | 'templates'
+  >
   configuration: Pick<InternalClient, 'get' | 'post'>
   webhook: Pick<InternalClient, 'getBytes' | 'post'>
   traffic: Pick<Traffic, 'moved' | 'left'>
+  consent: Pick<Consent, 'suppressions' | 'record'>
   registry: Registry
   metrics: Metrics
   tracing: Tracing
@@ -102,12 +116,14 @@ export function createOutbound(options: {
   log: Log
 }): Outbound {
   const { config, replica, secrets, redis, publisher, statuses, registry, tracing, log } = options
-  const { collections, configuration, webhook, traffic, times, metrics } = options
+  const { collections, configuration, webhook, traffic, consent, times, metrics } = options
   const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS })
   const calls = (kind: CallKind) => observeCalls(http, { kind, metrics, tracing })
   const signer = createSigner(config.SIGNING_SECRET)
   const specs = createSpecReader()
-  const channels = createChannels({ replica, secrets })
+  const openChannel = createOpenChannel(secrets)
+  const channels = createChannels({ replica, openChannel })
+  const knownTemplates = createKnownTemplates(collections.templates)
   const endpoints = createEndpoints({ now: Date.now, opened: metrics.breakerOpened })
   showBreakers(registry, endpoints)
   const notifyHandOff = createHandOffCallback({ http: calls('handler'), signer })
@@ -138,6 +154,9 @@ export function createOutbound(options: {
     instance: options.instance,
     report: createReportTokens({ configuration, log }),
   })
+  const authorizations = createAuthorizations({
+    ...{ http: calls('function'), collection: collections.authorizations, tokens, secrets },
+  })
   const agents = createAgents({
     loadAgent,
     openToolbox: createOpenToolbox({
@@ -149,6 +168,7 @@ export function createOutbound(options: {
       fetch,
       toolImages,
       tokens,
+      report: createReportServer({ configuration, log }),
     }),
     toolImages,
     choicesOf: (agent) => choicesOf(agent, deployment),
@@ -165,7 +185,11 @@ export function createOutbound(options: {
       handOff(collections, record, { reason, retentionMs: retentionOf(config) }),
     collections,
   })
-  const learnPerson = createLearnPerson({ collections, webhook, retentionMs: retentionOf(config), log })
+  const learnPerson = createLearnPerson({
+    ...{ collections, webhook, log },
+    suppressions: consent.suppressions,
+    retentionMs: retentionOf(config),
+  })
   const numberRates = createNumberRates({ http: calls('rate'), now: () => performance.now() })
   const sendRateLimit = createSendRateLimit(redis, log)
   const run = createDeliverMessage({
@@ -177,10 +201,13 @@ export function createOutbound(options: {
       isWithPerson: createIsWithPerson(collections),
       isOutsideWindow: createIsOutsideWindow(collections),
     },
+    suppressions: consent.suppressions,
+    recordConsent: consent.record,
     statuses,
     log,
     agents,
     readQuoted: agents.readQuoted,
+    knownTemplates,
     isScheduleFull: createIsScheduleFull(collections.messages),
     read: (_id) => collections.messages.findOne({ _id }),
     handle: createHandle({
@@ -216,6 +243,11 @@ export function createOutbound(options: {
     run: traceDeliveries(run, tracing),
     channels,
     agents,
+    connecting: { authorizations, readAction: createReadAction({ replica, secrets }) },
+    templates: {
+      known: knownTemplates,
+      ask: createAskProvider({ replica, openChannel, http: calls('templates') }),
+    },
     media: calls('media'),
     close: () => {
       http.close()

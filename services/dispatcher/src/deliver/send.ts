@@ -1,6 +1,6 @@
+import type { Purpose } from '@parley/shared/consent'
 import { defined } from '@parley/shared/defined'
 import { CAMPAIGN_SOURCE } from '@parley/shared/message'
-import { providerNamed } from '@parley/shared/providers/registry'
 import { isUnavailable } from '@parley/shared/unavailable'
 import { type Admission, callEndOf } from '../channels/endpoints/endpoints.ts'
 import type { MayLeave } from '../channels/http/http-client.ts'
@@ -12,6 +12,7 @@ import {
   INTERRUPTED,
   INTERRUPTED_FUNCTION,
   INTERRUPTED_KEYED,
+  OPTED_OUT,
   type Outcome,
   outsideServiceWindow,
   SUBMITTED,
@@ -19,7 +20,9 @@ import {
 import { attemptOf, claimed, HANDLER_IS_PERSON } from '../message/progress.ts'
 import { isFromProvider } from '../message/received-content.ts'
 import { callSettled, handOffSettled, INTERRUPTED_CALL } from '../message/turn-progress.ts'
+import { checkTemplate } from './check-template.ts'
 import { claimOf, SEND_DEADLINE_MS } from './claim.ts'
+import { isOptedOut, isTemplate, noteOptOut } from './consent.ts'
 import { type DeliveryRoute, type MessageRun, routeOf } from './message-run.ts'
 import { type StepResult, settleEndMerged, settleSend } from './settle-attempt.ts'
 import type { Planned } from './step.ts'
@@ -33,6 +36,8 @@ const SUBMIT_AGAIN_MS = 5_000
 export interface NextSend {
   index: number
   send: Send
+  /** What a template is for, where that is known. */
+  purpose?: Purpose | undefined
 }
 
 type Leave = Extract<Admission, { kind: 'entered' }>['leave']
@@ -50,9 +55,15 @@ export async function sendNext(run: MessageRun, planned: Planned, next: NextSend
     const call = of?.call === undefined ? undefined : 'sent'
     return settleSend(run, { index, reports: true, outcome, ms: 0, call })
   }
+  const fit = await checkTemplate(run, planned, next.send)
+  if (fit?.kind === 'refused') {
+    const call = of?.call === undefined ? undefined : 'sent'
+    return settleSend(run, { index: next.index, reports: true, outcome: fit.outcome, ms: 0, call })
+  }
+  if (fit?.kind === 'waits') return fit.result
   const found = routeOf(run.options, planned, { id, messageId, content, ...defined({ of }) })
   // An action's spec is read by others, too.
-  return sendBy(run, await waitFor(run.calling, found), next)
+  return sendBy(run, await waitFor(run.calling, found), { ...next, purpose: fit?.purpose })
 }
 
 /** Why free text is not sent: a provider may take it only for a while after the person wrote; templates at any time. */
@@ -70,10 +81,7 @@ async function outsideWindow(
 }
 
 function isFree(content: Send['content']): boolean {
-  if (content.kind === 'text') return true
-  const object = objectIn(content)
-  const templates = object && providerNamed(object.provider)?.outbound.objects?.templates
-  return object !== undefined && templates?.includes(object.type) !== true
+  return content.kind === 'text' || (objectIn(content) !== undefined && !isTemplate(content))
 }
 
 /** Submitting twice counts once, so it needs no claim; with the broker unavailable the message waits for it. */
@@ -162,7 +170,7 @@ export function enter(
 async function sendNow(
   run: MessageRun,
   route: DeliveryRoute,
-  { index, send, leave }: NextSend & { leave: Leave | undefined },
+  { index, send, purpose, leave }: NextSend & { leave: Leave | undefined },
 ): Promise<StepResult> {
   const pause = route.keys && (await waitForRate(run, route.keys, send))
   if (pause !== undefined) return pause
@@ -172,23 +180,28 @@ async function sendNow(
   const deferrable = !reports && isRepeatable && run.record.answer === undefined
   const unclaimed = run.record
   let mayLeave: MayLeave
+  let optedOut: boolean
   try {
     await run.message.commitUnderLease(claimed(unclaimed, { index, at: run.options.now() }), { deferrable })
     mayLeave = untilDeadline(run)
     if (route.keys !== undefined) await run.rate.atSlot(send.id, { keys: route.keys, mayLeave })
+    optedOut = await isOptedOut(run, { content: send.content, purpose })
     if (!mayLeave()) throw new Superseded()
-    if (route.keys !== undefined) run.options.traffic.left(run.record, route.keys)
+    if (route.keys !== undefined && !optedOut) run.options.traffic.left(run.record, route.keys)
   } catch (error) {
     // Left as it is, it would count as uncertain, though nothing has left.
     if (error instanceof Superseded || isUnavailable(error)) await run.message.release(unclaimed, index)
     throw error
   }
+  if (optedOut)
+    return settleSend(run, { index, reports: route.reports, call: route.call, outcome: OPTED_OUT, ms: 0 })
   const attempted = await attempt(run, route, mayLeave)
   if (attempted === undefined) {
     await run.message.release(unclaimed, index)
     throw new Superseded()
   }
   leave?.(callEndOf(attempted.outcome))
+  await noteOptOut(run, send, attempted.outcome)
   return settleSend(run, { index, reports: route.reports, call: route.call, ...attempted })
 }
 

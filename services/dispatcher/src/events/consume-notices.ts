@@ -5,10 +5,13 @@ import type { JsonObject } from '@parley/shared/json-object'
 import { type Consumer, consumeBatches } from '@parley/shared/messaging/consumer'
 import type { ConsumerOptions, DeadLetter } from '@parley/shared/messaging/deliveries'
 import { NOTICE_QUEUE } from '@parley/shared/messaging/topology'
-import { exactOrUndefined } from '@parley/shared/parse-json'
+import { exactOrUndefined, parseJson } from '@parley/shared/parse-json'
+import { addressText } from '@parley/shared/providers/address'
+import { allProviders } from '@parley/shared/providers/registry'
 import type { ConsumeMessage } from 'amqplib'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
+import type { ConsentEvent, RecordConsent } from '../consent/record-consent.ts'
 import { type NoticeRecord, noticeView } from '../message/notice-record.ts'
 import type { InsertDeliveries, NewDelivery } from './insert-deliveries.ts'
 import { type ExtIdOf, isOfChannel } from './message-deliveries.ts'
@@ -17,6 +20,7 @@ import type { Subscription, Subscriptions } from './subscriptions.ts'
 interface NoticeOptions {
   notices: mongo.Collection<NoticeRecord>
   subscriptions: Pick<Subscriptions, 'ready' | 'of'>
+  recordConsent: RecordConsent
   insert: InsertDeliveries
   extIdOf: ExtIdOf
   retentionMs: number
@@ -37,7 +41,7 @@ export function consumeNotices(
 
 /** Those that can't be read are returned. One that comes again is the same. */
 async function workNotices(options: NoticeOptions, batch: ConsumeMessage[]): Promise<DeadLetter[]> {
-  const { notices, subscriptions, insert, now, retentionMs } = options
+  const { notices, subscriptions, insert, recordConsent, now, retentionMs } = options
   const at = now()
   const dead: DeadLetter[] = []
   const records: NoticeRecord[] = []
@@ -46,6 +50,8 @@ async function workNotices(options: NoticeOptions, batch: ConsumeMessage[]): Pro
     if (notice === undefined) dead.push({ delivery, reason: 'no notice of a channel' })
     else records.push({ ...notice, receivedAt: new Date(at), expiresAt: new Date(at + retentionMs) })
   }
+  const choices = records.flatMap(choicesIn)
+  if (choices.length > 0) await recordConsent(choices)
   await insertNew(notices, records)
   await subscriptions.ready
   const deliveries: NewDelivery[] = []
@@ -75,6 +81,16 @@ function readNotice({
     ...(at !== null && { at: new Date(at) }),
     value: JSON.stringify(value ?? null),
   }
+}
+
+/** The choices of people that a notice of any provider tells of. */
+function choicesIn({ _id, workspace, field, value, receivedAt }: NoticeRecord): ConsentEvent[] {
+  const notice = { field, value: parseJson(value) }
+  const found = allProviders().flatMap(({ inbound }) => inbound?.preferencesIn?.(notice) ?? [])
+  return found.map(({ person, status, at = receivedAt }, position) => ({
+    ...{ id: `notice/${_id}/${position}`, workspace, addresses: person.addresses.map(addressText) },
+    ...{ purpose: 'marketing', status, source: 'provider', at: at < receivedAt ? at : receivedAt },
+  }))
 }
 
 async function isFor(subscription: Subscription, record: NoticeRecord, extIdOf: ExtIdOf): Promise<boolean> {

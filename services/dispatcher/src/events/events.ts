@@ -16,6 +16,7 @@ import type { SecretBox } from '@parley/shared/sealed-value'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import type { HttpClient } from '../channels/http/http-client.ts'
+import type { RecordConsent } from '../consent/record-consent.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { NoticeRecord } from '../message/notice-record.ts'
 import type { ThreadRecord } from '../message/thread-record.ts'
@@ -73,6 +74,7 @@ export function startEvents(options: {
   identity: Pick<InternalClient, 'get'>
   authorizer: Authorizer
   views: EventViews
+  recordConsent: RecordConsent
   retentionMs: number
   /** Declares the queue of changes again when it was deleted. */
   declare(): Promise<void>
@@ -117,6 +119,7 @@ export function startEvents(options: {
     notices: consumeNotices({
       ...{ notices: collections.notices, subscriptions, insert, extIdOf, retentionMs, declare, log, now },
       deadLetters: options.deadLetters,
+      recordConsent: options.recordConsent,
     }),
     close: async () => {
       await Promise.all([reading.stop(), relay.close(), worked.close()])

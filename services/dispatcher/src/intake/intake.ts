@@ -2,6 +2,7 @@ import type { Log } from '@parley/shared/log'
 import type { DeadLetter } from '@parley/shared/messaging/deliveries'
 import type { ReceivedContent } from '@parley/shared/providers/inbound'
 import type { ConsumeMessage } from 'amqplib'
+import type { HeedMessages, SaidMessage } from '../consent/heed-messages.ts'
 import { type MessageRecord, threadKey } from '../message/message-record.ts'
 import type { Threads } from '../schedule/threads.ts'
 import type { IntakeStore, StoreResult } from './intake-store.ts'
@@ -46,6 +47,8 @@ interface IntakeOptions {
   /** Stores what must not run before it is stored. Rejects when it could not: the same may be given again. */
   storeFirst: StoreDeliveries
   nonSpeech: NonSpeech
+  /** Sees what may say something of consent before any of it is worked. */
+  heed: HeedMessages
   writeBehind: Pick<WriteBehind, 'resultOf' | 'begin' | 'store' | 'storeThread'>
   threads: Pick<Threads, 'add' | 'wake' | 'interrupt' | 'on'>
   log: Log
@@ -144,6 +147,7 @@ class PartitionIntake implements Intake {
     const { storeFirst, threads, writeBehind } = this.#options
     await Promise.all(batch.map(({ lookup }) => lookup))
     if (!this.#active()) throw abandoned()
+    await this.#heed(batch)
     const unspoken = await this.#beginUnspoken(batch)
     // A message that may be stored does not run unstored, for the store would take one for the other.
     const mayBeStored = idsThatMayBeStored(batch)
@@ -175,6 +179,15 @@ class PartitionIntake implements Intake {
     for (const arrived of fresh) this.#run(arrived)
     for (const [arrived, one] of unspoken) void this.#settleUnspoken(arrived, one)
     this.#forget(batch)
+  }
+
+  /** Most batches say nothing of consent, and wait for nothing. */
+  async #heed(batch: Undivided[]): Promise<void> {
+    const said: SaidMessage[] = []
+    for (const { reading } of batch)
+      if (reading.kind === 'message' && reading.said !== undefined)
+        said.push({ message: reading.message, ...reading.said })
+    if (said.length > 0) await this.#options.heed(said)
   }
 
   /** What of a batch is no speech, once it has begun. */

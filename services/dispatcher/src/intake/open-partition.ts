@@ -6,6 +6,7 @@ import type { Take } from '@parley/shared/messaging/deliveries'
 import { partitionQueue, QUEUE_END_TYPE } from '@parley/shared/messaging/layout'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import type { ModelCalls } from '../agents/turns/model-calls.ts'
+import type { HeedMessages } from '../consent/heed-messages.ts'
 import type { DeliverMessage } from '../deliver/deliver-message.ts'
 import type { WaitingCounts } from '../message/message-record.ts'
 import type { Partition } from '../schedule/partitions.ts'
@@ -41,6 +42,7 @@ export function openPartition(options: {
   collections: Pick<Collections, 'messages' | 'rejected' | 'audited'>
   store: IntakeStore
   nonSpeech: NonSpeech
+  heed: HeedMessages
   committer: Committer
   run: DeliverMessage
   modelCalls: Pick<ModelCalls, 'drain'>
@@ -61,6 +63,7 @@ export function openPartition(options: {
     collections,
     store,
     nonSpeech,
+    heed,
     committer,
     run,
     deadLetters,
@@ -99,6 +102,7 @@ export function openPartition(options: {
     store,
     storeFirst: storeDeliveries({ partition, collections, isLeased, threadLog, traffic }),
     nonSpeech,
+    heed,
     writeBehind,
     threads,
     log,

@@ -3,6 +3,7 @@ import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { ReceivedContent } from '@parley/shared/providers/inbound'
 import type { ConsumeMessage } from 'amqplib'
 import { z } from 'zod'
+import { consentSaidIn, type SaidMessage } from '../consent/heed-messages.ts'
 import { addressesOf } from '../message/addresses.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { namesOf } from '../message/person-names.ts'
@@ -37,6 +38,8 @@ export type DeliveryReading =
       message: Omit<MessageRecord, 'partition' | 'order'>
       /** What it is, where that is no speech. */
       unspoken?: ReceivedContent | undefined
+      /** What it may say of consent. */
+      said?: Omit<SaidMessage, 'message'> | undefined
     }
   | ({ kind: 'replay' } & z.output<typeof replaySchema>)
   | { kind: 'rejected'; reason: string }
@@ -61,10 +64,13 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
   const at = new Date()
   const received = receivedContent(message, source)
   const isUnspoken = received !== undefined && unspokenReason(received) !== undefined
+  const isResponded = hasAnswer(message.answer)
+  const said = isResponded ? undefined : consentSaidIn(message, received)
   // All have the same fields, also those that come later: objects of one shape are cheaper to make and to read.
   return {
     kind: 'message',
     unspoken: isUnspoken ? received : undefined,
+    said: said && { said, writtenAt: received?.writtenAt },
     message: {
       _id: messageId,
       workspace,
@@ -77,7 +83,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
       channel,
       channelId,
       source,
-      inbound: hasAnswer(message.answer) || isUnspoken ? undefined : true,
+      inbound: isResponded || isUnspoken ? undefined : true,
       requestId,
       traceparent,
       state: 'received',

@@ -14,10 +14,11 @@ type Opening = Parameters<typeof openPartition>[0]
 
 /** Takes partitions, stores what arrives in them, and runs their threads. */
 export function startIntake(
-  options: Pick<Opening, 'instance' | 'deadLetters' | 'declare' | 'traffic' | 'log'> & {
+  options: Pick<Opening, 'instance' | 'heed' | 'deadLetters' | 'declare' | 'traffic' | 'log'> & {
     config: Pick<Config, 'INSTANCE_NAME'>
     collections: Collections
     outbound: Pick<Outbound, 'run' | 'agents' | 'channels'>
+    reportPeople: Parameters<typeof createThreadLog>[0]['reportPeople']
     layout: Parameters<typeof startPartitions>[0]['layout']
     recentlyStored: RecentlyStored
     retentionMs: number

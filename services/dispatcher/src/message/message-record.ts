@@ -259,6 +259,8 @@ const WAITING_FOR = [
   'gathering',
   /** The time at which it is to be sent. */
   'schedule',
+  /** Its template to be sent by the provider again, which has paused it. */
+  'template',
 ] as const
 export type WaitingFor = (typeof WAITING_FOR)[number]
 

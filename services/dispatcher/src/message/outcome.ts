@@ -17,7 +17,15 @@ export type Outcome =
       isTooFast?: true
     }
   /** It did not happen, and trying again would not change that. */
-  | { kind: 'permanent'; code: string; fault: Fault; reason: string; error?: string }
+  | {
+      kind: 'permanent'
+      code: string
+      fault: Fault
+      reason: string
+      error?: string
+      /** The person has told the provider that they want no marketing of the business. */
+      isOptOut?: true
+    }
   /** It left, and no answer came: it may or may not have happened. */
   | {
       kind: 'uncertain'
@@ -71,6 +79,13 @@ export const outsideServiceWindow = ({ label, ms }: { label: string; ms: number 
   fault: 'caller',
   reason: `${label} takes only templates later than ${ms / HOUR_MS} hours after the last message of the person.`,
 })
+/** Not tried: the person wants no such messages. */
+export const OPTED_OUT = {
+  kind: 'permanent',
+  code: 'opted_out',
+  fault: 'recipient',
+  reason: 'The person has opted out of such messages.',
+} as const satisfies Outcome
 /** Something unforeseen: it counts as a try, so that it ends, whatever causes it. */
 export const CRASHED = {
   kind: 'retryable',

@@ -3,6 +3,7 @@ import { type Layout, partitionQueues } from '@parley/shared/messaging/layout'
 import {
   DEAD_LETTER_QUEUE,
   NOTICE_QUEUE,
+  PEOPLE_QUEUE,
   STATUS_QUEUES,
   TASKS_QUEUE,
 } from '@parley/shared/messaging/topology'
@@ -10,7 +11,7 @@ import { withTimeout } from '@parley/shared/with-timeout'
 import { Gauge, type Registry } from 'prom-client'
 import { WAITING, type WaitingCounts } from '../message/message-record.ts'
 
-const QUEUES = [...STATUS_QUEUES, NOTICE_QUEUE, TASKS_QUEUE, DEAD_LETTER_QUEUE]
+const QUEUES = [...STATUS_QUEUES, NOTICE_QUEUE, TASKS_QUEUE, PEOPLE_QUEUE, DEAD_LETTER_QUEUE]
 const BROKER_MS = 2_000
 
 /** What the metrics look at when they are read. */

@@ -7,6 +7,8 @@ import type { ConsumerOptions, DeadLetter } from '@parley/shared/messaging/deliv
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { STATUS_QUEUES } from '@parley/shared/messaging/topology'
 import type { ConsumeMessage } from 'amqplib'
+import type { RecordConsent } from '../consent/record-consent.ts'
+import { refusalOf } from '../deliver/consent.ts'
 import type { MessageRecord, Progress } from '../message/message-record.ts'
 import { isResumable } from '../message/progress.ts'
 import { type Metrics, observeLatency } from '../metrics/metrics.ts'
@@ -38,6 +40,7 @@ export interface StatusOptions {
   metrics: Pick<Metrics, 'sent' | 'delivered'>
   traffic: Pick<Traffic, 'moved'>
   replica: Pick<Replica, 'find'>
+  recordConsent: RecordConsent
   /** Of the requests to send again what failed. */
   publisher: Pick<Publisher, 'publish'>
 }
@@ -127,6 +130,7 @@ async function applyAll(options: StatusOptions, known: Map<string, Located[]>): 
       return { record, found, progress: applyStatuses(record, own.map(statusOf)) }
     })
     await addPricing(collections, changes)
+    await noteOptOuts(options, changes)
     const left: typeof waiting = new Map()
     await Promise.all(
       changes.map(async ({ record, found, progress }) => {
@@ -144,6 +148,21 @@ async function applyAll(options: StatusOptions, known: Map<string, Located[]>): 
     waiting = left
   }
   return [...absent.values()].flat()
+}
+
+/** Before a status is applied that says that a person wants no marketing, that is stored. */
+async function noteOptOuts(
+  { recordConsent }: Pick<StatusOptions, 'recordConsent'>,
+  changes: readonly { record: MessageRecord; found: readonly Located[] }[],
+): Promise<void> {
+  const events = changes.flatMap(({ record, found }) =>
+    found.flatMap((one) => {
+      const { failure, at } = one.status
+      const isOptOut = failure?.kind === 'permanent' && failure.isOptOut === true && isOf(record, one)
+      return isOptOut ? refusalOf(record, { id: `${one.send.messageId}:${one.send.index}`, at }) : []
+    }),
+  )
+  if (events.length > 0) await recordConsent(events)
 }
 
 /** A status from another workspace's webhook can't be about this message. */

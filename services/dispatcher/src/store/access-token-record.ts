@@ -12,3 +12,16 @@ export interface AccessTokenRecord {
   owner?: string
   expiresAt?: Date
 }
+
+/** Consent that somebody is giving to an action's client, by a hash of its state. */
+export interface AuthorizationRecord {
+  _id: string
+  workspace: number
+  action: number
+  account: number
+  /** The login in which it began, or the API token. */
+  session: string
+  /** What ends it as JSON text, sealed for the workspace. */
+  sealed: string
+  expiresAt: Date
+}

@@ -4,11 +4,13 @@ import type { Connection, mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { NoticeRecord } from '../message/notice-record.ts'
 import type { NoteRecord, ThreadRecord } from '../message/thread-record.ts'
-import type { AccessTokenRecord } from './access-token-record.ts'
+import type { AccessTokenRecord, AuthorizationRecord } from './access-token-record.ts'
 import type { AuditedMessage, AuditState, RemovedHour, UnreadableMessage } from './audit-records.ts'
 import { ensureIndexes } from './ensure-indexes.ts'
 import { LAYOUT_ID, type LayoutRecord } from './layout-record.ts'
 import type { OpenIntake } from './open-intake.ts'
+import type { SuppressionKey, SuppressionRecord, UnpublishedConsent } from './suppression-records.ts'
+import type { TemplateRecord } from './template-record.ts'
 import type { TrafficRecord } from './traffic-records.ts'
 import type { UsageEntry, UsageHour, UsageState, UsedTokens } from './usage-records.ts'
 
@@ -79,6 +81,11 @@ export interface Collections {
   notices: mongo.Collection<NoticeRecord>
   earlyStatuses: mongo.Collection<EarlyStatus>
   accessTokens: mongo.Collection<AccessTokenRecord>
+  suppressions: mongo.Collection<SuppressionRecord>
+  suppressionKeys: mongo.Collection<SuppressionKey>
+  unpublishedConsent: mongo.Collection<UnpublishedConsent>
+  authorizations: mongo.Collection<AuthorizationRecord>
+  templates: mongo.Collection<TemplateRecord>
 }
 
 /** The dispatcher's collections, on the native driver: the message path is batches of plain documents. */
@@ -107,6 +114,11 @@ export function collectionsOf(connection: Connection): Collections {
     notices: native('notices'),
     earlyStatuses: native('earlyStatuses'),
     accessTokens: native('accessTokens'),
+    suppressions: native('suppressions'),
+    suppressionKeys: native('suppressionKeys'),
+    unpublishedConsent: native('unpublishedConsent'),
+    authorizations: native('authorizations'),
+    templates: native('templates'),
   }
 }
 
@@ -215,6 +227,10 @@ export async function prepareDatabase(connection: Connection, partitions: number
   await ensureIndexes(connection, collections.accessTokens, [
     { key: { removedAt: 1 }, expireAfterSeconds: 0 },
   ])
+  await ensureIndexes(connection, collections.authorizations, [
+    { key: { workspace: 1, action: 1, account: 1 } },
+    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+  ])
   await ensureIndexes(connection, collections.audited, [
     { key: { workspace: 1, hour: 1, channel: 1, place: 1 } },
     // Of the places, those before 'stored' by name: the few that are missing, rejected or erased.
@@ -237,6 +253,10 @@ export async function prepareDatabase(connection: Connection, partitions: number
   ])
   await ensureIndexes(connection, collections.usedTokens, [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }])
   await ensureIndexes(connection, collections.earlyStatuses, [{ key: { due: 1 } }])
+  await ensureIndexes(connection, collections.suppressions, [
+    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+  ])
+  await ensureIndexes(connection, collections.unpublishedConsent, [{ key: { at: 1 } }])
   await ensureIndexes(connection, collections.notices, [
     { key: { workspace: 1, channelId: 1, receivedAt: -1, _id: -1 } },
     { key: { expiresAt: 1 }, expireAfterSeconds: 0 },

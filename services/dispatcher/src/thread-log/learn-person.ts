@@ -4,6 +4,7 @@ import { type Address, addressText, type NamedPerson } from '@parley/shared/prov
 import { withTimeout } from '@parley/shared/with-timeout'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
+import type { Suppressions } from '../consent/suppressions.ts'
 import type { Collections } from '../store/collections.ts'
 import { joinThreads } from './joined-threads.ts'
 
@@ -30,15 +31,17 @@ interface Learnt {
 export function createLearnPerson(options: {
   collections: Pick<Collections, 'messages' | 'threads'>
   webhook: Pick<InternalClient, 'post'>
+  suppressions: Pick<Suppressions, 'spread'>
   retentionMs: number
   log: Log
 }): LearnPerson {
-  const { collections, webhook, retentionMs, log } = options
+  const { collections, webhook, suppressions, retentionMs, log } = options
   const learnt = new LRUCache<string, true>({ max: MAX_LEARNT })
   const learn = async ({ workspace, channel, sentTo, person }: Learnt) => {
     const addresses = [...new Set([sentTo, ...person.addresses].map(addressText))]
     const key = JSON.stringify([workspace, channel, ...addresses])
     if (learnt.has(key)) return
+    await suppressions.spread([{ workspace, addresses }])
     const thread = sentTo.value
     const since = await firstIn(collections.messages, { workspace, thread })
     const named = { addresses, thread, since }

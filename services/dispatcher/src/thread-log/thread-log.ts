@@ -11,6 +11,7 @@ import type { Lease } from '../store/lease-store.ts'
 import { activityOf, campaignOf, type Excerpt, excerptOf, isShown, isUnread } from './activity.ts'
 import { joinThreads } from './joined-threads.ts'
 import { latestOf, unwrittenThreads } from './recover-written.ts'
+import type { ReportPeople } from './report-people.ts'
 import { countUnread, type ThreadWrite, writeThread, writeThreads } from './write-threads.ts'
 
 /** A thread is written at most this often; less often under load, so that it takes a twentieth of the time as a rule. */
@@ -59,6 +60,8 @@ interface ThreadLogOptions {
   instance: string
   /** The retention of an ended message, in milliseconds. */
   retentionMs: number
+  /** Before a partition says until when its threads are written, so that a crash repeats it. */
+  reportPeople: ReportPeople
   log: Log
 }
 
@@ -203,19 +206,21 @@ class WrittenBehind implements ThreadLog {
   }
 
   async #writeTouched(touched: Touched[]): Promise<void> {
-    const { collections, retentionMs } = this.#options
+    const { collections, retentionMs, reportPeople } = this.#options
+    const written: ThreadWrite[] = []
     for (let at = 0; at < touched.length; at += BATCH) {
       const batch = await Promise.all(touched.slice(at, at + BATCH).map((one) => this.#writeOf(one)))
-      const goingOn = await writeThreads(
-        collections.threads,
-        batch.filter((write) => write !== undefined),
-      )
+      const writes = batch.filter((write) => write !== undefined)
+      const goingOn = await writeThreads(collections.threads, writes)
       for (const name of goingOn) await writeThread(collections, name, retentionMs)
+      written.push(...writes)
     }
     for (const one of touched) await this.#join(one)
     const counted = touched.filter((one) => one.isCounted)
     for (let at = 0; at < counted.length; at += RECOUNTED_AT_ONCE)
       await Promise.all(counted.slice(at, at + RECOUNTED_AT_ONCE).map((one) => this.#countUnread(one)))
+    // Last, as it needs the broker, too.
+    for (let at = 0; at < written.length; at += BATCH) await reportPeople(written.slice(at, at + BATCH))
   }
 
   async #join({ workspace, channel, extId, joined }: Touched): Promise<void> {

@@ -16,6 +16,7 @@ import { createToolImages } from '../../src/agents/tools/tool-images.ts'
 import { type AgentParts, createAgents } from '../../src/agents/turns/agents.ts'
 import { createUsage } from '../../src/agents/usage/usage.ts'
 import type { Callback, Delivery } from '../../src/channels/callback.ts'
+import type { HeedMessages } from '../../src/consent/heed-messages.ts'
 import { createDeliverMessage } from '../../src/deliver/deliver-message.ts'
 import type { DeliverOptions } from '../../src/deliver/message-run.ts'
 import { createIntakeStore } from '../../src/intake/intake-store.ts'
@@ -34,6 +35,7 @@ import { RecentlyStored } from '../../src/store/recently-stored.ts'
 import { deliveryOptions } from '../delivery-options.ts'
 import { faultyMessages, newStoreLine, type StoreLine } from '../intake-model/faulty-messages.ts'
 import { MemoryQueue } from '../intake-model/memory-queue.ts'
+import { noConsent } from '../no-consent.ts'
 import { noThreadLog } from '../no-threads.ts'
 import { noTraffic } from '../no-traffic.ts'
 
@@ -64,6 +66,7 @@ export interface AgentBehaviour {
   parts?: Partial<AgentParts>
   options?: Partial<DeliverOptions>
   threadLog?: Parameters<typeof openPartition>[0]['threadLog']
+  heed?: HeedMessages
   /** The longest text of one send; any unless said. */
   maxText?: number
   /** What the channel sends by; RPC where it is not given. */
@@ -255,6 +258,7 @@ export class AgentSystem {
         ...{ collections, channels: this.#channels, threadLog },
         ...{ retentionMs: 60_000, originalMs: this.#behaviour.originalMs ?? ORIGINAL_MS },
       }),
+      heed: this.#behaviour.heed ?? noConsent.heed,
       traffic: noTraffic,
       store: createIntakeStore({ messages, recentlyStored: new RecentlyStored(), log }),
       deadLetters: { publish: () => Promise.reject(new Error('nothing here becomes a dead letter')) },

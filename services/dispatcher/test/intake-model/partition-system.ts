@@ -21,6 +21,7 @@ import { createCommitter, statusWriter } from '../../src/store/commit.ts'
 import type { Lease } from '../../src/store/lease-store.ts'
 import { RecentlyStored } from '../../src/store/recently-stored.ts'
 import { deliveryOptions } from '../delivery-options.ts'
+import { noConsent } from '../no-consent.ts'
 import { noNonSpeech, noThreadLog } from '../no-threads.ts'
 import { noTraffic } from '../no-traffic.ts'
 import { faultyMessages, newStoreLine, type StoreFailure, type StoreLine } from './faulty-messages.ts'
@@ -93,6 +94,7 @@ export class PartitionSystem {
       committer,
       metrics: createMetrics(new Registry()),
       traffic: noTraffic,
+      recordConsent: noConsent.recordConsent,
       replica: { find: async () => [] },
       publisher: { publish: async ({ body, type = '' }: Publication) => publishAgain(body, type) },
     }
@@ -248,6 +250,7 @@ export class PartitionSystem {
       collections: { messages, rejected: this.#rejected, audited: this.#audited },
       threadLog: noThreadLog,
       nonSpeech: noNonSpeech,
+      heed: noConsent.heed,
       traffic: noTraffic,
       store: createIntakeStore({ messages, recentlyStored: new RecentlyStored(), log }),
       deadLetters: { publish: () => Promise.reject(new Error('nothing here becomes a dead letter')) },

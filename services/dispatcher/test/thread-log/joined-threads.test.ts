@@ -124,6 +124,7 @@ test('what ends in a thread that has joined is in the list as the other one’s,
   await messages.insertMany([wrote(FIRST, 1), wrote(LATER, 2)])
   const threadLog = createThreadLog({
     ...{ collections: database.collections, instance: 'one', retentionMs: RETENTION_MS },
+    reportPeople: async () => {},
     log: createLog({ service: 'test', level: 'silent' }),
   })
   const touch = async (record: MessageRecord) => {

@@ -61,6 +61,7 @@ async function startInstance(
     collections,
     instance,
     retentionMs: RETENTION_MS,
+    reportPeople: async () => {},
     log,
   })
   threadLog.open(leaseOf(partition, term))

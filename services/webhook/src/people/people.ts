@@ -18,6 +18,7 @@ const RETENTION_MS = 400 * DAY_MS
 const FRESH_MS = 1_000
 const MAX_REMEMBERED = 50_000
 const QUERY_MS = 1_000
+const ERASE_MS = 2_000
 /** The wait for a database that may be unavailable; then nobody waits for a while. */
 const LOOKUP_MS = 500
 const CLAIM_MS = 1_500
@@ -47,6 +48,10 @@ export interface People {
   claim(named: NamedPerson & { workspace: number; thread: string; since?: Date }): Promise<PersonRecord>
   /** As {@link claim}, where it comes again and again: what is remembered is not looked up, nor waited for. */
   note(named: NamedPerson & { workspace: number; thread: string }): Promise<void>
+  /** What is stored of whoever has one of the addresses. Rejects while the database is unavailable. */
+  known(workspace: number, addresses: readonly string[]): Promise<PersonRecord[]>
+  /** Erases what {@link known} finds. Idempotent. */
+  erase(workspace: number, addresses: readonly string[]): Promise<void>
   /** Forgets who has a thread. Idempotent. */
   forget(workspace: number, thread: string): Promise<void>
 }
@@ -152,6 +157,14 @@ export function createPeople(options: {
         if (!isUnavailable(error)) throw error
       })
     },
+    known: (workspace, addresses) =>
+      people.find(having(workspace, addresses), { maxTimeMS: ERASE_MS }).toArray(),
+    async erase(workspace, addresses) {
+      const found = await people.find(having(workspace, addresses), { maxTimeMS: ERASE_MS }).toArray()
+      await people.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } })
+      for (const address of [...addresses, ...found.flatMap((one) => one.addresses)])
+        remembered.delete(keyOf(workspace, address))
+    },
     async forget(workspace, thread) {
       const person = await people.findOneAndDelete({ workspace, threads: thread }, { maxTimeMS: QUERY_MS })
       for (const address of person?.addresses ?? []) remembered.delete(keyOf(workspace, address))
@@ -168,6 +181,11 @@ function inWorkspaces(asked: Array<{ workspace: number; address: string }>): mon
     addresses: { $in: all.map(({ address }) => address) },
   }))
 }
+
+const having = (workspace: number, addresses: readonly string[]): mongo.Filter<PersonRecord> => ({
+  workspace,
+  addresses: { $in: [...addresses] },
+})
 
 const anyOf = (claim: Claim): mongo.Filter<PersonRecord> => ({
   $or: [

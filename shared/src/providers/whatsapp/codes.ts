@@ -13,6 +13,8 @@ interface ErrorCode {
   fault?: 'caller' | 'provider' | 'recipient'
   /** The number's rate was it. */
   isTooFast?: true
+  /** The person has told Meta that they want no marketing of the business. */
+  isOptOut?: true
   /** Advice for people. */
   advice?: string
 }
@@ -98,6 +100,7 @@ export const CODES: Readonly<Record<number, ErrorCode>> = {
   131050: {
     meaning: 'the person has stopped marketing messages of this business',
     fault: 'recipient',
+    isOptOut: true,
     advice: 'The person does not want marketing from this business: leave them out.',
   },
   131051: {
@@ -151,10 +154,11 @@ export const CODES: Readonly<Record<number, ErrorCode>> = {
 /** The outcome of a send by a code. */
 export function outcomeOfCode(number: number): Exclude<SendOutcome, { kind: 'accepted' | 'uncertain' }> {
   const known = Object.hasOwn(CODES, number) ? CODES[number] : undefined
-  const { retry, fault, isTooFast } = known ?? {}
+  const { retry, fault, isTooFast, isOptOut } = known ?? {}
   const code = String(number)
   const reason = `The provider refused it with code ${code}.`
-  if (retry === undefined) return { kind: 'permanent', code, fault: fault ?? 'channel', reason }
+  if (retry === undefined)
+    return { kind: 'permanent', code, fault: fault ?? 'channel', reason, ...(isOptOut && { isOptOut }) }
   return {
     ...{ kind: 'retryable', code, fault: fault ?? 'provider', reason },
     ...(retry !== 'soon' && { retryAfterSeconds: retry }),

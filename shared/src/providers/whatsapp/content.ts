@@ -24,6 +24,7 @@ export function contentOf(raw: unknown): ReceivedContent {
   const writtenAt = timeOf(own(raw, 'timestamp'))
   return {
     ...(type !== undefined && type !== 'text' && { type }),
+    ...defined({ pressed: nature.kind === 'speech' ? pressedIn(raw) : undefined }),
     ...defined({ media, providerId: textAt(raw, 'id'), repliesTo: isSaid ? repliesTo(raw) : undefined }),
     ...(textAt(raw, 'group_id') !== undefined && { isOfGroup: true }),
     ...(isOwn && { isOwn }),
@@ -32,6 +33,10 @@ export function contentOf(raw: unknown): ReceivedContent {
     nature,
     text: textOf(raw, { nature, media, who: isOwn ? 'business' : 'person' }),
   }
+}
+
+function pressedIn(raw: unknown): string | undefined {
+  return textAt(raw, 'button', 'payload') ?? textAt(raw, 'interactive', 'button_reply', 'id')
 }
 
 function repliesTo(raw: unknown): string | undefined {

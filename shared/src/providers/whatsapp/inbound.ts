@@ -2,6 +2,7 @@ import type { Inbound } from '../inbound.ts'
 import { own, textAt } from '../own.ts'
 import { contentOf } from './content.ts'
 import { documentation } from './documentation.ts'
+import { preferencesIn } from './preferences.ts'
 import { updatesIn } from './updates.ts'
 
 const SIGNATURE = /^sha256=([0-9a-f]{64})$/i
@@ -43,5 +44,6 @@ export const inbound: Inbound = {
   },
   foreign: 'foreign_number',
   contentOf: (message) => contentOf(own(message, 'meta')),
+  preferencesIn,
   documentation,
 }

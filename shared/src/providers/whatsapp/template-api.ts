@@ -114,13 +114,20 @@ const NOTICES = [
   'template_correct_category_detection',
 ]
 
+/** Events that are statuses; others are about something else, such as a template that may not be edited. */
+const STATUSES = new Set([
+  ...['APPROVED', 'PENDING', 'REJECTED', 'PAUSED', 'DISABLED', 'IN_APPEAL', 'DELETED', 'PENDING_DELETION'],
+])
+
 function noticeOf({ field, value }: { field: string; value: unknown }): TemplateNotice | undefined {
   if (!NOTICES.includes(field)) return undefined
+  const event = textAt(value, 'event')
+  const status = event === 'REINSTATED' ? 'APPROVED' : event
   return {
     name: textAt(value, 'message_template_name'),
     language: textAt(value, 'message_template_language'),
     ...defined({
-      status: textAt(value, 'event'),
+      status: status !== undefined && STATUSES.has(status) ? status : undefined,
       category: textAt(value, 'new_category'),
       quality: textAt(value, 'new_quality_score'),
     }),

@@ -1,3 +1,4 @@
+import type { Purpose } from '../../consent.ts'
 import type { JsonObject } from '../../json-object.ts'
 import { own, textAt } from '../own.ts'
 import type { TemplateDefinition, TemplateFit } from '../templates.ts'
@@ -15,6 +16,13 @@ const MAX_NAMED = 10
 /** Statuses in which Meta does not send it yet; in one that is not known here it is tried. */
 const UNAPPROVED = new Set(['PENDING', 'REJECTED', 'IN_APPEAL', 'LIMIT_EXCEEDED'])
 const GONE = new Set(['DISABLED', 'DELETED', 'PENDING_DELETION'])
+
+/** What a person agrees to, by the category of a template. */
+const PURPOSES: ReadonlyMap<string, Purpose> = new Map([
+  ['MARKETING', 'marketing'],
+  ['UTILITY', 'service'],
+  ['AUTHENTICATION', 'service'],
+])
 
 /** Whether Meta takes a message of a template, by what is known of the template in each of its languages. */
 export function fitOf(known: readonly TemplateDefinition[], object: JsonObject): TemplateFit {
@@ -37,7 +45,7 @@ export function fitOf(known: readonly TemplateDefinition[], object: JsonObject):
       reason: `${said} is not approved: it is ${status}.`,
     }
   const misfits = misfitsOf(definition, objectsAt(object, 'template', 'components'))
-  if (misfits.length === 0) return { kind: 'fits', category }
+  if (misfits.length === 0) return { kind: 'fits', purpose: PURPOSES.get(category) }
   const reason = `${said} does not fit: ${misfits.slice(0, MAX_NAMED).join('; ')}.`
   return { kind: 'refused', code: 'template_mismatch', fault: 'caller', reason }
 }

@@ -1,5 +1,6 @@
 import type { TemplateRules } from '../templates.ts'
 import { templateApi } from './template-api.ts'
+import { shapeOf } from './template-definition.ts'
 import { errorsOfDraft } from './template-draft.ts'
 import { fitOf } from './template-fit.ts'
 import { previewOf } from './template-preview.ts'
@@ -10,5 +11,6 @@ export const templates: TemplateRules = {
   ...templateApi,
   errorsOf: errorsOfDraft,
   fitOf,
+  shapeOf,
   preview: previewOf,
 }

@@ -6,6 +6,8 @@ import { allows, type Decision } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import type { Connection, mongo } from 'mongoose'
 import { z } from 'zod'
+import { findSegment } from '../../segments/find-segment.ts'
+import type { SegmentFilter } from '../../segments/segment-filter.ts'
 import { stopReason } from '../rules/stop-rules.ts'
 import type { RunServices } from '../run/campaign-run.ts'
 import type { CampaignRecord } from '../store/campaign-record.ts'
@@ -60,9 +62,10 @@ export async function requireCampaign(
  * may read only some: then nobody else is of the audience.
  */
 export async function requireMaySend(
-  { authorizer, campaigns }: CampaignRoutesNeeded,
-  { caller, channel }: { caller: Caller; channel: number },
-): Promise<{ peopleRule?: string }> {
+  needed: CampaignRoutesNeeded,
+  { caller, channel, definition }: { caller: Caller } & Pick<CampaignRecord, 'channel' | 'definition'>,
+): Promise<Pick<CampaignRecord, 'peopleRule' | 'segmentFilter'>> {
+  const { authorizer, campaigns } = needed
   const messages = await authorizer.require(caller, 'messages', 'write')
   if (messages.kind !== 'all')
     throw new Problem('forbidden', { detail: 'A campaign takes a role that posts any message.' })
@@ -79,7 +82,23 @@ export async function requireMaySend(
         { path: '/channel', code: 'unknown_reference', message: 'is not a channel of this workspace' },
       ],
     })
-  return defined({ peopleRule: people.kind === 'some' ? JSON.stringify(people.filter) : undefined })
+  return defined({
+    peopleRule: people.kind === 'some' ? JSON.stringify(people.filter) : undefined,
+    segmentFilter: await segmentFilterOf(needed, { caller, definition }),
+  })
+}
+
+async function segmentFilterOf(
+  needed: CampaignRoutesNeeded,
+  { caller, definition: { audience } }: { caller: Caller } & Pick<CampaignRecord, 'definition'>,
+): Promise<SegmentFilter | undefined> {
+  if (!('segment' in audience)) return undefined
+  const found = await findSegment(needed, { caller, id: audience.segment })
+  if (found !== undefined) return found.filter
+  const message = 'is not a segment of this workspace'
+  throw new Problem('validation_failed', {
+    errors: [{ path: '/audience/segment', code: 'unknown_reference', message }],
+  })
 }
 
 /** Refuses a template that is known not to be sent as it stands. */

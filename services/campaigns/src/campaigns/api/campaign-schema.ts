@@ -1,6 +1,7 @@
 import { jsonObject, safeInteger } from '@parley/shared/json-object'
 import type { FieldError } from '@parley/shared/problem'
 import { z } from 'zod'
+import { segmentFilter } from '../../segments/segment-filter.ts'
 import { CAMPAIGN_STATES } from '../rules/campaign-state.ts'
 import { dueTime, isInstant, isTimeZone } from '../rules/due-time.ts'
 import { STOP_REASONS } from '../rules/stop-rules.ts'
@@ -63,10 +64,15 @@ const schedule = z
 
 const audience = z
   .union([
-    z.strictObject({ segment: z.string().min(1).max(64).describe('The `_id` of a segment') }),
-    z.strictObject({ filter: jsonObject.describe('The filter of a segment that is not saved') }),
+    z.strictObject({
+      segment: z
+        .string()
+        .min(1)
+        .max(64)
+        .describe('The `_id` of a segment, as it is when the campaign is scheduled'),
+    }),
+    z.strictObject({ filter: segmentFilter.describe('The filter of a segment that is not saved') }),
     z.strictObject({ people: z.array(z.uuid()).min(1).max(MAX_PEOPLE).describe('Their `_id`s') }),
-    z.strictObject({ import: z.string().min(1).max(64).describe('Those whom an import had in it last') }),
     z.strictObject({ everybody: z.literal(true) }),
   ])
   .meta({ id: 'CampaignAudience' })

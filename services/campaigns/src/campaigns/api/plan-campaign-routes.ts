@@ -8,6 +8,7 @@ import { peopleOf } from '../../store/people-collection.ts'
 import type { PersonRecord } from '../../store/person-record.ts'
 import { ineligible } from '../rules/eligibility.ts'
 import { attributesIn, fillVariables } from '../rules/variables.ts'
+import { audienceFilter } from '../run/audience-filter.ts'
 import { type CampaignFacts, readFacts } from '../run/campaign-facts.ts'
 import { type CampaignChannel, hasAddress, messageTo } from '../run/campaign-parts.ts'
 import { estimateAudience } from '../run/estimate-audience.ts'
@@ -37,7 +38,7 @@ async function planned(
   const caller = callerOf(res)
   const found = await requireCampaign(needed, { caller, params, access: 'write' })
   const { peopleRule: _before, ...rest } = found
-  const campaign = { ...rest, ...(await requireMaySend(needed, { caller, channel: found.channel })) }
+  const campaign = { ...rest, ...(await requireMaySend(needed, { caller, ...found })) }
   const facts = await readFacts(needed.campaigns, campaign)
   if (facts.channel === undefined)
     throw new Problem('validation_failed', {
@@ -129,7 +130,7 @@ const previewCampaign = route({
   handle: (needed: CampaignRoutesNeeded) => async (req, res) => {
     const { campaign, facts, channel } = await planned(needed, { res, params: req.params })
     const { definition, workspace } = campaign
-    const audience = await needed.campaigns.audienceFilter(needed.connection, campaign)
+    const audience = audienceFilter(campaign)
     const people = await peopleOf(needed.connection)
       .find({ $and: [{ workspace }, audience] }, { maxTimeMS: QUERY_MS })
       .sort({ _id: 1 })

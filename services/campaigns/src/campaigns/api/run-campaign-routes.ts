@@ -51,7 +51,7 @@ const actions: readonly ActionRoute[] = [
         throw new Problem('validation_failed', {
           errors: [{ path: '/schedule/endsAt', code: 'in_the_past', message: 'has gone by' }],
         })
-      const may = await requireMaySend(needed, { caller, channel: campaign.channel })
+      const may = await requireMaySend(needed, { caller, ...campaign })
       await requireSendable(needed, campaign)
       return { set: { ...may, active: true, beginsAt: new Date(beginOf(campaign)) } }
     },
@@ -62,7 +62,7 @@ const actions: readonly ActionRoute[] = [
     id: 'unscheduleCampaign',
     summary: 'Make a scheduled campaign a draft again',
     description: 'It has not begun yet.',
-    change: async () => ({ unset: ['active', 'beginsAt', 'peopleRule'] }),
+    change: async () => ({ unset: ['active', 'beginsAt', 'peopleRule', 'segmentFilter'] }),
   },
   {
     name: 'pause',
@@ -83,7 +83,7 @@ const actions: readonly ActionRoute[] = [
     description:
       'It goes on exactly where it was paused, whoever did that. What it stopped for counts anew from then on.',
     async change(needed, campaign, caller) {
-      await requireMaySend(needed, { caller, channel: campaign.channel })
+      await requireMaySend(needed, { caller, ...campaign })
       return { set: { since: new Date() }, unset: ['paused'] }
     },
   },

@@ -5,6 +5,7 @@ import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import { z } from 'zod'
+import { requireFilter } from '../../segments/find-segment.ts'
 import { EDITABLE } from '../rules/campaign-state.ts'
 import type { CampaignDefinition, CampaignRecord } from '../store/campaign-record.ts'
 import {
@@ -40,6 +41,14 @@ function writtenOf({ name, channel, ...definition }: Body): Written {
   return { name, channel, definition: definition as CampaignDefinition }
 }
 
+/** Refuses a filter over attributes that the workspace has not. */
+async function requireAudience(
+  connection: CampaignRoutesNeeded['connection'],
+  { workspace, definition: { audience } }: CampaignRecord,
+): Promise<void> {
+  if ('filter' in audience) await requireFilter(connection, workspace, audience.filter, '/audience')
+}
+
 function requireMayWrite(write: Decision, campaign: CampaignRecord): void {
   if (!allows(write, campaign))
     throw new Problem('forbidden', { detail: 'The role does not allow this content.' })
@@ -56,7 +65,7 @@ const postCampaign = route({
   body: { schema: campaignBody, example: campaignExample, maxBytes: MAX_BYTES },
   response,
   handle:
-    ({ authorizer, campaigns }: CampaignRoutesNeeded) =>
+    ({ authorizer, campaigns, connection }: CampaignRoutesNeeded) =>
     async (_req, res, asked) => {
       const caller = callerOf(res)
       const write = await authorizer.require(caller, 'campaigns', 'write')
@@ -69,6 +78,7 @@ const postCampaign = route({
         createdBy: caller.account.username,
       }
       requireMayWrite(write, campaign)
+      await requireAudience(connection, campaign)
       await campaigns.collections.campaigns.insertOne(campaign, { ignoreUndefined: true })
       res.json(viewOf(campaign))
     },
@@ -105,6 +115,7 @@ const patchCampaign = route({
       ...campaign,
       ...written,
     })
+    await requireAudience(needed.connection, { ...campaign, ...written })
     const found = await needed.campaigns.collections.campaigns.findOneAndUpdate(
       { _id: campaign._id, revision: campaign.revision },
       { $set: { ...written, updatedAt: new Date() }, $inc: { revision: 1 } },

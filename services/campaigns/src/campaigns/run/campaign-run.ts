@@ -6,7 +6,7 @@ import { createRateBucket, inFlightLimit, type RateBucket } from '../rules/allow
 import { budgetMessages } from '../rules/budget.ts'
 import type { CampaignRecord, CampaignWait } from '../store/campaign-record.ts'
 import { changeState } from '../store/change-campaign.ts'
-import type { AudienceFilter } from './audience-filter.ts'
+import { audienceFilter } from './audience-filter.ts'
 import { type CampaignFacts, type FindTemplate, readFacts } from './campaign-facts.ts'
 import type { CampaignServices } from './campaign-parts.ts'
 import { listAudience } from './list-audience.ts'
@@ -18,7 +18,6 @@ import { leaveOutWaiting, replayPaused } from './wind-down.ts'
 /** What running a campaign takes. */
 export interface RunServices extends CampaignServices {
   findTemplate: FindTemplate
-  audienceFilter: AudienceFilter
   log: Log
 }
 
@@ -99,7 +98,7 @@ export function startCampaignRun(
         known.facts?.channel === undefined
       )
         return
-      const audience = await services.audienceFilter(services.connection, campaign)
+      const audience = audienceFilter(campaign)
       const { channel, purpose } = known.facts
       const listed = await listAudience(services, campaign, { channel, purpose, audience })
       known.campaign = { ...campaign, listed }

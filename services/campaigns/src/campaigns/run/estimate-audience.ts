@@ -4,6 +4,7 @@ import { budgetMessages } from '../rules/budget.ts'
 import { type ConsentPurpose, ineligible } from '../rules/eligibility.ts'
 import type { CampaignRecord } from '../store/campaign-record.ts'
 import { type LeftOutReason, type RecipientRecord, recipientId } from '../store/recipient-record.ts'
+import { audienceFilter } from './audience-filter.ts'
 import { type CampaignChannel, hasAddress } from './campaign-parts.ts'
 import type { RunServices } from './campaign-run.ts'
 import { overCap } from './frequency-cap.ts'
@@ -25,13 +26,12 @@ interface AudienceEstimate {
  * from those whom it saw.
  */
 export async function estimateAudience(
-  services: Pick<RunServices, 'connection' | 'collections' | 'audienceFilter'> & RunServices,
+  services: RunServices,
   campaign: CampaignRecord,
   { channel, purpose }: { channel: CampaignChannel; purpose: ConsentPurpose },
 ): Promise<AudienceEstimate> {
   const { workspace, definition, _id } = campaign
-  const audienceFilter = await services.audienceFilter(services.connection, campaign)
-  const filter = { $and: [{ workspace }, audienceFilter] }
+  const filter = { $and: [{ workspace }, audienceFilter(campaign)] }
   const people = peopleOf(services.connection)
   const audience = await people.countDocuments(filter, { maxTimeMS: COUNT_MS })
   const rules = {

@@ -1,3 +1,4 @@
+import type { SegmentFilter } from '../../segments/segment-filter.ts'
 import type { CampaignBudget } from '../rules/budget.ts'
 import type { CampaignState } from '../rules/campaign-state.ts'
 import type { SendTime } from '../rules/due-time.ts'
@@ -7,9 +8,8 @@ import type { CampaignVariables } from '../rules/variables.ts'
 /** Whom a campaign is for. */
 type Audience =
   | { segment: string }
-  | { filter: unknown }
+  | { filter: SegmentFilter }
   | { people: readonly string[] }
-  | { import: string }
   | { everybody: true }
 
 /** What a campaign sends, to whom, when and how much of it. */
@@ -60,6 +60,8 @@ export interface CampaignRecord {
   paused?: { reason: StopReason | 'person'; at: Date; by?: string }
   /** As JSON: the rule by which who started it may read people; nobody else is of its audience. */
   peopleRule?: string
+  /** The filter of the segment that its audience is, as it was when it was scheduled. */
+  segmentFilter?: SegmentFilter
   /** How far its audience is listed. */
   listed?: { after?: string; isDone: boolean }
   /** The parameters of its template when it began. */

@@ -9,6 +9,7 @@ import { isUnauthorized, reasonOfMcpError } from './mcp-failure.ts'
 import { serverTool, toolPage } from './mcp-results.ts'
 import { type McpTarget, withMcpSession } from './mcp-session.ts'
 import { notesOf } from './operation-tools.ts'
+import type { ReportServer } from './report-server.ts'
 
 const LIST_MS = 5_000
 const LISTED_FOR_MS = 60_000
@@ -45,6 +46,8 @@ export interface McpServer extends McpTarget {
   action: number
   key: string
   secrets: string[]
+  /** Somebody asked for what it says now. */
+  isFresh: boolean
 }
 
 /**
@@ -54,10 +57,11 @@ export interface McpServer extends McpTarget {
 export function createListings(options: {
   fetch: typeof fetch
   specs: Pick<SpecReader, 'ask'>
+  report: ReportServer
   listMs?: number
   listedForMs?: number
 }): LRUCache<string, Listing, McpServer> {
-  const { fetch, specs, listMs = LIST_MS, listedForMs = LISTED_FOR_MS } = options
+  const { fetch, specs, report, listMs = LIST_MS, listedForMs = LISTED_FOR_MS } = options
   return new LRUCache<string, Listing, McpServer>({
     max: MAX_LISTS,
     maxSize: MAX_CHARACTERS,
@@ -65,13 +69,17 @@ export function createListings(options: {
     sizeCalculation: (listing) => JSON.stringify(listing).length,
     ignoreFetchAbort: true,
     fetchMethod: async (_key, _last, { context: server, options }) => {
+      const isAsked = server.isFresh
       try {
-        return await listingOf(specs, server, await listed(fetch, server, listMs))
+        const listing = await listingOf(specs, server, await listed(fetch, server, listMs))
+        report(server, undefined)
+        return listing
       } catch (error) {
         options.ttl = Math.min(FAILED_FOR_MS, listedForMs)
         const reason = shortened(redacted(reasonOfMcpError(error), server.secrets), MAX_REASON)
-        const notes = [`The tools of ${nameOf(server)} are missing: ${reason}`]
-        return { tools: [], notes, isUnauthorized: isUnauthorized(error) }
+        const note = `The tools of ${nameOf(server)} are missing: ${reason}`
+        report(server, note, { isAsked })
+        return { tools: [], notes: [note], isUnauthorized: isUnauthorized(error) }
       }
     },
   })

@@ -69,11 +69,15 @@ export function createMcpTools(
     const secrets = [...sent, ...secretsInUrl(action.moduleUrl)]
     const key = `${workspace}/${action._id}/${action.version}`
     const { isIdempotent, timeoutMs } = callSettingsIn(action.configs.values())
-    const server = { url: action.moduleUrl, headers, secrets, workspace, action: action._id, key }
+    const { isFresh = false } = context
+    const server = { url: action.moduleUrl, headers, secrets, workspace, action: action._id, key, isFresh }
     if (!/^https?:/.test(server.url) || !URL.canParse(server.url))
       return { tools: [], notes: [`The module of action ${action._id} is no http(s) URL.`] }
     const refused = () => tokens.refused(filled)
-    const listing = await listings.forceFetch(`${key} ${JSON.stringify(headers)}`, { context: server })
+    const listing = await listings.forceFetch(`${key} ${JSON.stringify(headers)}`, {
+      context: server,
+      forceRefresh: isFresh,
+    })
     if (listing.isUnauthorized) refused()
     const bound = boundTools(listing.tools, configured)
     if (typeof bound === 'string')

@@ -17,6 +17,7 @@ import type { Tool, Toolbox } from '../toolbox.ts'
 import { createMcpTools } from './mcp-tools.ts'
 import { type ActionTools, createOperationTools, type ToolContext } from './operation-tools.ts'
 import { withOwnNames, withPlainNames } from './property-names.ts'
+import type { ReportServer } from './report-server.ts'
 import type { ToolImages } from './tool-images.ts'
 
 const MAX_CHARACTERS = 64
@@ -33,6 +34,8 @@ export type OpenToolbox = (call: {
   /** Of the message. */
   thread: string
   message: WebhookMessage
+  /** Servers are asked, whatever they said a moment ago. */
+  isFresh?: boolean
 }) => Promise<Toolbox>
 
 /**
@@ -47,6 +50,7 @@ export function createOpenToolbox(
     fetch: typeof fetch
     toolImages: Pick<ToolImages, 'put'>
     tokens: AccessTokens
+    report: ReportServer
     listMs?: number
     listedForMs?: number
   },

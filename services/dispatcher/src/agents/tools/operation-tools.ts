@@ -46,6 +46,8 @@ export interface ToolContext {
   messageId: string
   message: WebhookMessage
   thread: string
+  /** Servers are asked, whatever they said a moment ago. */
+  isFresh?: boolean | undefined
 }
 
 /** The tools of one action; `notes` say what is missing of them. */

@@ -36,7 +36,7 @@ export async function requireDocument(
   { authorizer, configuration }: Needed,
   asked: {
     caller: Caller
-    resource: 'assistant' | 'channels' | 'tasks' | 'subscriptions'
+    resource: 'actions' | 'assistant' | 'channels' | 'tasks' | 'subscriptions'
     id: number
     access: 'read' | 'write'
   },

@@ -27,13 +27,15 @@ export interface Erasing {
 /**
  * Erases what a person said and was told in a thread, with what other services have of it. The ids of its messages
  * stay among the audited ones, so that the count stays whole and reconciliation never publishes one again. What fails
- * in the middle may be done again. Rejects with `unavailable`.
+ * in the middle may be done again; so does what is left after `until`, by the clock of `performance.now`: then it is false. Rejects with
+ * `unavailable`.
  */
 export async function eraseThread(
   options: Erasing,
   thread: ThreadRecord,
   tasks: ErasableTasks,
-): Promise<void> {
+  { until = Number.POSITIVE_INFINITY } = {},
+): Promise<boolean> {
   const { collections, erasers, retentionMs } = options
   const { workspace, channel, extId, joined = [] } = thread
   const name = { workspace, channel, extId }
@@ -43,13 +45,15 @@ export async function eraseThread(
   for (;;) {
     const messageIds = await nextIds(collections.messages, thread)
     if (messageIds.length === 0) break
+    if (performance.now() > until) return false
     for (const erase of erasers) await erase({ ...name, joined, messageIds, tasks })
-    await inTransaction(options, (session) => eraseMessages(collections, messageIds, session), SNAPSHOT)
+    await eraseMessages(options, messageIds)
   }
   for (const erase of erasers) await erase({ ...name, joined, messageIds: [], tasks })
   const mark = markOf(Date.now()) as ThreadRecord
   for (const one of [extId, ...joined])
     await collections.threads.replaceOne({ _id: threadId({ ...name, extId: one }) }, mark, { upsert: true })
+  return true
 }
 
 async function nextIds(
@@ -63,8 +67,12 @@ async function nextIds(
   return found.map(({ _id }) => _id)
 }
 
+/** Erases messages, so that they stay counted. */
+export const eraseMessages = (options: Pick<Erasing, 'collections' | 'startSession'>, ids: string[]) =>
+  inTransaction(options, (session) => eraseCounted(options.collections, ids, session), SNAPSHOT)
+
 /** The same transaction says of each id that it was there, whether the audit has come to it yet or not. */
-async function eraseMessages(
+async function eraseCounted(
   { messages, audited, removed }: Erasing['collections'],
   ids: string[],
   session: mongo.ClientSession,

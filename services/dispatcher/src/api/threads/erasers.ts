@@ -1,4 +1,5 @@
 import type { Authorizer } from '@parley/shared/authorizer'
+import { defined } from '@parley/shared/defined'
 import type { InternalClient } from '@parley/shared/internal-client'
 import type { Caller } from '@parley/shared/internal-token'
 import { jsonObject } from '@parley/shared/json-object'
@@ -67,9 +68,12 @@ export function erasePerson(
 
 /** The context of the thread's tasks is with configuration, also in their history. */
 export function eraseTasks(configuration: Pick<InternalClient, 'post'>): Eraser {
-  return async ({ workspace, messageIds, tasks: { scope, ids } }) => {
+  return async ({ workspace, messageIds, tasks: { scope, ids, areForgotten } }) => {
     if (messageIds.length === 0 && ids.length > 0)
-      await configuration.post(`/internal/workspaces/${workspace}/tasks/erase`, { ...scope, ids })
+      await configuration.post(`/internal/workspaces/${workspace}/tasks/erase`, {
+        ...{ ...scope, ids },
+        ...defined({ areForgotten }),
+      })
   }
 }
 
@@ -80,29 +84,39 @@ export interface ErasableTasks {
   ids: number[]
   /** How many are left out, since the caller may not write them. */
   left: number
+  /** Their person is erased: it is forgotten, too, of which thread they are. */
+  areForgotten?: boolean
 }
 
-const tasksOfThread = z.object({ data: z.array(z.object({ _id: z.number(), task: jsonObject.nullable() })) })
+const foundTasks = z.object({ data: z.array(z.object({ _id: z.number(), task: jsonObject.nullable() })) })
 
 /**
  * The tasks of a thread that a caller may erase; what is left of one that was deleted, where it may write all there are.
  * Asked before anything of the thread goes. Rejects with `unavailable`.
  */
 export async function erasableTasks(
-  { authorizer, configuration, isFirstOfName }: TaskStore,
+  { authorizer, ...needed }: TaskStore,
   { caller, thread: { channel, extId } }: { caller: Caller; thread: ThreadName },
 ): Promise<ErasableTasks> {
   const workspace = caller.workspace._id
-  const scope = await scopeOf(isFirstOfName, { workspace, channel, thread: extId })
-  const asked = new URLSearchParams(Object.entries(scope).map(([name, value]) => [name, String(value)]))
-  const path = `/internal/workspaces/${workspace}/tasks/of-thread?${asked}`
-  const { data: found } = tasksOfThread.parse(await configuration.get(path))
+  const { scope, found } = await tasksOfThread(needed, { workspace, channel, extId })
   const writable = await authorizer.decide(caller, 'tasks', 'write')
   const ids = found
     .filter(({ task }) => (task === null ? writable.kind === 'all' : admits(writable, task)))
     .map(({ _id }) => _id)
   const chosen = new Set(ids)
   return { scope, ids, left: found.filter(({ _id, task }) => task !== null && !chosen.has(_id)).length }
+}
+
+/** All tasks of a thread; null for one that was deleted. Rejects with `unavailable`. */
+export async function tasksOfThread(
+  { configuration, isFirstOfName }: Omit<TaskStore, 'authorizer'>,
+  { workspace, channel, extId }: ThreadName,
+) {
+  const scope = await scopeOf(isFirstOfName, { workspace, channel, thread: extId })
+  const asked = new URLSearchParams(Object.entries(scope).map(([name, value]) => [name, String(value)]))
+  const path = `/internal/workspaces/${workspace}/tasks/of-thread?${asked}`
+  return { scope, found: foundTasks.parse(await configuration.get(path)).data }
 }
 
 interface TaskStore {

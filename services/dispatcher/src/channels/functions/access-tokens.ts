@@ -11,8 +11,17 @@ import type { AccessTokenRecord } from '../../store/access-token-record.ts'
 import { reasonToWithhold } from '../http/bound-credentials.ts'
 import type { HttpClient } from '../http/http-client.ts'
 import type { ActionCredentials } from './credentials.ts'
-import { findTokenUrl } from './find-token-url.ts'
-import { clientIn, type OAuthClient, requestToken, TokenError, withoutClient } from './request-token.ts'
+import { findAuthorizationServer } from './find-authorization-server.ts'
+import {
+  type ConsentedClient,
+  clientIn,
+  isConsented,
+  type OAuthClient,
+  requestToken,
+  TokenError,
+  type Tokens,
+  withoutClient,
+} from './request-token.ts'
 
 /** Longer than finding out where tokens are given and asking for one, in milliseconds. */
 const LEASE_MS = 60_000
@@ -47,6 +56,19 @@ export interface AccessTokens {
   ): Promise<ActionCredentials | undefined>
   /** The server refused the access token that these credentials have: another one is asked for next time. */
   refused(filled: ActionCredentials | undefined): void
+  /** Somebody gave consent: from now on the credentials of the action are filled with these. Rejects with `unavailable`. */
+  consented(
+    action: Action,
+    credentials: ActionCredentials,
+    given: { tokenUrl: string; registered?: RegisteredClient | undefined; tokens: Tokens },
+  ): Promise<void>
+}
+
+/** A client that an authorization server made for us (RFC 7591). */
+export interface RegisteredClient {
+  clientId: string
+  clientSecret?: string | undefined
+  authentication?: 'basic' | 'body' | undefined
 }
 
 /** Tells the workspace what became of asking for the tokens of an action: why it was refused, or that it works again. */
@@ -59,6 +81,13 @@ const sealedTokens = z.object({
   tokenUrl: z.string(),
   accessToken: z.string(),
   refreshToken: z.string().optional(),
+  registered: z
+    .object({
+      clientId: z.string(),
+      clientSecret: z.string().optional(),
+      authentication: z.enum(['basic', 'body']).optional(),
+    })
+    .optional(),
 })
 type Sealed = z.output<typeof sealedTokens>
 
@@ -88,34 +117,52 @@ export function createAccessTokens(options: {
     found && found.until > now() && !('accessToken' in found && spoilt.has(found.accessToken))
       ? found
       : undefined
-  const stored = async ({ id, of, workspace }: Asked): Promise<{ sealed?: Sealed; known?: Known }> => {
+  const stored = async ({
+    id,
+    of,
+    workspace,
+  }: Asked): Promise<{ sealed?: Sealed; text?: string | undefined; known?: Known }> => {
     const record = await collection.findOne({ _id: id })
     const opened = record?.sealed === undefined ? undefined : secrets.open(record.sealed, workspace)
     const { data: sealed } = sealedTokens.safeParse(jsonOrUndefined(String(opened)))
-    if (sealed?.of !== of) return {}
+    const text = record?.sealed
+    if (sealed?.of !== of) return { text }
     const until = (record?.validUntil?.getTime() ?? 0) - MARGIN_MS
-    return { sealed, ...defined({ known: usable({ accessToken: sealed.accessToken, until }) }) }
+    return { sealed, text, ...defined({ known: usable({ accessToken: sealed.accessToken, until }) }) }
   }
-  const renew = async (asked: Asked): Promise<Known> => {
-    const { sealed: before, known: already } = await stored(asked)
-    if (already !== undefined) return already
-    const tokenUrl = await tokenUrlOf(http, asked, before?.tokenUrl)
-    const current = before?.refreshToken ?? asked.client.refreshToken
-    const tokens = await requestToken(http, { ...asked.client, tokenUrl }, current)
-    const { accessToken, refreshToken = current } = tokens
-    const sealed: Sealed = { of: asked.of, tokenUrl, accessToken, ...defined({ refreshToken }) }
-    const validUntil = now() + tokens.validFor * 1_000
+  const write = async (
+    { id, workspace }: Pick<Asked, 'id' | 'workspace'>,
+    sealed: Sealed,
+    { validFor, over }: { validFor: number; over: mongo.Filter<AccessTokenRecord> | undefined },
+  ): Promise<Known> => {
+    const validUntil = now() + validFor * 1_000
     await collection.updateOne(
-      { _id: asked.id, owner: instance },
+      { _id: id, ...over },
       {
         $set: {
-          sealed: secrets.seal(JSON.stringify(sealed), asked.workspace),
+          sealed: secrets.seal(JSON.stringify(sealed), workspace),
           validUntil: new Date(validUntil),
           removedAt: new Date(validUntil + RETENTION_MS),
         },
       },
+      { upsert: over === undefined },
     )
-    return { accessToken, until: Math.max(validUntil - MARGIN_MS, now() + 1_000) }
+    return { accessToken: sealed.accessToken, until: Math.max(validUntil - MARGIN_MS, now() + 1_000) }
+  }
+  const renew = async (asked: Asked): Promise<Known> => {
+    const { sealed: before, text, known: already } = await stored(asked)
+    if (already !== undefined) return already
+    const { client, tokenUrl, refreshToken: current, ...more } = await clientOf(http, asked, before)
+    const tokens = await requestToken(
+      http,
+      { ...client, tokenUrl },
+      current === undefined ? { kind: 'client' } : { kind: 'refresh', refreshToken: current },
+    )
+    const { accessToken, refreshToken = current, validFor } = tokens
+    const sealed: Sealed = { of: asked.of, tokenUrl, accessToken, ...defined({ refreshToken }), ...more }
+    // Somebody may have given consent anew meanwhile.
+    const over = { owner: instance, sealed: text ?? { $exists: false } } as mongo.Filter<AccessTokenRecord>
+    return write(asked, sealed, { validFor, over })
   }
   const asOne = async (asked: Asked): Promise<Known> => {
     const deadline = performance.now() + WAIT_MS
@@ -142,7 +189,9 @@ export function createAccessTokens(options: {
     } catch (error) {
       if (!(error instanceof TokenError)) throw error
       if (error.isRefused) report(asked.action, error.message)
-      return { error, until: error.isRefused ? now() + REFUSED_FOR_MS : 0 }
+      // Consent may be given at any time, and nobody was asked for what has none.
+      const isFinal = error.isRefused && !(error instanceof ConsentNeeded)
+      return { error, until: isFinal ? now() + REFUSED_FOR_MS : 0 }
     }
   }
   const tokenOf = async (asked: Asked): Promise<string> => {
@@ -164,12 +213,14 @@ export function createAccessTokens(options: {
       const client = clientIn(credentials?.value)
       if (credentials === undefined || client === undefined) return credentials
       if (typeof client === 'string') throw new TokenError(client, { isRefused: true })
-      const { workspace, _id } = action
+      const { workspace } = action
       const resource = client.resource ?? (target.isDiscovered ? target.url : undefined)
       const asked = {
         ...{ action, target, workspace, wasRefused: false },
-        id: `${workspace}/${_id}`,
-        of: hash('sha256', JSON.stringify([client, target.url]), 'base64url'),
+        id: idOf(action),
+        of: isConsented(client)
+          ? ofConsent(client, credentials)
+          : hash('sha256', JSON.stringify([client, target.url]), 'base64url'),
         client: resource === undefined ? client : { ...client, resource },
       }
       return { ...credentials, value: { ...withoutClient(credentials.value), token: await tokenOf(asked) } }
@@ -177,6 +228,17 @@ export function createAccessTokens(options: {
     refused(filled) {
       const token = filled?.value.token
       if (typeof token === 'string') spoilt.set(token, true)
+    },
+    async consented(action, credentials, { tokenUrl, registered, tokens }) {
+      const client = clientIn(credentials.value)
+      if (client === undefined || typeof client === 'string' || !isConsented(client)) return
+      const of = ofConsent(client, credentials)
+      const id = idOf(action)
+      const { accessToken, refreshToken, validFor } = tokens
+      const sealed: Sealed = { of, tokenUrl, accessToken, ...defined({ refreshToken, registered }) }
+      const { workspace } = action
+      known.set(`${id} ${of}`, await write({ id, workspace }, sealed, { validFor, over: undefined }))
+      report(action, undefined)
     },
   }
 }
@@ -187,10 +249,55 @@ interface Asked {
   of: string
   action: Action
   workspace: number
-  client: OAuthClient
+  client: OAuthClient | ConsentedClient
   target: TokenTarget
   /** Whether the workspace may have been told that it does not work. */
   wasRefused: boolean
+}
+
+const idOf = ({ workspace, _id }: Action): string => `${workspace}/${_id}`
+
+/** What consent is given for: other credentials, or the same for another server, need it anew. */
+const ofConsent = (client: ConsentedClient, { origins }: ActionCredentials): string =>
+  hash('sha256', JSON.stringify([client, origins?.toSorted()]), 'base64url')
+
+/** Nobody has let the client in, or not for longer. */
+class ConsentNeeded extends TokenError {
+  constructor(why: string) {
+    super(`${why}: connect the action (POST /rest/actions/{id}/connect, or in the console).`, {
+      isRefused: true,
+    })
+  }
+}
+
+interface KnownClient {
+  client: OAuthClient
+  tokenUrl: string
+  refreshToken?: string | undefined
+  registered?: RegisteredClient
+}
+
+/** Who asks for tokens, where, and with what somebody let it have. */
+async function clientOf(
+  http: Pick<HttpClient, 'send'>,
+  asked: Asked,
+  before: Sealed | undefined,
+): Promise<KnownClient> {
+  const { client } = asked
+  if (!isConsented(client)) {
+    const tokenUrl = await tokenUrlOf(http, { ...asked, client }, before?.tokenUrl)
+    return { client, tokenUrl, refreshToken: before?.refreshToken ?? client.refreshToken }
+  }
+  if (before === undefined) throw new ConsentNeeded('Nobody has given consent yet')
+  const { tokenUrl, refreshToken, registered } = before
+  const { clientId = registered?.clientId, grant: _grant, ...others } = client
+  if (refreshToken === undefined || clientId === undefined) throw new ConsentNeeded('The consent has ended')
+  return {
+    client: { ...others, clientId, ...defined({ ...registered }) },
+    tokenUrl,
+    refreshToken,
+    ...defined({ registered }),
+  }
 }
 
 /**
@@ -199,13 +306,13 @@ interface Asked {
  */
 async function tokenUrlOf(
   http: Pick<HttpClient, 'send'>,
-  { client, target, action }: Asked,
+  { client, target, action }: Pick<Asked, 'target' | 'action'> & { client: OAuthClient },
   earlier: string | undefined,
 ): Promise<string> {
   if (client.tokenUrl !== undefined) return client.tokenUrl
   if (!target.isDiscovered)
     throw new TokenError('credentials.oauth.tokenUrl is missing.', { isRefused: true })
-  const said = await findTokenUrl(http, target.url)
+  const { tokenUrl: said } = await findAuthorizationServer(http, target.url)
   const withheld = reasonToWithhold(
     `The client of action ${action._id}`,
     earlier === undefined ? undefined : [new URL(earlier).origin],

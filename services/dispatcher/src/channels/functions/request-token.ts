@@ -3,7 +3,7 @@ import { jsonOrUndefined } from '@parley/shared/parse-json'
 import { MASK } from '@parley/shared/secret-names'
 import { z } from 'zod'
 import { outcomeOfFailure } from '../http/call-outcome.ts'
-import type { HttpClient } from '../http/http-client.ts'
+import type { Call, HttpClient } from '../http/http-client.ts'
 import { redacted } from './credentials.ts'
 
 /** The longest one request for a token may take, in milliseconds. */
@@ -21,30 +21,51 @@ const text = (max: number) =>
     .max(max)
     .refine((value) => value !== MASK)
 
-/** What the credentials of an action say for OAuth 2: of a client, or with a `refreshToken` of somebody who let it in. */
-const oauthClient = z.object({
-  clientId: text(1_024),
+const common = {
   clientSecret: text(4_096).optional(),
   tokenUrl: text(2_048).optional(),
-  refreshToken: text(8_192).optional(),
   scope: text(2_048).optional(),
   audience: text(2_048).optional(),
   resource: text(2_048).optional(),
   /** How the client says who it is: by HTTP basic, unless said otherwise, or in the body. */
   authentication: z.enum(['basic', 'body']).optional(),
+}
+
+/** What the credentials of an action say for OAuth 2: of a client, or with a `refreshToken` of somebody who let it in. */
+const oauthClient = z.object({
+  clientId: text(1_024),
+  refreshToken: text(8_192).optional(),
+  grant: z.literal('client_credentials').optional(),
+  ...common,
 })
 export type OAuthClient = z.output<typeof oauthClient>
 
+/** The same where somebody has to give consent; without a client, one is registered at the authorization server. */
+const consentedClient = z.object({
+  grant: z.literal('authorization_code'),
+  clientId: text(1_024).optional(),
+  authorizationUrl: text(2_048).optional(),
+  ...common,
+})
+export type ConsentedClient = z.output<typeof consentedClient>
+
 /** The client among credentials, where they have one; a reason where it can't be worked with. */
-export function clientIn(credentials: JsonObject | undefined): OAuthClient | string | undefined {
+export function clientIn(
+  credentials: JsonObject | undefined,
+): OAuthClient | ConsentedClient | string | undefined {
   const inner = jsonObject.safeParse(credentials?.credentials).data
   const given = inner?.oauth ?? credentials?.oauth
   if (given === undefined) return undefined
-  const { data, error } = oauthClient.safeParse(given)
+  const isConsented = jsonObject.safeParse(given).data?.grant === 'authorization_code'
+  const { data, error } = isConsented ? consentedClient.safeParse(given) : oauthClient.safeParse(given)
   return (
     data ?? `credentials.oauth: ${error?.issues[0]?.path.join('.') || 'it'} is missing, too long or no text.`
   )
 }
+
+/** Whether somebody has to give consent before the client gets anything. */
+export const isConsented = (client: OAuthClient | ConsentedClient): client is ConsentedClient =>
+  client.grant === 'authorization_code'
 
 /** The credentials without the client: a security scheme may have its name. */
 export function withoutClient({ oauth: _client, credentials, ...others }: JsonObject): JsonObject {
@@ -52,7 +73,7 @@ export function withoutClient({ oauth: _client, credentials, ...others }: JsonOb
   return { ...others, credentials: inner }
 }
 
-interface Tokens {
+export interface Tokens {
   accessToken: string
   /** The next one, where the server gives another. */
   refreshToken?: string | undefined
@@ -78,15 +99,24 @@ const tokenResponse = z.object({
   refresh_token: z.string().min(1).max(8_192).optional(),
 })
 
-/** Asks for an access token (RFC 6749, 4.4 and 6; RFC 8707). Rejects with {@link TokenError}. */
+/** What a client gives for a token besides its own name: nothing more, or what somebody let it have. */
+type Grant =
+  | { kind: 'client' }
+  | { kind: 'refresh'; refreshToken: string }
+  | { kind: 'code'; code: string; verifier: string; redirectUri: string }
+
+/** Asks for an access token (RFC 6749, 4.1.3, 4.4 and 6; RFC 7636; RFC 8707). Rejects with {@link TokenError}. */
 export async function requestToken(
   http: Pick<HttpClient, 'send'>,
-  client: OAuthClient & { tokenUrl: string },
-  refreshToken: string | undefined,
+  client: Omit<OAuthClient, 'grant' | 'refreshToken'> & { tokenUrl: string },
+  grant: Grant,
 ): Promise<Tokens> {
-  const secrets = [client.clientSecret, refreshToken].filter((one) => one !== undefined)
+  const fields = fieldsOf(grant)
+  const secrets = [client.clientSecret, fields.refresh_token, fields.code, fields.code_verifier].filter(
+    (one) => one !== undefined,
+  )
   const { status, body } = await http
-    .send({ ...requestOf(client, refreshToken), timeoutMs: TOKEN_MS, maxBytes: MAX_BYTES })
+    .send({ ...requestOf(client, fields), timeoutMs: TOKEN_MS, maxBytes: MAX_BYTES })
     .catch((error) => {
       const { kind, reason } = outcomeOfFailure(error)
       throw new TokenError(`The authorization server: ${reason}`, { isRefused: kind === 'permanent' })
@@ -105,16 +135,24 @@ export async function requestToken(
   return { accessToken: data.access_token, refreshToken: data.refresh_token, validFor }
 }
 
-function requestOf(client: OAuthClient & { tokenUrl: string }, refreshToken: string | undefined) {
+function fieldsOf(grant: Grant): Record<string, string> {
+  if (grant.kind === 'client') return { grant_type: 'client_credentials' }
+  if (grant.kind === 'refresh') return { grant_type: 'refresh_token', refresh_token: grant.refreshToken }
+  const { code, verifier, redirectUri } = grant
+  return { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirectUri }
+}
+
+function requestOf(
+  client: Parameters<typeof requestToken>[1],
+  grant: Record<string, string>,
+): Omit<Call, 'timeoutMs' | 'maxBytes'> {
   const { clientId, clientSecret, tokenUrl, scope, audience, resource, authentication = 'basic' } = client
   const isBasic = clientSecret !== undefined && authentication === 'basic'
-  const grant =
-    refreshToken === undefined
-      ? { grant_type: 'client_credentials' }
-      : { grant_type: 'refresh_token', refresh_token: refreshToken }
+  // The scope of a code was asked for with it.
+  const asked = grant.code === undefined ? { scope, audience, resource } : { audience, resource }
   const fields = {
     ...grant,
-    ...{ scope, audience, resource },
+    ...asked,
     ...(isBasic ? {} : { client_id: clientId, client_secret: clientSecret }),
   }
   const form = new URLSearchParams(

@@ -1,0 +1,35 @@
+import { useEffect, useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import { notify } from '../components/actions.tsx'
+import { Failure, Loading, PageHead } from '../components/basics.tsx'
+import { navigate, type PageProps } from '../router.ts'
+
+/** Where the browser comes back to from an authorization server: the action is connected, or why it is not. */
+export function ConnectedPage({ query }: PageProps) {
+  const [error, setError] = useState<Error>()
+  const [action] = (query.get('state') ?? '').split('.')
+  const page = `/assistants/actions/${action}`
+  useEffect(() => {
+    end(query, page).catch(setError)
+  }, [])
+  if (error === undefined) return <Loading />
+  return (
+    <>
+      <PageHead title="Not connected" />
+      <Failure error={error} />
+      <p>
+        <a href={`/console${page}`}>Back to the action</a>
+      </p>
+    </>
+  )
+}
+
+async function end(query: URLSearchParams, page: string): Promise<void> {
+  const [state, code, iss] = ['state', 'code', 'iss'].map((name) => query.get(name) ?? undefined)
+  if (state === undefined || !/^\d{1,16}\./.test(state)) throw new Error('This address has no consent in it.')
+  if (code === undefined) throw new Error(`Nobody gave consent: ${query.get('error') ?? 'there is no code'}.`)
+  const [id] = state.split('.')
+  await call('POST', `/rest/actions/${id}/connected`, { body: { state, code, iss } })
+  notify('Connected.')
+  navigate(page, { replace: true })
+}

@@ -1,0 +1,20 @@
+import { providerNamed } from '@parley/shared/providers/registry'
+import { accountsOf, definitionOf, templatesOf } from '../../templates/template-store.ts'
+import type { FindTemplate } from './campaign-facts.ts'
+
+const QUERY_MS = 5_000
+
+/** A campaign's template as it was synchronised last; undefined where its channel's account is not known, or has none. */
+export const findTemplate: FindTemplate = async (connection, { workspace, channel, name, language }) => {
+  const options = { maxTimeMS: QUERY_MS }
+  const account = await accountsOf(connection).findOne({ workspace, channels: channel }, options)
+  if (account === null) return undefined
+  const found = await templatesOf(connection).findOne(
+    { workspace, account: account.account, provider: account.provider, name, language },
+    options,
+  )
+  if (found === null) return undefined
+  const definition = definitionOf(found)
+  const { status, category, quality } = definition
+  return { status, category, quality, shape: providerNamed(found.provider)?.templates?.shapeOf(definition) }
+}

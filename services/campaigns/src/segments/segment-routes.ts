@@ -1,0 +1,193 @@
+import type { OperationParameter } from '@parley/shared/openapi/operation'
+import { type Route, route } from '@parley/shared/openapi/route'
+import { allows } from '@parley/shared/permission/decide'
+import { Problem } from '@parley/shared/problem'
+import { callerOf } from '@parley/shared/service-app'
+import { z } from 'zod'
+import type { Dependencies } from '../dependencies.ts'
+import { visibleTo } from '../people/find-person.ts'
+import { findSegment, requireFilter, viewOf } from './find-segment.ts'
+import { segmentFilter } from './segment-filter.ts'
+import { segmentQuery } from './segment-query.ts'
+import { countPeople, segmentsOf } from './segment-store.ts'
+
+const MAX_BYTES = 256 * 1024
+const MAX_SEGMENTS = 200
+const QUERY_MS = 5_000
+const ID = /^[a-z\d][a-z\d_-]{0,63}$/i
+
+const example = { all: [{ language: 'pt' }, { consent: 'marketing', is: 'granted' }], none: [{ tag: 'vip' }] }
+const body = z
+  .strictObject({ name: z.string().min(1).max(128), filter: segmentFilter })
+  .meta({ id: 'SegmentBody' })
+const view = body
+  .extend({ _id: z.string(), createdAt: z.iso.datetime(), updatedAt: z.iso.datetime() })
+  .meta({ id: 'Segment', description: 'People by what is known of them' })
+const AT = '2026-11-02T12:00:00.000Z'
+const one = { name: 'Brazil', filter: example }
+const shown = { _id: 'brazil', ...one, createdAt: AT, updatedAt: AT }
+const parameter: OperationParameter = {
+  in: 'path',
+  name: 'id',
+  description: 'A name for paths: 1 to 64 letters, digits, dashes and underscores',
+  schema: z.string().regex(ID),
+  required: true,
+  example: 'brazil',
+}
+
+function idOf({ id }: { id: string }): string {
+  // That path counts.
+  if (!ID.test(id) || id === 'count')
+    throw new Problem('invalid_id', { detail: 'It is no name of a segment.' })
+  return id
+}
+
+const listSegments = route({
+  method: 'GET',
+  path: '/rest/segments',
+  access: 'read',
+  id: 'listSegments',
+  tag: 'people',
+  summary: 'List segments',
+  description: 'All of them, by name: a workspace has at most 200.',
+  response: {
+    schema: z.object({ data: z.array(view), next: z.null() }),
+    example: { data: [shown], next: null },
+  },
+  handle:
+    ({ connection, authorizer }: Dependencies) =>
+    async (_req, res) => {
+      const caller = callerOf(res)
+      const read = await authorizer.require(caller, 'segments', 'read')
+      const found = await segmentsOf(connection)
+        .find({ '_id.workspace': caller.workspace._id }, { maxTimeMS: QUERY_MS })
+        .sort({ '_id.id': 1 })
+        .limit(MAX_SEGMENTS)
+        .toArray()
+      res.json({ data: found.map(viewOf).filter((segment) => allows(read, segment)), next: null })
+    },
+})
+
+const readSegment = route({
+  method: 'GET',
+  path: '/rest/segments/{id}',
+  access: 'read',
+  id: 'readSegment',
+  tag: 'people',
+  summary: 'Read a segment',
+  parameters: [parameter],
+  response: { schema: view, example: shown },
+  errors: ['invalid_id', 'not_found'],
+  handle: (dependencies: Dependencies) => async (req, res) => {
+    const id = idOf(req.params)
+    const found = await findSegment(dependencies, { caller: callerOf(res), id })
+    if (found === undefined) throw new Problem('not_found')
+    res.json(viewOf(found))
+  },
+})
+
+const putSegment = route({
+  method: 'PUT',
+  path: '/rest/segments/{id}',
+  access: 'write',
+  id: 'putSegment',
+  tag: 'people',
+  summary: 'Save a segment',
+  description: 'Replaces it, or adds it where there is none under this name.',
+  parameters: [parameter],
+  body: { schema: body, example: one, maxBytes: MAX_BYTES },
+  response: { schema: view, example: shown },
+  errors: ['invalid_id'],
+  handle:
+    ({ connection, authorizer }: Dependencies) =>
+    async (req, res, asked) => {
+      const id = idOf(req.params)
+      const caller = callerOf(res)
+      const write = await authorizer.require(caller, 'segments', 'write')
+      const { name, filter } = asked.body()
+      const workspace = caller.workspace._id
+      await requireFilter(connection, workspace, filter)
+      const segments = segmentsOf(connection)
+      const _id = { workspace, id }
+      const before = await segments.findOne({ _id }, { maxTimeMS: QUERY_MS })
+      const now = new Date()
+      const next = { _id, name, filter, createdAt: before?.createdAt ?? now, updatedAt: now }
+      if ((before !== null && !allows(write, viewOf(before))) || !allows(write, viewOf(next)))
+        throw new Problem('forbidden', { detail: 'The role may not write this segment.' })
+      if (
+        before === null &&
+        (await segments.countDocuments({ '_id.workspace': workspace })) >= MAX_SEGMENTS
+      ) {
+        const message = `a workspace has at most ${MAX_SEGMENTS} segments`
+        throw new Problem('validation_failed', { errors: [{ path: '', code: 'too_many', message }] })
+      }
+      await segments.replaceOne({ _id }, next, { upsert: true })
+      res.json(viewOf(next))
+    },
+})
+
+const deleteSegment = route({
+  method: 'DELETE',
+  path: '/rest/segments/{id}',
+  access: 'write',
+  id: 'deleteSegment',
+  tag: 'people',
+  summary: 'Delete a segment',
+  parameters: [parameter],
+  response: {
+    schema: z.object({ _id: z.string(), deleted: z.literal(true) }).meta({ id: 'DeletedSegment' }),
+    example: { _id: 'brazil', deleted: true },
+  },
+  errors: ['invalid_id', 'not_found'],
+  handle:
+    ({ connection, authorizer }: Dependencies) =>
+    async (req, res) => {
+      const id = idOf(req.params)
+      const caller = callerOf(res)
+      const write = await authorizer.require(caller, 'segments', 'write')
+      const read = await authorizer.decide(caller, 'segments', 'read')
+      const _id = { workspace: caller.workspace._id, id }
+      const found = await segmentsOf(connection).findOne({ _id }, { maxTimeMS: QUERY_MS })
+      if (found === null || !allows(read, viewOf(found))) throw new Problem('not_found')
+      if (!allows(write, viewOf(found))) throw new Problem('forbidden')
+      await segmentsOf(connection).deleteOne({ _id })
+      res.json({ _id: id, deleted: true })
+    },
+})
+
+const countSegment = route({
+  method: 'POST',
+  path: '/rest/segments/count',
+  access: 'read',
+  resource: 'people',
+  id: 'countSegment',
+  tag: 'people',
+  summary: 'Count whom a filter finds',
+  description: 'Of the people whom the caller may read.',
+  body: {
+    schema: z.strictObject({ filter: segmentFilter }).meta({ id: 'SegmentCount' }),
+    example: { filter: example },
+    maxBytes: MAX_BYTES,
+  },
+  response: { schema: z.object({ count: z.number().int() }), example: { count: 4_711 } },
+  handle:
+    ({ connection, authorizer }: Dependencies) =>
+    async (_req, res, asked) => {
+      const caller = callerOf(res)
+      const read = await authorizer.require(caller, 'people', 'read')
+      const { filter } = asked.body()
+      await requireFilter(connection, caller.workspace._id, filter)
+      const { workspace, ...rest } = visibleTo(caller, read) as { workspace: number }
+      const parts = [rest, segmentQuery(filter)].filter((part) => Object.keys(part).length > 0)
+      const count = await countPeople(connection, {
+        workspace,
+        ...(parts.length > 0 && { $and: parts }),
+      })
+      res.json({ count })
+    },
+})
+
+/** The operations of `/rest/segments`. */
+export const segmentRoutes: readonly Route<Dependencies>[] = [
+  ...[listSegments, readSegment, putSegment, deleteSegment, countSegment],
+]

@@ -1,0 +1,179 @@
+import type { InternalClient } from '@parley/shared/internal-client'
+import type { ProviderTemplate, TemplateNotice } from '@parley/shared/providers/templates'
+import type { Connection, mongo } from 'mongoose'
+import { askForTemplates, type Refusal } from './ask-provider.ts'
+import {
+  type AccountRecord,
+  accountsOf,
+  definitionOf,
+  type TemplateRecord,
+  templateKey,
+  templatesOf,
+} from './template-store.ts'
+
+const MAX_PAGES = 200
+const PUSHED_AT_ONCE = 50
+const DAY_MS = 24 * 60 * 60 * 1_000
+const REFUSED_AGAIN_MS = 60 * 60 * 1_000
+const AGAIN_MS = 60_000
+
+/** What synchronising takes. */
+export interface Syncing {
+  connection: Connection
+  dispatcher: Pick<InternalClient, 'post'>
+}
+
+/**
+ * Reads all templates of an account at its provider, or those of one name: what is not there any more goes, and the dispatcher
+ * gets what messages of them need. Resolves with the refusal where there is one. Rejects with `unavailable`.
+ */
+export async function syncAccount(
+  syncing: Syncing,
+  account: AccountRecord,
+  { name, notice }: { name?: string; notice?: TemplateNotice } = {},
+): Promise<Refusal | undefined> {
+  const accounts = accountsOf(syncing.connection)
+  const { _id } = account
+  const at = new Date()
+  const listed = await listAll(syncing, account, name)
+  if (listed.kind !== 'done') {
+    if (notice !== undefined) await changeStored(syncing, account, notice, at)
+    const dueAt = new Date(at.getTime() + (listed.kind === 'unavailable' ? AGAIN_MS : REFUSED_AGAIN_MS))
+    await accounts.updateOne({ _id }, { $set: { error: listed.message, dueAt }, $unset: { leasedUntil: '' } })
+    return listed
+  }
+  const found = listed.templates.map((one) => withNotice(one, notice))
+  await store(syncing.connection, account, { found, at, name })
+  const names = name === undefined ? await namesOf(syncing.connection, account, found) : [name]
+  await push(syncing, account, { names, at })
+  await removeGone(syncing.connection, account, { at, name })
+  const next = name === undefined ? { syncedAt: at, dueAt: new Date(at.getTime() + DAY_MS) } : {}
+  await accounts.updateOne({ _id }, { $set: next, $unset: { error: '', leasedUntil: '' } })
+  return undefined
+}
+
+async function listAll(
+  { dispatcher }: Syncing,
+  { workspace, channels }: AccountRecord,
+  name: string | undefined,
+): Promise<{ kind: 'done'; templates: ProviderTemplate[] } | Refusal> {
+  const templates: ProviderTemplate[] = []
+  let after: string | undefined
+  for (let read = 0; read < MAX_PAGES; read++) {
+    const page = await askForTemplates(dispatcher, { workspace, channel: channels[0] ?? 0 }, { name, after })
+    if (page.kind !== 'done') return page
+    // A provider may take the name for a part of it.
+    templates.push(...page.templates.filter((one) => name === undefined || one.name === name))
+    after = page.next
+    if (after === undefined) break
+  }
+  return { kind: 'done', templates }
+}
+
+/** The list may be older than what the provider has just told. */
+function withNotice(template: ProviderTemplate, notice: TemplateNotice | undefined): ProviderTemplate {
+  if (notice === undefined || (notice.language ?? template.language) !== template.language) return template
+  const { status = template.status, category = template.category, quality = template.quality } = notice
+  return { ...template, status, category, ...(quality !== undefined && { quality }) }
+}
+
+async function store(
+  connection: Connection,
+  { workspace, provider, account }: AccountRecord,
+  { found, at }: { found: readonly ProviderTemplate[]; at: Date; name: string | undefined },
+): Promise<void> {
+  if (found.length === 0) return
+  const templates = templatesOf(connection)
+  const writes = found.map(({ providerId: id, components, ...template }) => {
+    const said = { ...template, components: JSON.stringify(components) }
+    const isSame = {
+      $and: Object.entries(said).map(([key, value]) => ({ $eq: [`$${key}`, { $literal: value }] })),
+    }
+    const replacement = {
+      ...Object.fromEntries(
+        Object.entries({ workspace, id, provider, account, ...said }).map(([key, value]) => [
+          key,
+          { $literal: value },
+        ]),
+      ),
+      ...{ _id: templateKey(workspace, id), syncedAt: at },
+      updatedAt: { $cond: [isSame, '$updatedAt', at] },
+    }
+    return {
+      updateOne: {
+        filter: { _id: templateKey(workspace, id) },
+        // What was asked for later stays.
+        update: [
+          { $replaceWith: { $cond: [{ $gt: ['$syncedAt', at] }, '$$ROOT', replacement] } },
+        ] as mongo.Document[],
+        upsert: true,
+      },
+    }
+  })
+  await templates.bulkWrite(writes, { ordered: false })
+}
+
+async function removeGone(
+  connection: Connection,
+  { workspace, account }: AccountRecord,
+  { at, name }: { at: Date; name: string | undefined },
+): Promise<void> {
+  await templatesOf(connection).deleteMany({
+    ...{ workspace, account, syncedAt: { $lt: at } },
+    ...(name !== undefined && { name }),
+  })
+}
+
+/** Those that are stored, and those that are gone. */
+async function namesOf(
+  connection: Connection,
+  { workspace, account }: AccountRecord,
+  found: readonly ProviderTemplate[],
+): Promise<string[]> {
+  const stored = await templatesOf(connection).distinct('name', { workspace, account })
+  return [...new Set([...stored, ...found.map(({ name }) => name)])]
+}
+
+/** Tells the dispatcher what is known of these names from now on. */
+async function push(
+  { connection, dispatcher }: Syncing,
+  { workspace, account }: AccountRecord,
+  { names, at }: { names: readonly string[]; at: Date },
+): Promise<void> {
+  for (let first = 0; first < names.length; first += PUSHED_AT_ONCE) {
+    const some = names.slice(first, first + PUSHED_AT_ONCE)
+    const stored = await templatesOf(connection)
+      .find({ workspace, account, name: { $in: [...some] }, syncedAt: { $gte: at } })
+      .toArray()
+    const sets = some.map((name) => ({
+      ...{ account, name, at: at.toISOString() },
+      definitions: stored.filter((one) => one.name === name).map(definitionOf),
+    }))
+    await dispatcher.post(`/internal/workspaces/${workspace}/templates`, { sets })
+  }
+}
+
+/** The provider could not be asked, and told of a change itself. */
+async function changeStored(
+  syncing: Syncing,
+  account: AccountRecord,
+  { name, language, status, category, quality }: TemplateNotice,
+  at: Date,
+): Promise<void> {
+  if (name === undefined) return
+  const change: Partial<TemplateRecord> = {
+    ...(status !== undefined && { status }),
+    ...(category !== undefined && { category }),
+    ...(quality !== undefined && { quality }),
+  }
+  if (Object.keys(change).length === 0) return
+  const { workspace } = account
+  const templates = templatesOf(syncing.connection)
+  const ofName = { workspace, account: account.account, name }
+  await templates.updateMany(
+    { ...ofName, ...(language !== undefined && { language }) },
+    { $set: { ...change, updatedAt: at } },
+  )
+  await templates.updateMany(ofName, { $set: { syncedAt: at } })
+  await push(syncing, account, { names: [name], at })
+}

@@ -1,0 +1,125 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { campaignsForTests } from './campaigns-server.ts'
+
+const BRAZIL = [
+  { schema: '{{resource}} == "people"', read: '{{doc.language}} == "pt_BR"', write: 'false' },
+] as const
+const server = campaignsForTests({ roles: { BRAZIL } })
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+const people = [
+  {
+    language: 'pt_BR',
+    tags: ['vip', 'late'],
+    attributes: { city: 'Santos', visits: 3 },
+    consent: 'granted',
+    days: 1,
+  },
+  { language: 'pt_PT', tags: ['vip'], attributes: { city: 'Porto' }, consent: 'withdrawn', days: 20 },
+  { language: 'pt', tags: [], attributes: { visits: 10 }, days: undefined },
+  { language: 'es', tags: ['late'], attributes: { city: 'Lima', visits: 0 }, consent: 'granted', days: 5 },
+  { language: undefined, tags: [], attributes: {}, days: undefined },
+] as const
+
+beforeAll(async () => {
+  const attributes = [
+    { name: 'city', type: 'text' },
+    { name: 'visits', type: 'number' },
+  ]
+  await server.call('PUT', '/rest/people/attributes', { body: { attributes } })
+  for (const [at, { language, tags, attributes, ...others }] of people.entries()) {
+    const body = { addresses: [`telegram:${at}`], language, tags, attributes }
+    const { json } = await server.call('POST', '/rest/people', { body })
+    const { consent, days } = { consent: undefined, ...others }
+    const said = { status: consent, at: new Date(), source: 'import' }
+    const set = {
+      ...(consent && { 'consent.marketing': said }),
+      ...(days && { lastContactAt: new Date(Date.now() - days * DAY_MS) }),
+    }
+    if (Object.keys(set).length > 0)
+      await server.database.collection('people').updateOne({ _id: json._id }, { $set: set })
+  }
+  await server.call('POST', '/rest/people', {
+    body: { addresses: ['telegram:0'], tags: ['vip'] },
+    workspace: 2,
+  })
+})
+
+const count = async (filter: object, options = {}) => {
+  const { status, json } = await server.call('POST', '/rest/segments/count', { body: { filter }, ...options })
+  return status === 200 ? json.count : [status, json.errors?.map(({ path }: { path: string }) => path)]
+}
+
+describe('a filter counts', () => {
+  test.each([
+    [{}, 5],
+    [{ all: [{ tag: 'vip' }] }, 2],
+    [{ all: [{ language: 'pt' }] }, 3],
+    [{ all: [{ language: 'pt-br' }] }, 1],
+    [{ all: [{ consent: 'marketing', is: 'granted' }] }, 2],
+    [{ all: [{ consent: 'marketing', is: 'unknown' }] }, 2],
+    [{ all: [{ attribute: 'city', in: ['Santos', 'Lima'] }] }, 2],
+    [{ all: [{ attribute: 'visits', from: 3 }] }, 2],
+    [{ all: [{ attribute: 'visits', from: 0, below: 3 }] }, 1],
+    [{ all: [{ attribute: 'city', exists: false }] }, 2],
+    [{ all: [{ lastContact: 'never' }] }, 2],
+    [{ all: [{ contactedInDays: 7 }] }, 2],
+    [{ any: [{ tag: 'late' }, { language: 'pt' }], none: [{ tag: 'vip' }] }, 2],
+    [{ none: [{ tag: 'vip' }, { tag: 'late' }] }, 2],
+  ])('%j: %i', async (filter, expected) => {
+    expect(await count(filter)).toBe(expected)
+  })
+
+  test('each person once, whatever is asked for: who meets a condition and who does not are all', async () => {
+    const condition = fc.oneof(
+      fc.constantFrom('vip', 'late', 'none').map((tag) => ({ tag })),
+      fc.constantFrom('pt', 'pt_BR', 'es').map((language) => ({ language })),
+      fc.constantFrom('granted', 'withdrawn', 'unknown').map((is) => ({ consent: 'marketing', is })),
+      fc.integer({ min: -1, max: 12 }).map((from) => ({ attribute: 'visits', from })),
+      fc.boolean().map((exists) => ({ attribute: 'city', exists })),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(condition, { minLength: 1, maxLength: 3 }), async (conditions) => {
+        const [any, none] = [await count({ any: conditions }), await count({ none: conditions })]
+        expect(any + none).toBe(5)
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  test('only people that the caller may read', async () => {
+    expect(await count({ all: [{ tag: 'vip' }] }, { role: 'BRAZIL' })).toBe(1)
+    expect(await count({}, { role: 'BRAZIL' })).toBe(1)
+    expect(await count({ all: [{ tag: 'vip' }] }, { workspace: 2 })).toBe(1)
+  })
+
+  test('nothing where it names what is not there', async () => {
+    expect(await count({ all: [{ tag: 'vip' }, { attribute: 'size', exists: true }] })).toEqual([
+      422,
+      ['/filter/all/1'],
+    ])
+    expect(await count({ any: [{ attribute: 'visits', from: 'many' }] })).toEqual([422, ['/filter/any/0']])
+    expect(await count({ all: [{ language: 'Portuguese' }] })).toEqual([422, ['/filter/all/0/language']])
+    const many = Array.from({ length: 21 }, () => ({ tag: 'vip' }))
+    expect(await count({ all: many })).toEqual([422, ['/filter/all']])
+  })
+})
+
+test('a segment is saved, read, listed, replaced and deleted, in its workspace alone', async () => {
+  const body = { name: 'Brazil', filter: { all: [{ language: 'pt_BR' }] } }
+  const saved = await server.call('PUT', '/rest/segments/brazil', { body })
+  expect([saved.status, saved.json]).toEqual([200, expect.objectContaining({ _id: 'brazil', ...body })])
+  expect((await server.call('GET', '/rest/segments/brazil')).json).toEqual(saved.json)
+  const replaced = await server.call('PUT', '/rest/segments/brazil', { body: { ...body, name: 'BR' } })
+  expect(replaced.json).toMatchObject({ name: 'BR', createdAt: saved.json.createdAt })
+  expect((await server.call('GET', '/rest/segments')).json).toEqual({ data: [replaced.json], next: null })
+  expect((await server.call('GET', '/rest/segments/brazil', { workspace: 2 })).status).toBe(404)
+  expect((await server.call('PUT', '/rest/segments/count', { body })).status).toBe(405)
+  expect((await server.call('PUT', '/rest/segments/a.b', { body })).json.code).toBe('invalid_id')
+  expect((await server.call('DELETE', '/rest/segments/brazil')).json).toEqual({
+    _id: 'brazil',
+    deleted: true,
+  })
+  expect((await server.call('GET', '/rest/segments/brazil')).status).toBe(404)
+})

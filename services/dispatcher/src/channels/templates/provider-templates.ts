@@ -1,0 +1,105 @@
+import type { Replica } from '@parley/shared/config-replica/replica'
+import { sendSettings } from '@parley/shared/providers/complete-settings'
+import type { ProviderRequest } from '@parley/shared/providers/http'
+import { providerNamed } from '@parley/shared/providers/registry'
+import type { Settings } from '@parley/shared/providers/setting'
+import type { TemplateDraft, TemplateRules } from '@parley/shared/providers/templates'
+import type { Channel, OpenChannel } from '../channels.ts'
+import type { HttpClient } from '../http/http-client.ts'
+import { presentable } from '../http/presentable.ts'
+
+const TIMEOUT_MS = 15_000
+const MAX_BYTES = 4 * 1024 * 1024
+
+/** What is asked of a provider about templates. */
+type TemplateOperation =
+  | { kind: 'list'; name?: string | undefined; after?: string | undefined }
+  | { kind: 'create'; draft: TemplateDraft }
+  | { kind: 'edit'; providerId: string; draft: TemplateDraft }
+  | { kind: 'remove'; providerId: string; name: string }
+
+type Response = ReturnType<TemplateRules['readList']> | ReturnType<TemplateRules['readChange']>
+
+/** What came of it; `unavailable` where the provider did not answer, and it may have been done. */
+type TemplateResult = Response | { kind: 'unconfigured' | 'unavailable'; message: string }
+
+/** Asks a channel's provider about its templates, with the channel's own token. */
+export type AskProvider = (
+  channel: { workspace: number; id: number },
+  operation: TemplateOperation,
+) => Promise<TemplateResult>
+
+export function createAskProvider(options: {
+  replica: Pick<Replica, 'find'>
+  openChannel: OpenChannel
+  http: Pick<HttpClient, 'send'>
+}): AskProvider {
+  const { replica, openChannel, http } = options
+  return async ({ workspace, id }, operation) => {
+    const [document] = await replica.find({ resource: 'channels', workspace, id })
+    const channel = document && openChannel(document, workspace)
+    const found = channel && templatesOf(channel)
+    if (found === undefined) return { kind: 'unconfigured', message: 'The channel has no templates.' }
+    if ('lacking' in found) return { kind: 'unconfigured', message: found.lacking }
+    const { rules, settings } = found
+    const request = requestFor(rules, settings, operation)
+    try {
+      const response = await http.send({ ...request, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES })
+      const read = operation.kind === 'list' ? rules.readList(response) : rules.readChange(response)
+      return shown(read, request)
+    } catch {
+      return { kind: 'unavailable', message: 'The provider did not answer.' }
+    }
+  }
+}
+
+interface Templates {
+  rules: TemplateRules
+  settings: Settings
+}
+
+/** The templates of a channel's account; or what it lacks. */
+function templatesOf(channel: Channel): Templates | { lacking: string } | undefined {
+  const provider = providerNamed(channel.callback)
+  const rules = provider?.templates
+  if (provider === undefined || rules === undefined) return undefined
+  const found = sendSettings(provider, channel.config)
+  if ('lacking' in found)
+    return { lacking: channel.secretWithheld ?? `The channel lacks ${found.lacking.join(', ')}.` }
+  const account = accountIn(rules, channel.config)
+  if (account === undefined) return undefined
+  return { rules, settings: { ...found.settings, ...account.settings } }
+}
+
+/** The account of a channel's templates; undefined where it has none. A setting may be stored as a number. */
+export function accountIn(
+  rules: TemplateRules,
+  config: Channel['config'],
+): { account: string; settings: Settings } | undefined {
+  const texts = Object.entries(config).flatMap(([key, value]) =>
+    typeof value === 'string' || typeof value === 'number' ? [[key, String(value)] as const] : [],
+  )
+  const settings = Object.fromEntries(texts)
+  const account = rules.accountOf(settings)
+  return account === undefined ? undefined : { account, settings }
+}
+
+function requestFor(rules: TemplateRules, settings: Settings, operation: TemplateOperation): ProviderRequest {
+  switch (operation.kind) {
+    case 'list':
+      return rules.list(settings, operation)
+    case 'create':
+      return rules.create(settings, operation.draft)
+    case 'edit':
+      return rules.edit(settings, operation)
+    case 'remove':
+      return rules.remove(settings, operation)
+  }
+}
+
+/** A refusal without anything of the token, which its text may repeat. */
+function shown(read: Response, { headers }: ProviderRequest): Response {
+  if (read.kind !== 'refused') return read
+  const key = (headers.authorization ?? '').split(' ')
+  return { ...read, message: presentable(read.message, { key, prompt: [] }) }
+}

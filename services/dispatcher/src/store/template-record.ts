@@ -1,0 +1,11 @@
+/** What is known of the templates of one name, in all languages: a replica of what the campaigns service has. */
+export interface TemplateRecord {
+  /** `<workspace>/<account>/<name>` */
+  _id: string
+  workspace: number
+  /** The definitions, as JSON text. */
+  definitions: string
+  /** When the provider said so: what is older is not written over it. */
+  at: Date
+  storedAt: Date
+}
