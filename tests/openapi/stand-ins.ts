@@ -1,10 +1,13 @@
 import { createHmac, randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { buildSimulator } from '@parley/local/simulator/app'
 import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
 import { agree, type ConsentServer } from '../../services/dispatcher/test/consent-server.ts'
+import {
+  type CampaignStateMade,
+  draftOf,
+  makeCampaign,
+  makeTemplate,
+  putAccountChannel,
+} from './made-campaigns.ts'
 
 /** What is sent in the place of an example that only holds for one run: ids, secrets and signatures. */
 interface StandIn {
@@ -109,41 +112,17 @@ async function scheduled(run: RunSoFar): Promise<StandIn> {
   })
 }
 
-/** A channel whose account has templates, at a simulator that is there until the process ends. */
-async function withAccount(run: RunSoFar): Promise<number> {
-  const { apiUrl } = await simulated()
-  const config = { phoneNumberId: '7001', accessToken: 'token', businessAccountId: '102290129340398', apiUrl }
-  const channel = { name: '', description: '', extId: 'with-account', hook: 'whatsapp', callback: 'whatsapp' }
-  const { _id } = await run.call('PUT', '/rest/channels/7001', {
-    ...{ ...channel, handlerUrl: 'native:agents/echo', config },
-  })
-  return Number(_id)
-}
-
-let simulator: Promise<{ apiUrl: string }> | undefined
-
-function simulated(): Promise<{ apiUrl: string }> {
-  simulator ??= buildSimulator({}).then(async ({ app }) => {
-    const server = createServer(app).listen(0, '127.0.0.1').unref()
-    await once(server, 'listening')
-    return { apiUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v23.0` }
-  })
-  return simulator
-}
-
 async function newTemplate(run: RunSoFar, body: unknown): Promise<StandIn> {
-  const channel = await withAccount(run)
-  return { body: { ...(body as object), channel, name: `t_${randomUUID().replaceAll('-', '_')}` } }
+  return { body: { ...(body as object), ...draftOf(await putAccountChannel(run.call)) } }
 }
 
-/** A template of its own. */
-async function madeTemplate(run: RunSoFar): Promise<StandIn> {
-  const example = { type: 'BODY', text: 'Hi {{1}}, it is {{2}}.', example: { body_text: [['a', 'b']] } }
-  const draft = { language: 'en_US', category: 'UTILITY', components: [example] }
-  const { body } = await newTemplate(run, draft)
-  const { _id } = await run.call('POST', '/rest/templates', body)
-  return { parameters: { id: String(_id) } }
-}
+const madeTemplate = async (run: RunSoFar): Promise<StandIn> => ({
+  parameters: { id: await makeTemplate(run.call) },
+})
+
+const campaign =
+  (state: CampaignStateMade = 'draft') =>
+  async (run: RunSoFar): Promise<StandIn> => ({ parameters: { id: await makeCampaign(run.call, state) } })
 
 export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn | Promise<StandIn>> = {
   refresh: (run) => ({ body: { refreshToken: run.responses.get('login')?.json.refreshToken } }),
@@ -172,6 +151,24 @@ export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn 
   putTemplate: madeTemplate,
   deleteTemplate: madeTemplate,
   previewTemplate: madeTemplate,
+  readSegment: async (run) => {
+    await run.call('PUT', '/rest/segments/brazil', { name: 'Brazil', filter: {} })
+    return {}
+  },
+  readCampaign: campaign(),
+  listCampaignRecipients: campaign(),
+  exportCampaign: campaign(),
+  readCampaignResults: campaign(),
+  patchCampaign: campaign(),
+  deleteCampaign: campaign(),
+  scheduleCampaign: campaign(),
+  unscheduleCampaign: campaign('scheduled'),
+  pauseCampaign: campaign('running'),
+  resumeCampaign: campaign('paused'),
+  cancelCampaign: campaign('scheduled'),
+  estimateCampaign: campaign(),
+  previewCampaign: campaign(),
+  testCampaign: campaign(),
   readDelivery: testDelivery,
   replayDelivery: testDelivery,
   readThread: newThread,

@@ -1,8 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { eventually } from '@parley/local/testing/service-under-test'
+import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
 import { RESOURCE_ALIASES } from '@parley/shared/configuration-resources'
 import type { PermissionOperation } from '../../docs/permission-operations.ts'
 import { bodies } from '../../services/configuration/test/bodies.ts'
+import {
+  type CampaignStateMade,
+  draftOf,
+  makeCampaign,
+  makeTemplate,
+  putAccountChannel,
+} from '../openapi/made-campaigns.ts'
 import { type MatrixWorld, messageOf, newEmail, PASSWORD, registration } from './matrix-callers.ts'
 
 type Named = Pick<PermissionOperation, 'method' | 'path'>
@@ -47,12 +54,32 @@ async function target(world: MatrixWorld, path: string): Promise<string> {
       return made('POST', collection, { name, email: newEmail(), password: PASSWORD, role: 'VIEWER' })
     case '/api/auth/tokens':
       return made('POST', collection, { name, role: 'VIEWER', currentPassword: PASSWORD })
+    case '/rest/people':
+      return made('POST', collection, { addresses: [`whatsapp:DE.${randomUUID()}`], name })
+    case '/rest/segments':
+      return made('PUT', `${collection}/s-${randomUUID()}`, { name, filter: {} })
+    case '/rest/templates':
+      return makeTemplate(asAdmin(world))
+    case '/rest/campaigns':
+      return makeCampaign(asAdmin(world), STATES[path.slice(path.lastIndexOf('/') + 1)] ?? 'draft', name)
     case '/rest/invitations':
       return made('POST', collection, { email: `${MARK}.${newEmail()}`, role: 'VIEWER' })
     default:
       throw new Error(`nobody says how to make what ${path} is about`)
   }
 }
+
+/** The state from which a campaign can be what the end of a path says. */
+const STATES: Readonly<Record<string, CampaignStateMade>> = {
+  unschedule: 'scheduled',
+  pause: 'running',
+  resume: 'paused',
+}
+
+const asAdmin =
+  ({ call, admin: token }: MatrixWorld) =>
+  async (method: string, path: string, body?: unknown): Promise<Parsed> =>
+    (await call(method, path, { token, body })).json
 
 /** Each is a thread of its own, which a message begins. */
 async function newThread({ call, admin: token }: MatrixWorld): Promise<string> {
@@ -106,6 +133,11 @@ export async function bodyFor(world: MatrixWorld, { method, path }: Named): Prom
   return body(world)
 }
 
+const TEMPLATE = {
+  ...{ language: 'en_US', category: 'UTILITY' },
+  components: [{ type: 'BODY', text: 'Your order is on its way.' }],
+}
+
 const newRole = () => ({ name: randomUUID(), permissions: [] })
 const login = async ({ call }: MatrixWorld) => {
   const user = registration()
@@ -156,6 +188,31 @@ const plainBodies: Record<string, (world: MatrixWorld) => unknown> = {
   'POST /rest/threads/{id}/messages': () => ({ text: 'hello' }),
   'POST /rest/threads/{id}/notes': () => ({ text: 'of the team' }),
   'POST /rest/subscriptions/{id}/replay': () => ({ since: new Date(0).toISOString() }),
+  'PUT /rest/people/attributes': () => ({ attributes: [] }),
+  'POST /rest/people': () => ({ addresses: [`whatsapp:DE.${randomUUID()}`] }),
+  'PUT /rest/people/{id}': () => ({ addresses: [`whatsapp:DE.${randomUUID()}`] }),
+  'PATCH /rest/people/{id}': () => ({ name: 'Cy' }),
+  'PUT /rest/segments/{id}': () => ({ name: 'everybody', filter: {} }),
+  'POST /rest/segments/count': () => ({ filter: {} }),
+  'POST /rest/templates': async (world) => ({
+    ...draftOf(await putAccountChannel(asAdmin(world))),
+    ...TEMPLATE,
+  }),
+  'PUT /rest/templates/{id}': () => ({ components: TEMPLATE.components }),
+  'POST /rest/templates/{id}/preview': () => ({}),
+  'POST /rest/templates/sync': () => undefined,
+  'POST /rest/campaigns': () => ({
+    ...{ name: 'everybody', channel: 7_001, template: { name: 'unknown', language: 'en' } },
+    audience: { everybody: true },
+  }),
+  'PATCH /rest/campaigns/{id}': () => ({ name: 'everybody' }),
+  ...Object.fromEntries(
+    ['schedule', 'unschedule', 'pause', 'resume', 'cancel', 'estimate', 'preview'].map((action) => [
+      `POST /rest/campaigns/{id}/${action}`,
+      () => undefined,
+    ]),
+  ),
+  'POST /rest/campaigns/{id}/test': () => ({ address: 'phone:5511988887777' }),
   'POST /rest/actions/{id}/connect': () => ({ redirectUri: 'https://parley.example/console/connected' }),
   'POST /rest/actions/{id}/connected': () => ({ state: '1.unknown', code: 'unknown' }),
   'POST /rest/actions/{id}/test': () => undefined,

@@ -23,7 +23,10 @@ let system: Parley
 let world: MatrixWorld
 
 beforeAll(async () => {
-  system = await startParley()
+  system = await startParley({
+    services: ['identity', 'configuration', 'webhook', 'dispatcher', 'campaigns', 'gateway'],
+    environment: { dispatcher: { ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8' } },
+  })
   world = await prepareCallers(system.url)
 })
 afterAll(() => system.close(), 60_000)

@@ -74,6 +74,7 @@ test('with everything up, gateway and webhook are ready and name each dependency
       webhook: 'up',
       configuration: 'up',
       dispatcher: 'up',
+      campaigns: 'up',
       redis: 'up',
     },
   })

@@ -51,7 +51,7 @@ const listSegments = route({
   summary: 'List segments',
   description: 'All of them, by name: a workspace has at most 200.',
   response: {
-    schema: z.object({ data: z.array(view), next: z.null() }),
+    schema: z.object({ data: z.array(view), next: z.string().nullable() }),
     example: { data: [shown], next: null },
   },
   handle:

@@ -30,6 +30,7 @@ describe('the settings of a channel', () => {
       turnMs: 60_000,
       messageMs: 300_000,
       streamsTokens: false,
+      summarises: false,
       gatherMs: 0,
       historyTokens: 8_000,
       historyLimit: 50,
