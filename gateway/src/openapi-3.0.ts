@@ -34,7 +34,7 @@ function withSchemas(node: unknown): unknown {
 function schemaOf(schema: unknown): unknown {
   if (!isNode(schema)) return schema
   const { $ref, const: constant, ...others } = schema
-  const rendered = { ...mapValues(others, keyword), ...renderConstant(constant) }
+  const rendered = renderBounds({ ...mapValues(others, keyword), ...renderConstant(constant) })
   for (const key of UNKNOWN_TO_3_0) delete rendered[key]
   // Siblings of a reference are ignored in 3.0.
   if ($ref !== undefined)
@@ -50,6 +50,15 @@ function keyword(value: unknown, name: string): unknown {
 
 const renderConstant = (constant: unknown): Node =>
   constant === undefined ? {} : { type: typeof constant, enum: [constant] }
+
+/** In 3.0 a bound is exclusive by a flag beside it. */
+function renderBounds({ exclusiveMinimum, exclusiveMaximum, ...others }: Node): Node {
+  return {
+    ...others,
+    ...(typeof exclusiveMinimum === 'number' && { minimum: exclusiveMinimum, exclusiveMinimum: true }),
+    ...(typeof exclusiveMaximum === 'number' && { maximum: exclusiveMaximum, exclusiveMaximum: true }),
+  }
+}
 
 /** `null` is no type in 3.0 but `nullable`; several types are one schema each. */
 function withNullable(schema: Node): Node {

@@ -48,6 +48,11 @@ test.each([
     { anyOf: [{ type: 'integer' }, { type: 'string' }, { type: 'null' }] },
     { anyOf: [{ type: 'integer' }, { type: 'string' }], nullable: true },
   ],
+  [
+    'a bound that is not in the range',
+    { type: 'number', exclusiveMinimum: 0, exclusiveMaximum: 1 },
+    { type: 'number', minimum: 0, exclusiveMinimum: true, maximum: 1, exclusiveMaximum: true },
+  ],
   ['a constant', { const: 'live' }, { type: 'string', enum: ['live'] }],
   [
     'a reference with a description',
