@@ -52,6 +52,16 @@ export const messageOf = (thread: string) => ({
   audio: 'data:audio/ogg;base64,T2dnUw==',
 })
 
+const MAX_TRIES = 5
+
+/** On a busy machine a service may find another one too slow for a moment, and says so. */
+export async function onceAvailable<R extends { status: number }>(call: () => Promise<R>): Promise<R> {
+  for (let tries = 1; ; tries++) {
+    const response = await call()
+    if (response.status !== 503 || tries === MAX_TRIES) return response
+  }
+}
+
 function callsTo(url: string): MatrixCall {
   return async (method, path, { token, body } = {}) => {
     const response = await fetch(url + path, {

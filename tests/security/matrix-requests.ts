@@ -3,14 +3,15 @@ import { eventually, type Parsed } from '@parley/local/testing/service-under-tes
 import { RESOURCE_ALIASES } from '@parley/shared/configuration-resources'
 import type { PermissionOperation } from '../../docs/permission-operations.ts'
 import { bodies } from '../../services/configuration/test/bodies.ts'
+import { draftOf, makeCampaign, makeTemplate, putAccountChannel } from '../openapi/made-campaigns.ts'
 import {
-  type CampaignStateMade,
-  draftOf,
-  makeCampaign,
-  makeTemplate,
-  putAccountChannel,
-} from '../openapi/made-campaigns.ts'
-import { type MatrixWorld, messageOf, newEmail, PASSWORD, registration } from './matrix-callers.ts'
+  type MatrixWorld,
+  messageOf,
+  newEmail,
+  onceAvailable,
+  PASSWORD,
+  registration,
+} from './matrix-callers.ts'
 
 type Named = Pick<PermissionOperation, 'method' | 'path'>
 
@@ -31,7 +32,7 @@ async function target(world: MatrixWorld, path: string): Promise<string> {
   const { call, admin: token, workspace, messages } = world
   const collection = path.slice(0, path.indexOf('/{id}'))
   const made = async (method: string, at: string, body: unknown) => {
-    const { status, text, json } = await call(method, at, { token, body })
+    const { status, text, json } = await onceAvailable(() => call(method, at, { token, body }))
     if (status !== 200) throw new Error(`${method} ${at} answered ${text}`)
     return String(json._id)
   }
@@ -61,7 +62,7 @@ async function target(world: MatrixWorld, path: string): Promise<string> {
     case '/rest/templates':
       return makeTemplate(asAdmin(world))
     case '/rest/campaigns':
-      return makeCampaign(asAdmin(world), STATES[path.slice(path.lastIndexOf('/') + 1)] ?? 'draft', name)
+      return makeCampaign(asAdmin(world), 'draft', name)
     case '/rest/invitations':
       return made('POST', collection, { email: `${MARK}.${newEmail()}`, role: 'VIEWER' })
     default:
@@ -69,17 +70,10 @@ async function target(world: MatrixWorld, path: string): Promise<string> {
   }
 }
 
-/** The state from which a campaign can be what the end of a path says. */
-const STATES: Readonly<Record<string, CampaignStateMade>> = {
-  unschedule: 'scheduled',
-  pause: 'running',
-  resume: 'paused',
-}
-
 const asAdmin =
   ({ call, admin: token }: MatrixWorld) =>
   async (method: string, path: string, body?: unknown): Promise<Parsed> =>
-    (await call(method, path, { token, body })).json
+    (await onceAvailable(() => call(method, path, { token, body }))).json
 
 /** Each is a thread of its own, which a message begins. */
 async function newThread({ call, admin: token }: MatrixWorld): Promise<string> {

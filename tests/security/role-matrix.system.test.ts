@@ -4,7 +4,7 @@ import { type Parley, startParley } from '@parley/local/testing/start-parley'
 import { allProviders } from '@parley/shared/providers/registry'
 import { operations, type PermissionOperation } from '../../docs/permission-operations.ts'
 import { grantsByDefault, mayByDefault, mayToOthers } from '../../docs/permissions-page.ts'
-import { type MatrixCaller, type MatrixWorld, prepareCallers } from './matrix-callers.ts'
+import { type MatrixCaller, type MatrixWorld, onceAvailable, prepareCallers } from './matrix-callers.ts'
 import { bodyFor, concretePath, MARK, seenByAdmin } from './matrix-requests.ts'
 import { operationsBelow, routedOperations } from './routed-operations.ts'
 
@@ -15,7 +15,6 @@ const CALLERS = [
 ]
 const UNKNOWN = [404, 405]
 const AT_ONCE = 6
-const MAX_TRIES = 5
 
 const nameOf = ({ method, path }: Pick<PermissionOperation, 'method' | 'path'>) => `${method} ${path}`
 const listed = operations.map(nameOf)
@@ -57,14 +56,6 @@ const ofEachProvider = (operation: string): string[] =>
   operation.includes('{provider}')
     ? allProviders().flatMap(({ name, inbound }) => (inbound ? operation.replace('{provider}', name) : []))
     : [operation]
-
-/** On a busy machine a service may find another one too slow for a moment, and says so. */
-async function onceAvailable<R extends { status: number }>(call: () => Promise<R>): Promise<R> {
-  for (let tries = 1; ; tries++) {
-    const response = await call()
-    if (response.status !== 503 || tries === MAX_TRIES) return response
-  }
-}
 
 describe.each(CALLERS)('%s', (name) => {
   const caller = () => world.callers.find((each) => each.name === name) as MatrixCaller
@@ -123,8 +114,9 @@ function endsSession({ path }: PermissionOperation): boolean {
   return ['/api/auth/password', '/api/auth/logout', '/api/auth/sessions/end'].includes(path)
 }
 
-/** What needs somebody's consent at another server. */
-const NEEDS_CONSENT = /\/connect(ed)?$/
+/** What needs somebody's consent at another server, or a state that what is made here is not in. */
+const NEEDS_MORE =
+  /^POST .*\/connect(ed)?$|^POST \/rest\/campaigns\/.*\/(unschedule|pause|resume|cancel)$|^DELETE \/rest\/messages\//
 
 /** The statuses that an operation may answer a caller with, who sends what it takes to a document that is there. */
 function expectedStatuses({ name, role }: MatrixCaller, operation: PermissionOperation): number[] {
@@ -134,7 +126,7 @@ function expectedStatuses({ name, role }: MatrixCaller, operation: PermissionOpe
   if (access === 'nothing') return [200]
   if (name === 'nobody') return [401]
   if (role === undefined) return [mayToOthers(operation) === 'no' ? 404 : 200]
-  if (mayByDefault(role, operation)) return [NEEDS_CONSENT.test(path) ? 409 : 200]
+  if (mayByDefault(role, operation)) return [NEEDS_MORE.test(nameOf(operation)) ? 409 : 200]
   // What may not be read at all need not even say that it is not there.
   return path.includes('{id}') && !grantsByDefault(role, resource, 'read') ? [403, 404] : [403]
 }
