@@ -100,6 +100,7 @@ export async function startNativeMongod(options: {
       ...['--setParameter', 'diagnosticDataCollectionEnabled=false'],
     ],
     env,
+    crashText: '"msg":"Unhandled exception"',
     askToStop: () => shutDown(port),
   })
 }

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import { open } from 'node:fs/promises'
 import { spawnOwned, stopOwned } from '../processes/owned.ts'
 import { SetupError } from '../setup-error.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -6,6 +7,9 @@ import type { Server } from './server.ts'
 
 const START_MS = 90_000
 const STOP_MS = 15_000
+const LOOK_MS = 1_000
+const CRASH_MS = 3_000
+const READ_BYTES = 64 * 1024
 
 interface Run {
   child: ChildProcess
@@ -23,6 +27,8 @@ interface NativeServerOptions {
   args: string[]
   env: Record<string, string>
   isReady(): Promise<boolean>
+  /** What it logs when it crashes. One that has not ended 3 s later hangs in that, and is killed. */
+  crashText?: string
   /** A cleaner way to stop it than SIGTERM. */
   askToStop?(): Promise<void>
   signal: AbortSignal
@@ -77,7 +83,10 @@ async function startRun(options: NativeServerOptions, signal: AbortSignal): Prom
   try {
     const check = async () => ended || (await options.isReady())
     const isReady = await waitUntil(check, { timeoutMs: START_MS, signal })
-    if (isReady && !ended) return { child, exited }
+    if (isReady && !ended) {
+      killHungCrash(options, child)
+      return { child, exited }
+    }
   } catch (error) {
     await stopOwned(options.directory, { graceMs: 0 })
     throw error
@@ -90,6 +99,31 @@ async function startRun(options: NativeServerOptions, signal: AbortSignal): Prom
     `${options.name} did not start: ${how}. Its log is ${options.logFile}. If its data is damaged, move ` +
       `${options.directory} away to begin with empty data.`,
   )
+}
+
+/** A crash that hangs while it is logged would not count as an end, and nothing would start the server again. */
+function killHungCrash({ crashText, logFile, directory }: NativeServerOptions, child: ChildProcess): void {
+  if (crashText === undefined) return
+  let [position, last] = [0, '']
+  const look = async () => {
+    const file = await open(logFile)
+    try {
+      const { size } = await file.stat()
+      position = Math.max(position, size - READ_BYTES)
+      const { bytesRead, buffer } = await file.read({ buffer: Buffer.alloc(READ_BYTES), position })
+      position += bytesRead
+      last = `${last}${buffer.toString('latin1', 0, bytesRead)}`.slice(-READ_BYTES - crashText.length)
+    } finally {
+      await file.close()
+    }
+    if (!last.includes(crashText)) return
+    clearInterval(timer)
+    const kill = () => void stopOwned(directory, { graceMs: 0 })
+    const killing = setTimeout(kill, CRASH_MS).unref()
+    child.once('close', () => clearTimeout(killing))
+  }
+  const timer = setInterval(() => void look().catch(() => undefined), LOOK_MS).unref()
+  child.once('close', () => clearInterval(timer))
 }
 
 /** Helpers such as epmd and wineserver outlive the server itself, so what is left is swept by its mark. */
