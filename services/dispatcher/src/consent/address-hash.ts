@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { insertNew } from '@parley/shared/insert-new'
 import { plainAddress } from '@parley/shared/phone-spelling'
 import { Problem } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
@@ -20,15 +21,18 @@ export function createAddressHash(
   { suppressionKeys }: Pick<Collections, 'suppressionKeys'>,
   box: Pick<SecretBox, 'seal' | 'open' | 'isCurrent'>,
 ): () => Promise<HashAddress> {
-  let hash: HashAddress | undefined
-  const readKey = async (): Promise<Buffer> => {
+  const findSealed = async () => {
+    const found = await suppressionKeys.findOne({ _id: 'key' }, { maxTimeMS: QUERY_MS })
+    return found?.sealed
+  }
+  /** Another instance may make it at the same time: the first that is stored counts. */
+  const makeKey = async () => {
     const sealed = box.seal(randomBytes(KEY_BYTES).toString('base64'), EVERYBODY)
-    const found = await suppressionKeys.findOneAndUpdate(
-      { _id: 'key' },
-      { $setOnInsert: { sealed } },
-      { upsert: true, returnDocument: 'after', maxTimeMS: QUERY_MS },
-    )
-    const stored = found?.sealed ?? ''
+    await insertNew(suppressionKeys, [{ _id: 'key', sealed }])
+    return (await findSealed()) ?? ''
+  }
+  const readKey = async (): Promise<Buffer> => {
+    const stored = (await findSealed()) ?? (await makeKey())
     const key = box.open(stored, EVERYBODY)
     if (typeof key !== 'string')
       throw new Problem('unavailable', {
@@ -41,13 +45,22 @@ export function createAddressHash(
       )
     return Buffer.from(key, 'base64')
   }
-  return async () => {
-    if (hash !== undefined) return hash
+  const readHash = async (): Promise<HashAddress> => {
     const key = await readKey()
-    hash = (workspace, address) =>
+    return (workspace, address) =>
       createHmac('sha256', key)
         .update(`${workspace}/${plainAddress(address)}`)
         .digest('base64url')
+  }
+  let hash: Promise<HashAddress> | undefined
+  return () => {
+    if (hash === undefined) {
+      hash = readHash()
+      // Whoever asks next tries again.
+      hash.catch(() => {
+        hash = undefined
+      })
+    }
     return hash
   }
 }
