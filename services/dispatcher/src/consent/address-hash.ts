@@ -4,6 +4,7 @@ import { plainAddress } from '@parley/shared/phone-spelling'
 import { Problem } from '@parley/shared/problem'
 import type { SecretBox } from '@parley/shared/sealed-value'
 import type { Collections } from '../store/collections.ts'
+import type { SuppressionKey } from '../store/suppression-records.ts'
 
 const KEY_BYTES = 32
 const QUERY_MS = 1_000
@@ -28,7 +29,7 @@ export function createAddressHash(
   /** Another instance may make it at the same time: the first that is stored counts. */
   const makeKey = async () => {
     const sealed = box.seal(randomBytes(KEY_BYTES).toString('base64'), EVERYBODY)
-    await insertNew(suppressionKeys, [{ _id: 'key', sealed }])
+    await insertNew<SuppressionKey>(suppressionKeys, [{ _id: 'key', sealed }])
     return (await findSealed()) ?? ''
   }
   const readKey = async (): Promise<Buffer> => {
