@@ -30,7 +30,9 @@ export function grantsByDefault(role: string, resource: string, access: Access):
 export function mayToOthers({ method, path, access, service }: PermissionOperation): 'yes' | 'own' | 'no' {
   if (access === 'nothing') return 'yes'
   if (!path.includes('{id}')) return 'own'
-  return service === 'configuration' && method === 'PUT' ? 'own' : 'no'
+  // Whoever names the document makes it in their own workspace.
+  const isNamed = service === 'configuration' || path === '/rest/segments/{id}'
+  return isNamed && method === 'PUT' ? 'own' : 'no'
 }
 
 /** The page with its two tables written anew; what is above and between them stays. */
