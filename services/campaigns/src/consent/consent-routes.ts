@@ -156,10 +156,12 @@ const deletePerson = route({
     const workspace = caller.workspace._id
     const access = await peopleAccess(dependencies, caller)
     await requireAll(dependencies, res, 'write')
-    const found = requireReadable(
-      access.read,
-      await findPerson(dependencies, workspace, personName(req.params)),
-    )
+    const name = personName(req.params)
+    const person = await findPerson(dependencies, workspace, name)
+    // What was accepted while a person was erased is of nobody here any more, and still of their address.
+    if (person === undefined && 'address' in name)
+      await eraseEverywhere(dependencies, { workspace, addresses: [name.address] })
+    const found = requireReadable(access.read, person)
     requireMayWrite(access, [found])
     requireTag(req, found)
     await eraseEverywhere(dependencies, found)

@@ -16,7 +16,7 @@ const progress = z.object({ done: z.boolean() })
  */
 export async function eraseEverywhere(
   { connection, dispatcher, webhook }: Pick<Dependencies, 'connection' | 'dispatcher' | 'webhook'>,
-  person: PersonRecord,
+  person: Pick<PersonRecord, 'workspace' | 'addresses'>,
 ): Promise<void> {
   const { workspace } = person
   const { named } = await addressBookOf(webhook, person)
