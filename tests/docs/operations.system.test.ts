@@ -33,7 +33,7 @@ describe('metrics', () => {
   let system: Parley
   let shown: Set<string>
   beforeAll(async () => {
-    system = await startParley()
+    system = await startParley({ services: [...SERVICES] })
     const all = SERVICES.map((name) =>
       system.services[name].registry.getMetricsAsArray().map((metric) => metric.name),
     )
@@ -43,7 +43,7 @@ describe('metrics', () => {
 
   const documented = namesIn(
     operations,
-    /^\| `([a-z_]+)` \| (?:all|gateway|identity|webhook|configuration|dispatcher) \|/gm,
+    /^\| `([a-z_]+)` \| (?:all|gateway|identity|webhook|configuration|dispatcher|campaigns) \|/gm,
   )
 
   test('those of the page are shown, and those that are shown are on the page', () => {

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { type Parley, startParley } from '@parley/local/testing/start-parley'
 import { createHttpServer } from '@parley/shared/http-server'
+import { SERVICES } from '@parley/shared/internal-token'
 import { attack } from './attack.ts'
 import { fuzz } from './fuzz.ts'
 import { KINDS } from './fuzz-case.ts'
@@ -20,7 +21,10 @@ let url: string
 let world: FuzzWorld
 beforeAll(async () => {
   // Where the servers that misbehave are.
-  system = await startParley({ environment: { dispatcher: { ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8' } } })
+  system = await startParley({
+    services: [...SERVICES],
+    environment: { dispatcher: { ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8' } },
+  })
   server = createHttpServer(system.services.gateway.app)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

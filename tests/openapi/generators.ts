@@ -51,6 +51,8 @@ const python: Generator = {
       'generate',
       '--path',
       'openapi.json',
+      '--config',
+      'generator.yaml',
       '--meta',
       'none',
       '--output-path',

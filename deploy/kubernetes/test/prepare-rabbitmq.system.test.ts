@@ -78,7 +78,7 @@ test('the Job makes the users and the queues, any number of times, and prints no
   const passwords = [
     ...(secrets.get('parley-rabbitmq-users')?.DEFINITIONS ?? '').matchAll(/"password":"(\w+)"/g),
   ]
-  expect(passwords).toHaveLength(4)
+  expect(passwords).toHaveLength(5)
   for (let times = 0; times < 2; times++) {
     const { status, stdout, stderr } = prepare()
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })

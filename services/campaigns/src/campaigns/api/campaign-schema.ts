@@ -161,7 +161,7 @@ export const campaignView = z
   .object({
     _id: z.uuid(),
     ...fields,
-    state: z.enum(CAMPAIGN_STATES),
+    state: z.enum(CAMPAIGN_STATES).meta({ id: 'CampaignStatus' }),
     createdAt: time,
     updatedAt: time,
     startedAt: time.optional(),
