@@ -10,8 +10,9 @@ import { waitUntil } from '@parley/local/wait-until'
 import { z } from 'zod'
 import { configureAssistant, NUMBERS, planConversations, STEPS } from './conversations.ts'
 import { countCalls, type FunctionCounts, startFunctionEndpoint } from './function-endpoint.ts'
-import { type KillCounts, killEvery } from './kill-every.ts'
+import { type Killed, killEvery } from './kill-every.ts'
 import { connectNumber } from './lines.ts'
+import { type ModelCounts, type ModelRequest, modelCounts } from './model-counts.ts'
 import type { OwnSystem } from './own-system.ts'
 import { createSimulatorLog } from './received-messages.ts'
 import { openStore } from './store.ts'
@@ -22,8 +23,6 @@ const REQUEST_MS = 10_000
 /** Kills end when so much is through, so that the rest can settle. */
 const KILLED_UNTIL = 0.97
 const KILLED_FOR_MS = 1_800_000
-/** Of the model's calls those that may be made again because what they brought was lost. */
-const REPEATED_SHARE = 0.03
 /** Of the functions those of which the model reads that they may have been done: what fails, or is killed meanwhile. */
 const UNCERTAIN_SHARE = 0.1
 const MODEL_MS = 100
@@ -37,20 +36,8 @@ const SCRIPT = [
   { times: MANY, delayMs: MODEL_MS },
 ]
 
-interface ModelCounts {
-  calls: number
-  /** Whose turn is stored. */
-  stored: number
-  /** Whose failure is stored. */
-  failed: number
-  /** All others: an instance died before it stored what they brought. */
-  repeated: number
-  /** The repeated ones of all calls, between 0 and 1. */
-  share: number
-}
-
 export interface AgentRun {
-  kills: KillCounts
+  kills: Killed[]
   reconciliation: Reconciliation
   ended: EndedCounts
   functions: FunctionCounts
@@ -130,7 +117,11 @@ export async function runAgents(options: {
     reconciliation: reconcile(posted, log.received),
     ended: countEnded(log.received, { conversations, unreadable: log.unreadable() }),
     functions: countCalls({ ...endpoint, results: await store.toolCalls() }, places),
-    model: modelCounts(await callsOf(modelSimulatorUrl), await store.modelResults()),
+    model: modelCounts({
+      requests: await requestsOf(modelSimulatorUrl),
+      results: await store.modelResults(),
+      kills,
+    }),
     states: await store.states(),
   }
   const verdict = judge(figures, { messages, functions: places.length })
@@ -174,7 +165,10 @@ export function judge(
       `Of ${functions.uncertain} functions it is not known whether they were done.`,
     ],
     [functions.threadsOutOfOrder === 0, 'Functions were called out of order.'],
-    [model.share < REPEATED_SHARE, `${(model.share * 100).toFixed(2)}% of the model's calls were repeated.`],
+    [
+      model.unexplained === 0,
+      `${model.unexplained} calls of the model were repeated without a kill that lost them.`,
+    ],
   ]
   return rules.flatMap(([isTrue, otherwise]) => (isTrue ? [] : [otherwise]))
 }
@@ -193,15 +187,6 @@ export function countEnded(
   }
 }
 
-/** Every call ends as a turn or as a failure that is stored, or was made in vain. */
-export function modelCounts(
-  calls: number,
-  { stored, failed }: { stored: number; failed: number },
-): ModelCounts {
-  const repeated = calls - stored - failed
-  return { calls, stored, failed, repeated, share: calls === 0 ? 0 : repeated / calls }
-}
-
 async function scriptModel(modelSimulatorUrl: string): Promise<void> {
   const response = await fetch(new URL('/simulator/script', modelSimulatorUrl), {
     method: 'PUT',
@@ -212,8 +197,20 @@ async function scriptModel(modelSimulatorUrl: string): Promise<void> {
   if (!response.ok) throw new Error(`The model simulator refused its script: ${await response.text()}`)
 }
 
-async function callsOf(modelSimulatorUrl: string): Promise<number> {
-  const url = new URL('/simulator/requests?limit=1', modelSimulatorUrl)
-  const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) })
-  return z.looseObject({ count: z.int() }).parse(await response.json()).count
+const requestsPage = z.looseObject({
+  data: z.array(z.looseObject({ at: z.iso.datetime(), lastUserText: z.string() })),
+  next: z.int(),
+})
+
+/** All that the model was asked, in order. */
+async function requestsOf(modelSimulatorUrl: string): Promise<ModelRequest[]> {
+  const requests: ModelRequest[] = []
+  for (let after = 0; ; ) {
+    const url = new URL(`/simulator/requests?after=${after}`, modelSimulatorUrl)
+    const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) })
+    const { data, next } = requestsPage.parse(await response.json())
+    if (data.length === 0) return requests
+    requests.push(...data.map(({ at, lastUserText }) => ({ text: lastUserText, at: Date.parse(at) })))
+    after = next
+  }
 }

@@ -12,8 +12,13 @@ const SERVERS = [
   { victim: 'mongodb', at: 0.6 },
 ] as const
 
-/** How often each was killed. */
-export type KillCounts = Record<string, number>
+/** Who was killed; times in milliseconds since the epoch. */
+export interface Killed {
+  victim: string
+  at: number
+  /** When its loss is over for the others: of a server once it is ready again. */
+  until: number
+}
 
 /**
  * Kills (SIGKILL) one dispatcher after the other, one every 5 s, and RabbitMQ and MongoDB once each, until `progress`
@@ -27,11 +32,11 @@ export async function killEvery(options: {
   until: number
   timeoutMs: number
   say(line: string): void
-}): Promise<KillCounts> {
+}): Promise<Killed[]> {
   const { runFile, progress, until, timeoutMs, say } = options
-  const counts: KillCounts = {}
+  const killed: Killed[] = []
   const servers = [...SERVERS]
-  const restarts: Promise<unknown>[] = []
+  const restarts: Promise<Killed>[] = []
   const began = performance.now()
   for (let round = 0, reached = 0; reached < until; round++) {
     if (performance.now() - began > timeoutMs) break
@@ -39,27 +44,33 @@ export async function killEvery(options: {
     await waitUntil(() => areLive(runFile), { timeoutMs: READY_MS })
     // The machine may be too busy for an answer in time.
     reached = await progress().catch(() => reached)
-    const victims = [killNext(runFile, round)]
+    const dispatcher = killNext(runFile, round)
+    killed.push(dispatcher)
+    const victims = [dispatcher.victim]
     const [server] = servers
     if (server !== undefined && reached >= server.at) {
       servers.shift()
       victims.push(server.victim)
-      restarts.push(killProcess({ victim: server.victim, runFile }))
+      restarts.push(killServer(server.victim, runFile))
     }
-    for (const victim of victims) counts[victim] = (counts[victim] ?? 0) + 1
     say(`${victims.join(' and ')} killed with ${Math.round(reached * 100)}% through`)
   }
-  await Promise.all(restarts)
-  return counts
+  return [...killed, ...(await Promise.all(restarts))]
 }
 
-function killNext(runFile: string, round: number): string {
+async function killServer(victim: string, runFile: string): Promise<Killed> {
+  const { at, readyAfterMs } = await killProcess({ victim, runFile })
+  return { victim, at, until: at + readyAfterMs }
+}
+
+function killNext(runFile: string, round: number): Killed {
   const processes = readRunFile(runFile)?.processes ?? {}
   const names = dispatchersOf({ processes })
   const name = names[round % names.length] ?? ''
   const pid = processes[name]?.pid
+  const at = Date.now()
   if (pid !== undefined) process.kill(pid, 'SIGKILL')
-  return name
+  return { victim: name, at, until: at }
 }
 
 /** Whether all dispatchers run; without a server that was killed they are not ready. */

@@ -34,7 +34,9 @@ export function agentsTable(run: AgentRun): string {
   return [
     '',
     'Killed (SIGKILL)',
-    ...Object.entries(kills).map(([victim, times]) => row(`  ${victim}`, count(times))),
+    ...[...Map.groupBy(kills, ({ victim }) => victim)].map(([victim, { length }]) =>
+      row(`  ${victim}`, count(length)),
+    ),
     '',
     'Conversations',
     row('  in all', count(ended.conversations)),
@@ -63,7 +65,8 @@ export function agentsTable(run: AgentRun): string {
     row('  calls', count(model.calls)),
     row('  turns stored', count(model.stored)),
     row('  failures stored', count(model.failed)),
-    row('  calls repeated', count(model.repeated), `${(model.share * 100).toFixed(2)}%`),
+    row('  calls repeated', count(model.repeated), share(model.repeated, model.calls)),
+    row('  of them without a kill that lost them', count(model.unexplained)),
     row('  the whole run', seconds(run.seconds * 1_000)),
     '',
     ...(verdict.length === 0
@@ -123,5 +126,6 @@ const stateRows = (states: Record<string, number>): string[] =>
 const row = (label: string, ...figures: string[]): string =>
   label.padEnd(LABEL) + figures.map((figure) => figure.padStart(FIGURE)).join('  ')
 const count = (value: number): string => value.toLocaleString('en-US')
+const share = (part: number, all: number): string => `${((part / Math.max(all, 1)) * 100).toFixed(2)}%`
 const seconds = (milliseconds: number | undefined): string =>
   milliseconds === undefined ? '–' : `${(milliseconds / 1_000).toFixed(1)} s`

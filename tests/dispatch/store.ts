@@ -1,4 +1,5 @@
 import mongoose from 'mongoose'
+import type { MessageResults } from './model-counts.ts'
 
 /** Looks into the dispatcher's database, which survives that the server is killed. */
 export interface Store {
@@ -12,8 +13,8 @@ export interface Store {
   terms(): Promise<Map<number, number>>
   /** How many partitions each instance leases. */
   shares(): Promise<number[]>
-  /** How many turns are stored, and how many tries to have a model respond failed and were stored. */
-  modelResults(): Promise<{ stored: number; failed: number }>
+  /** Of each message how many turns are stored, and how many tries to have a model respond failed and were stored. */
+  modelResults(): Promise<MessageResults[]>
   /** The calls of tools that models made, with what came of each. */
   toolCalls(): Promise<StoredCall[]>
   close(): Promise<void>
@@ -26,6 +27,8 @@ export interface StoredCall {
   result?: { state: 'done' | 'failed'; uncertain?: true }
 }
 
+/** Characters of what a person wrote that the model's log has. */
+const LOGGED_TEXT = 200
 const SELECTION_MS = 5_000
 const IN_PROGRESS = ['received', 'handled', 'sending', 'sent']
 
@@ -57,13 +60,16 @@ export async function openStore(mongoUrl: string): Promise<Store> {
     shares: async () =>
       [...Map.groupBy(await leased(), ({ owner }) => owner).values()].map(({ length }) => length),
     async modelResults() {
-      const countOf = { $size: { $ifNull: ['$turns', []] } }
+      const turns = { $size: { $ifNull: ['$turns', []] } }
       const failures = { $filter: { input: '$attempts', cond: { $eq: ['$$this.step', 'model'] } } }
-      const sums = { _id: null, stored: { $sum: countOf }, failed: { $sum: { $size: failures } } }
-      const [found] = await messages
-        .aggregate<{ stored: number; failed: number }>([{ $group: sums }])
+      const fields = { _id: 0, body: 1, turns, failures: { $size: failures } }
+      const found = await messages
+        .find<{ body: string; turns: number; failures: number }>({}, { projection: fields })
         .toArray()
-      return { stored: found?.stored ?? 0, failed: found?.failed ?? 0 }
+      return found.map(({ body, ...counts }) => ({
+        ...counts,
+        text: JSON.parse(body).input.slice(0, LOGGED_TEXT),
+      }))
     },
     toolCalls: () =>
       messages

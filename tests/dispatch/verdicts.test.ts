@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
-import { countEnded, judge, modelCounts } from './agents.ts'
+import { countEnded, judge } from './agents.ts'
 import { placeOf, planConversations } from './conversations.ts'
 import { countCalls, type FunctionCall } from './function-endpoint.ts'
+import { modelCounts } from './model-counts.ts'
 import { busiestSecond, pairsTooFast } from './send-rate.ts'
 import type { StoredCall } from './store.ts'
 
@@ -149,9 +150,31 @@ test('every other conversation asks for all of its functions in one message', ()
   expect(places).toEqual([[2], [0, 1, 2]])
 })
 
-test("the model's calls that are neither a stored turn nor a stored failure were repeated", () => {
-  const counts = modelCounts(200, { stored: 180, failed: 15 })
-  expect(counts).toEqual({ calls: 200, stored: 180, failed: 15, repeated: 5, share: 0.025 })
+describe("a model's calls that are neither a stored turn nor a stored failure were repeated", () => {
+  const asked = (text: string, ...times: number[]) => times.map((at) => ({ text, at }))
+  const results = [
+    { text: 'a', turns: 2, failures: 1 },
+    { text: 'b', turns: 1, failures: 0 },
+  ]
+  const killed = (victim: string, at: number, until = at) => ({ victim, at, until })
+  const requests = [...asked('a', 100_000, 100_200, 100_500, 130_000), ...asked('b', 200_000)]
+
+  test.each<[string, number, ReturnType<typeof killed>[]]>([
+    ['a kill between the calls of a message explains one of its own', 0, [killed('dispatcher-2', 110_000)]],
+    ['so does an outage of the store', 0, [killed('mongodb', 90_000, 96_000)]],
+    ['none explains none', 1, []],
+    ['a kill while another message was worked explains none', 1, [killed('dispatcher', 200_000)]],
+    ['the broker loses no call', 1, [killed('rabbitmq', 110_000)]],
+  ])('%s', (_, unexplained, kills) => {
+    const counts = modelCounts({ requests, results, kills })
+    expect(counts).toEqual({ calls: 5, stored: 3, failed: 1, repeated: 1, unexplained })
+  })
+
+  test('one kill costs a message one call, not two', () => {
+    const kills = [killed('dispatcher', 120_000)]
+    const twice = modelCounts({ requests: [...requests, ...asked('a', 130_100)], results, kills })
+    expect(twice).toMatchObject({ repeated: 2, unexplained: 1 })
+  })
 })
 
 describe('the verdict on conversations', () => {
@@ -179,7 +202,7 @@ describe('the verdict on conversations', () => {
     reconciliation,
     functions,
     ended: { conversations: 2, once: 2, unreadable: 0 },
-    model: modelCounts(100, { stored: 95, failed: 3 }),
+    model: { calls: 100, stored: 95, failed: 3, repeated: 2, unexplained: 0 },
     states: { delivered: 4 },
   }
   const planned = { messages: 4, functions: 6 }
@@ -199,7 +222,7 @@ describe('the verdict on conversations', () => {
     ['at the same time', { functions: { ...functions, overlapping: 1 } }],
     ['Functions were lost', { functions: { ...functions, missing: 1 } }],
     ['Functions were called out of order', { functions: { ...functions, threadsOutOfOrder: 1 } }],
-    ["3.00% of the model's calls", { model: modelCounts(100, { stored: 95, failed: 2 }) }],
+    ['without a kill', { model: { ...figures.model, unexplained: 1 } }],
   ])('says "%s"', (part, changes) => {
     expect(judge({ ...figures, ...changes }, planned)).toEqual([expect.stringContaining(part)])
   })

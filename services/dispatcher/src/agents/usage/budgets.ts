@@ -21,9 +21,12 @@ const GATHER_MS = 20
 const SMALLEST_CALL = 64
 const MAX_KNOWN = 50_000
 const KNOWN_MS = 10_000
-/** Who waits for calls under way tries again after that, and so long after the one before. */
+/**
+ * Who waits for calls under way tries again after that, and so long after the one before: each try makes a prompt, and
+ * those of one person may not take a processor from all others.
+ */
 const PENDING_MS = 200
-const SPACING_MS = 20
+const SPACING_MS = 50
 
 type Reserved =
   /** `tokens` is what it may take: `full`, or less where that is all that is left. */
