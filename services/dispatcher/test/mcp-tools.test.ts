@@ -342,3 +342,67 @@ describe('a call of a tool of a server', () => {
     await elsewhere.close()
   })
 })
+
+describe('what servers write that is not quite the protocol', () => {
+  test.each<[string, object]>([
+    ['a schema without a type', { inputSchema: { properties: { a: { type: 'string' } } } }],
+    [
+      'a schema that names its dialect alone',
+      { inputSchema: { $schema: 'http://json-schema.org/draft-07/schema#' } },
+    ],
+    ['an empty schema', { inputSchema: {} }],
+    ['no schema', { inputSchema: null }],
+    ['a schema whose type may be null', { inputSchema: { type: ['object', 'null'] } }],
+    [
+      'alternatives of all arguments',
+      { inputSchema: { anyOf: [{ type: 'object', properties: { a: {} } }] } },
+    ],
+    ['a schema of results without a type', { outputSchema: { $id: 'result.v1' } }],
+    ['null for what it does not say', { description: null, annotations: null, execution: null, title: null }],
+    ['hints that are null', { annotations: { readOnlyHint: null, idempotentHint: null, title: null } }],
+  ])('%s is no reason to leave a tool out', async (_, more) => {
+    rough.respond = speaking(
+      () => ({ tools: [tool('odd', more), tool('plain')], nextCursor: null }),
+      () => text('done'),
+    )
+    const toolbox = await tools.open(agentOf([roughServer()]))
+    expect([namesOf(toolbox), toolbox.notes]).toEqual([[...OWN, 'odd', 'plain'], []])
+    const odd = toolbox.descriptions.find(({ name }) => name === 'odd')
+    expect(odd?.inputSchema).toMatchObject({ type: 'object' })
+    expect(await callTool(toolbox, 'odd', {})).toMatchObject({ result: { state: 'done', text: 'done' } })
+  })
+
+  test('a tool that can not be read is left out alone, by its name, with the reason', async () => {
+    const list = {
+      tools: [tool('lookup', { inputSchema: { type: 'string' } }), { inputSchema: {} }, 7, tool('plain')],
+    }
+    rough.respond = speaking(() => list)
+    const toolbox = await tools.open(agentOf([roughServer()]))
+    expect(namesOf(toolbox)).toEqual([...OWN, 'plain'])
+    const notes = toolbox.notes?.join(' ') ?? ''
+    expect(notes).toMatch(/"lookup", which takes arguments that are no object/)
+    expect(notes).toMatch(/at \/name \(it has no name\)/)
+    expect(notes).not.toContain('too many')
+  })
+
+  test.each<[string, object, string]>([
+    [
+      'null in its blocks',
+      {
+        content: [{ type: 'text', text: 'Hi', annotations: null, uri: null }],
+        structuredContent: null,
+        isError: null,
+      },
+      'Hi',
+    ],
+    ['no content', { structuredContent: { a: 1 } }, '{"a":1}'],
+    ['null for its content', { content: null }, 'It answered with nothing.'],
+  ])('a result with %s is read', async (_, result, expected) => {
+    rough.respond = speaking(
+      () => ({ tools: [tool('plain')] }),
+      () => result,
+    )
+    const toolbox = await tools.open(agentOf([roughServer()]))
+    expect(await callTool(toolbox, 'plain', {})).toMatchObject({ result: { state: 'done', text: expected } })
+  })
+})

@@ -15,13 +15,21 @@ const MARKED = new RegExp(`"${MARK} ([-+.\\deE]+)"`, 'g')
  * one of the `keys` that doubles print as other ones are texts in it, of which `withItsNumbers` makes numbers again.
  */
 export function retainingNumbers(fetch: typeof globalThis.fetch, keys: readonly string[]): typeof fetch {
+  return changingJson(fetch, (piece) => changed(piece, keys))
+}
+
+/** A fetch whose JSON, and each line of whose event streams, is changed before anybody reads it, where it is not too long. */
+export function changingJson(
+  fetch: typeof globalThis.fetch,
+  change: (piece: string) => string,
+): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, init)
     const { status, headers, body } = response
     const type = headers.get('content-type') ?? ''
     if (body === null || !/json|event-stream/.test(type)) return response
     const ends = type.includes('event-stream') ? endOfLine : never
-    const changedBody = body.pipeThrough(piecesChanged((piece) => changed(piece, keys), ends))
+    const changedBody = body.pipeThrough(piecesChanged(change, ends))
     return new Response(changedBody, { status, headers })
   }
 }

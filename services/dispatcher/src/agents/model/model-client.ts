@@ -10,6 +10,7 @@ import type {
   ModelResult,
   ResponsePart,
 } from '../model-client.ts'
+import { plainArguments } from './call-arguments.ts'
 import { EMPTY_RESPONSE, type Failure, failureOf, refused, retryable, StreamError } from './model-failure.ts'
 import { markedJson, messagesOf, uniqueCallId } from './model-messages.ts'
 import { withCacheMarks } from './prompt-cache.ts'
@@ -213,7 +214,7 @@ function callSaid(part: { toolCallId: string; toolName: string; input: string })
   return {
     id: part.toolCallId,
     tool: part.toolName.slice(0, MAX_TOOL_NAME),
-    args: withItsNumbers(part.input),
+    args: plainArguments(withItsNumbers(part.input)),
   }
 }
 

@@ -7,6 +7,7 @@ import { type BodyForm, boundedResponse } from '../../channels/http/bounded-resp
 import { type ResponseBounds, ResponseCount } from '../../channels/http/response-bounds.ts'
 import { retainingNumbers } from '../exact-responses.ts'
 import type { ModelChoice } from '../model-client.ts'
+import { withArgumentTexts } from './call-arguments.ts'
 
 /** A language model of the AI SDK: one call is one request. */
 export type LanguageModel = ReturnType<OpenAICompatibleProvider['languageModel']>
@@ -100,6 +101,7 @@ async function languageModelOf(choice: ModelChoice, fetch: typeof globalThis.fet
       return createOpenAICompatible({
         ...others,
         ...key,
+        fetch: withArgumentTexts(fetch),
         name: 'openai-compatible',
         includeUsage: true,
       }).chatModel(model)

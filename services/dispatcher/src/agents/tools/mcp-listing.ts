@@ -91,6 +91,8 @@ export const nameOf = ({ action }: Pick<McpServer, 'action'>): string => `the MC
 /** The first tools that a server lists, how many it lists, and whether its list goes on. */
 interface Listed {
   tools: z.output<typeof serverTool>[]
+  /** Of those that can't be read: what is wrong with each. */
+  unreadable: string[]
   count: number
   more: boolean
   instructions: string | undefined
@@ -99,6 +101,7 @@ interface Listed {
 async function listed(fetch: typeof globalThis.fetch, target: McpTarget, timeoutMs: number): Promise<Listed> {
   return withMcpSession({ fetch, target, timeoutMs }, async (client, request) => {
     const tools: Listed['tools'] = []
+    const unreadable: string[] = []
     let count = 0
     let cursor: string | undefined
     const seen = new Set<string>()
@@ -106,22 +109,38 @@ async function listed(fetch: typeof globalThis.fetch, target: McpTarget, timeout
       const params = cursor === undefined ? {} : { cursor }
       const page = await client.request({ method: 'tools/list', params }, toolPage, request)
       count += page.tools.length
-      tools.push(...z.array(serverTool).parse(page.tools.slice(0, MAX_TOOLS - tools.length)))
+      for (const given of page.tools.slice(0, MAX_TOOLS - tools.length - unreadable.length)) {
+        const read = serverTool.safeParse(given)
+        if (read.success) tools.push(read.data)
+        else unreadable.push(unreadableReason(given, read.error))
+      }
       cursor = page.nextCursor
       // A list that leads back to a page that was read has no more.
       if (cursor !== undefined && seen.has(cursor)) cursor = undefined
       if (cursor === undefined || count > MAX_TOOLS) break
       seen.add(cursor)
     }
-    return { tools, count, more: cursor !== undefined, instructions: client.getInstructions() }
+    return { tools, unreadable, count, more: cursor !== undefined, instructions: client.getInstructions() }
   })
 }
+
+/** One tool that can't be read never takes the others of its server away. */
+function unreadableReason(given: unknown, error: z.ZodError): string {
+  const name = named.safeParse(given).data?.name
+  const [issue] = error.issues
+  const reason =
+    issue?.code === 'custom' ? issue.message : `is not what the protocol says at ${pathOf(issue?.path ?? [])}`
+  return name === undefined ? `${reason} (it has no name)` : `is ${JSON.stringify(name)}, which ${reason}`
+}
+
+const named = z.looseObject({ name: z.string().transform((name) => name.slice(0, MAX_NAME).toWellFormed()) })
+const pathOf = (path: readonly PropertyKey[]): string => `/${path.map(String).join('/')}`
 
 /** The schemas are somebody else's, so they are worked with outside the event loop. */
 async function listingOf(
   specs: Pick<SpecReader, 'ask'>,
   server: McpServer,
-  { tools, count, more, instructions }: Listed,
+  { tools, unreadable, count, more, instructions }: Listed,
 ): Promise<Listing> {
   const own = tools.flatMap((tool) => {
     const schema = schemaText(tool.inputSchema)
@@ -138,9 +157,10 @@ async function listingOf(
   const answer = await specs.ask({ kind: 'server_tools', workspace, key, spec })
   if (answer.kind !== 'tools') return { tools: [], notes: [`The tools of ${nameOf(server)} can't be read.`] }
   const tasks = tools.filter(isTask)
-  const left = count - own.length - tasks.length + answer.left
+  const left = count - own.length - tasks.length - unreadable.length + answer.left
   const broken = [
     ...answer.broken,
+    ...unreadable,
     ...tasks.map(({ name }) => `is ${JSON.stringify(name)}, which runs as a task only`),
   ]
   const byName = new Map(own.map((one) => [one.tool.name, one] as const))

@@ -15,46 +15,66 @@ const MAX_LABEL = 500
  */
 const block = z.object({
   type: z.string(),
-  text: z.string().optional(),
-  data: z.string().optional(),
-  mimeType: z.string().optional(),
-  uri: z.string().optional(),
-  name: z.string().optional(),
-  description: z.string().optional(),
-  resource: z
-    .object({
-      uri: z.string().optional(),
-      text: z.string().optional(),
-      blob: z.string().optional(),
-      mimeType: z.string().optional(),
-    })
-    .optional(),
+  text: unlessNull(z.string()),
+  data: unlessNull(z.string()),
+  mimeType: unlessNull(z.string()),
+  uri: unlessNull(z.string()),
+  name: unlessNull(z.string()),
+  description: unlessNull(z.string()),
+  resource: unlessNull(
+    z.object({
+      uri: unlessNull(z.string()),
+      text: unlessNull(z.string()),
+      blob: unlessNull(z.string()),
+      mimeType: unlessNull(z.string()),
+    }),
+  ),
 })
 type Block = z.output<typeof block>
 
 export const callResult = z.object({
   content: z
     .array(z.unknown())
-    .transform((blocks) => blocks.slice(0, MAX_BLOCKS))
-    .pipe(z.array(block))
-    .default([]),
-  structuredContent: z.unknown().optional(),
-  isError: z.boolean().optional(),
+    .nullish()
+    .transform((blocks) => (blocks ?? []).slice(0, MAX_BLOCKS))
+    .pipe(z.array(block)),
+  structuredContent: z
+    .unknown()
+    .optional()
+    .transform((value) => value ?? undefined),
+  isError: unlessNull(z.boolean()),
 })
 export type CallResult = z.output<typeof callResult>
 
+/** The schema of a tool's arguments. Many servers leave its type out, or the whole of it where a tool has none. */
+const argumentsSchema = z
+  .looseObject({})
+  .nullish()
+  .transform((schema, context) => {
+    const { type, ...rest } = schema ?? {}
+    if (type === undefined || type === null || [type].flat().includes('object'))
+      return { type: 'object' as const, ...rest }
+    context.addIssue({ code: 'custom', message: 'takes arguments that are no object' })
+    return z.NEVER
+  })
+
 export const serverTool = z.object({
   name: z.string(),
-  description: z.string().optional(),
-  inputSchema: z.looseObject({ type: z.literal('object') }),
-  annotations: z
-    .object({ readOnlyHint: z.boolean().optional(), idempotentHint: z.boolean().optional() })
-    .optional(),
-  execution: z.object({ taskSupport: z.string().optional() }).optional(),
+  description: unlessNull(z.string()),
+  inputSchema: argumentsSchema,
+  annotations: unlessNull(
+    z.object({ readOnlyHint: unlessNull(z.boolean()), idempotentHint: unlessNull(z.boolean()) }),
+  ),
+  execution: unlessNull(z.object({ taskSupport: unlessNull(z.string()) })),
 })
 
 /** A page of a list of tools, each of which is a {@link serverTool}. */
-export const toolPage = z.object({ tools: z.array(z.unknown()), nextCursor: z.string().optional() })
+export const toolPage = z.object({ tools: z.array(z.unknown()), nextCursor: unlessNull(z.string()) })
+
+/** Servers whose language has no other word for what is not there write null. */
+function unlessNull<T>(schema: z.ZodType<T>) {
+  return schema.nullish().transform((value) => value ?? undefined)
+}
 
 /** What a result says, as text; what is no text is named. What is structured is there once, though servers repeat it as text. */
 export function textOf({ content, structuredContent }: CallResult): string {
