@@ -266,6 +266,27 @@ describe('the credentials of an OAuth client', () => {
   })
 })
 
+describe('the server of an action', () => {
+  test('is marked while it gives no tools, which the check finds, until it does', async () => {
+    await put('actions/80', actionAt('https://a.example/v1'))
+    const mark = (body: object, id = 80) =>
+      server.callAs('dispatcher', `/internal/workspaces/1/actions/${id}/server`, { method: 'POST', body })
+    const findings = async () =>
+      (await server.call('GET', '/rest/check')).json.data
+        .filter(({ code }: { code: string }) => code === 'failing_server')
+        .map(({ resource, _id, message }: JsonFinding) => ({ resource, _id, message }))
+    const failing = { state: 'failing', reason: 'It did not answer in time.' }
+    expect((await mark(failing)).json).toEqual({ marked: true })
+    expect((await mark(failing)).json).toEqual({ marked: false })
+    expect(await findings()).toEqual([{ resource: 'actions', _id: 80, message: failing.reason }])
+    expect((await mark({ state: 'working' })).json).toEqual({ marked: true })
+    expect((await mark({ state: 'working' })).json).toEqual({ marked: false })
+    expect(await findings()).toEqual([])
+    expect((await mark(failing, 8_000)).json).toEqual({ marked: false })
+    expect((await mark({ state: 'failing' })).status).toBe(422)
+  })
+})
+
 interface JsonFinding {
   resource: string
   _id: number

@@ -32,8 +32,9 @@ const whole = (message: object, finish_reason = 'tool_calls') => {
   answer = { type: 'application/json', text: JSON.stringify({ id: 'c', model: 'm', choices }) }
   return asked()
 }
+const DONE = 'data: [DONE]\n\n'
 /** The deltas as a stream writes them, and what stands between. */
-const stream = (parts: (object | string)[], end = 'data: [DONE]\n\n') => {
+const stream = (parts: (object | string)[], end = DONE) => {
   const lines = parts.map((part) => (typeof part === 'string' ? part : `data: ${JSON.stringify(part)}\n\n`))
   answer = { type: 'text/event-stream', text: lines.join('') + end }
   return asked({ onDelta: () => undefined })
@@ -165,7 +166,7 @@ describe('a stream', () => {
       [chunk({ role: '', content: 'H' }), chunk({ role: '', content: 'i' }, 'stop')],
     ],
     ['whose content is a list of parts', [chunk({ content: [{ type: 'text', text: 'Hi' }] }, 'stop')]],
-  ])('%s is read', async (_, parts, end) => {
+  ])('%s is read', async (_, parts, end = DONE) => {
     expect(await said(stream(parts, end))).toBe('Hi')
   })
 })
