@@ -32,6 +32,8 @@ export interface CampaignWorld {
   draft(definition: object): Promise<string>
   /** Takes a campaign through an action; throws unless that is allowed. */
   act(campaign: string, action: string): Promise<Parsed>
+  /** Changes what can be changed of a campaign that is not over. */
+  change(campaign: string, patch: object): Promise<Parsed>
   read(campaign: string): Promise<Parsed>
   results(campaign: string): Promise<Parsed>
   /** Waits for a campaign to be in a state. */
@@ -136,6 +138,7 @@ export async function startCampaignWorld(): Promise<CampaignWorld> {
       return (await succeed('campaigns', 'POST', '/rest/campaigns', body))._id
     },
     act: (campaign, action) => succeed('campaigns', 'POST', `/rest/campaigns/${campaign}/${action}`),
+    change: (campaign, patch) => succeed('campaigns', 'PATCH', `/rest/campaigns/${campaign}`, patch),
     results: (campaign) => succeed('campaigns', 'GET', `/rest/campaigns/${campaign}/results`),
     until: (campaign, state) =>
       eventually(async () => {

@@ -1,11 +1,12 @@
 import { every } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
 import { isUnavailable } from '@parley/shared/unavailable'
-import type { Connection } from 'mongoose'
+import type { Connection, mongo } from 'mongoose'
 import { createRateBucket, inFlightLimit, type RateBucket } from '../rules/allowance.ts'
 import { budgetMessages } from '../rules/budget.ts'
 import type { CampaignRecord, CampaignWait } from '../store/campaign-record.ts'
 import { changeState } from '../store/change-campaign.ts'
+import type { RecipientRecord } from '../store/recipient-record.ts'
 import { audienceFilter } from './audience-filter.ts'
 import { type CampaignFacts, type FindTemplate, readFacts } from './campaign-facts.ts'
 import type { CampaignServices } from './campaign-parts.ts'
@@ -262,20 +263,23 @@ async function reserve(
   return { ...(await reservePeople(collections, { account: key, limit, count, now })), key }
 }
 
-/** Nothing is due: it is over once everybody is listed and nobody waits; else the next of them is waited for. */
+/** Nothing is due: it is over once everybody is listed, nobody waits and nothing is under way; else the next is waited for. */
 async function atRest(services: RunServices, campaign: CampaignRecord): Promise<void> {
   if (campaign.listed?.isDone !== true) return
-  const [next] = await services.collections.recipients
-    .find(
-      { campaign: campaign._id, state: { $in: ['waiting', 'claimed'] } },
-      { projection: { due: 1 }, maxTimeMS: COUNT_MS },
+  const { recipients } = services.collections
+  const first = (filter: mongo.Filter<RecipientRecord>) =>
+    recipients.findOne(
+      { campaign: campaign._id, ...filter },
+      { projection: { due: 1 }, sort: { due: 1 }, maxTimeMS: COUNT_MS },
     )
-    .sort({ due: 1 })
-    .limit(1)
-    .toArray()
-  if (next === undefined) await finish(services, campaign)
-  else if (next.due.getTime() > Date.now())
-    await waitFor(services, campaign, { for: 'time', until: next.due })
+  const next = await first({ state: { $in: ['waiting', 'claimed'] } })
+  if (next !== null) {
+    if (next.due.getTime() > Date.now()) await waitFor(services, campaign, { for: 'time', until: next.due })
+    return
+  }
+  // What is under way may yet be refused because the template was paused, and is run again then: looked for afterwards.
+  if ((await first({ state: 'posted' })) !== null) return waitFor(services, campaign, { for: 'in_flight' })
+  if ((await first({ state: 'dead', cause: 'template_paused' })) === null) await finish(services, campaign)
 }
 
 async function finish({ collections }: RunServices, campaign: CampaignRecord): Promise<void> {
