@@ -68,6 +68,14 @@ export async function registerWebhook(number: SimulatedNumber, url: string): Pro
   await post(new URL('/simulator/webhook', simulatorUrl), { phoneNumberId, url, appSecret })
 }
 
+/** Has the provider come to say something of a template, of which the number's webhook hears. */
+export async function setTemplateState(
+  { simulatorUrl, phoneNumberId }: Place,
+  state: { name: string; status: string; reason?: string },
+): Promise<void> {
+  await post(new URL('/simulator/template-state', simulatorUrl), { phoneNumberId, ...state })
+}
+
 /** A person by the number, or by the id where the number is not shown, or both. */
 type Sender = { from: string } | { from?: string; userId: string; parentUserId?: string; username?: string }
 
