@@ -73,6 +73,16 @@ describe('a campaign', () => {
     await everybodyOnce(campaign, line, FEW)
   })
 
+  test('that goes on after its template was paused does not stop again for what was refused before', async () => {
+    const { line, campaign } = await running(FEW)
+    await line.misbehave({ failures: [{ status: 400, code: 132015 }] })
+    await world.until(campaign, 'paused')
+    await settled(campaign, line)
+    // Long enough that messages which run again are looked at before they have ended.
+    await line.misbehave({ stallMs: 4_000 })
+    await everybodyOnce(campaign, line, FEW)
+  })
+
   test.each([
     [
       'message_template_status_update',

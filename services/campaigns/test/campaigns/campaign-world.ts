@@ -140,11 +140,19 @@ export async function startCampaignWorld(): Promise<CampaignWorld> {
     act: (campaign, action) => succeed('campaigns', 'POST', `/rest/campaigns/${campaign}/${action}`),
     change: (campaign, patch) => succeed('campaigns', 'PATCH', `/rest/campaigns/${campaign}`, patch),
     results: (campaign) => succeed('campaigns', 'GET', `/rest/campaigns/${campaign}/results`),
-    until: (campaign, state) =>
-      eventually(async () => {
-        const found = await read(campaign)
-        return found.state === state ? found : undefined
-      }),
+    async until(campaign, state) {
+      let found = await read(campaign)
+      const isThere = async () => {
+        found = await read(campaign)
+        return found.state === state
+      }
+      await eventually(isThere).catch(async (error: Error) => {
+        const { states } = await succeed('campaigns', 'GET', `/rest/campaigns/${campaign}/results`)
+        const { state: instead, paused, waiting } = found
+        throw new Error(`${error.message}: ${JSON.stringify({ instead, paused, waiting, states })}`)
+      })
+      return found
+    },
     async close() {
       await parley.close()
       await simulator.close()

@@ -202,8 +202,17 @@ async function optOut(
 /** What became of it once nothing more is expected, or after three minutes without that. */
 async function finished(gateway: GatewayClient, campaign: string): Promise<CampaignResults> {
   const read = async () => campaignResults.parse(await gateway.get(`/rest/campaigns/${campaign}/results`))
-  await until('the campaign is over', async () => (await stateOf(gateway, campaign)).state === 'finished')
-  let results = await read()
+  let [results, standing] = [await read(), await stateOf(gateway, campaign)]
+  await waitUntil(
+    async () => {
+      standing = await stateOf(gateway, campaign)
+      return standing.state !== 'running'
+    },
+    { timeoutMs: STEP_MS, intervalMs: CHECK_MS },
+  )
+  results = await read()
+  if (standing.state !== 'finished')
+    throw new Error(`The campaign is not over: ${JSON.stringify({ standing, states: results.states })}`)
   const isSettled = async () => {
     results = await read()
     const { sent = 0, delivered = 0 } = results.states
