@@ -25,6 +25,9 @@ export const SOME_FAIL = {
   dropAnswers: [{ share: 0.02 }],
 }
 
+/** A behaviour: one in a hundred sends never arrives; the others are read. */
+export const SOME_NEVER_ARRIVE = { undeliverable: [{ code: 131026, share: 0.01 }], reads: true }
+
 /** A number of the simulator's, by which a channel sends and receives. */
 export interface SimulatedNumber {
   simulatorUrl: string

@@ -1,7 +1,7 @@
 import type { GatewayClient } from '../gateway-client.ts'
 
 const AT_ONCE = 12
-const CONSENT_TEXT = 'I would like to get offers by WhatsApp.'
+const CONSENT_TEXT = 'I would like to get offers by message.'
 
 /** Why somebody is not to be written to; undefined for who is. */
 type Unwritten = 'no_consent' | 'opted_out' | 'no_address'

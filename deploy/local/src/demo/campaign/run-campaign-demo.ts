@@ -5,6 +5,7 @@ import {
   registerWebhook,
   SIMULATED,
   type SimulatedNumber,
+  SOME_NEVER_ARRIVE,
   setTemplateState,
   simulatedNumber,
   writeAsPerson,
@@ -26,8 +27,6 @@ const OPT_OUT_WORD = 'parar'
 /** Below the share at which a campaign stops by itself. */
 const OPT_OUTS_AFTER = 6
 const OPT_OUTS_BEFORE = 40
-/** People who never get it, as in life. */
-const UNDELIVERABLE = { undeliverable: [{ code: 131026, share: 0.01 }], reads: true }
 const STOP_AT = { share: 0.1, of: 500 }
 
 const campaignState = z.looseObject({
@@ -63,8 +62,8 @@ export async function runCampaignDemo(options: {
   const run = Date.now().toString(36)
   const number = simulatedNumber(simulatorUrl, String(Date.now()))
   const gateway = await registerWorkspace(gatewayUrl, run)
-  await connectNumber(gateway, number)
-  await misbehave({ ...number, behaviour: UNDELIVERABLE })
+  await connectNumber(gateway, { number, run })
+  await misbehave({ ...number, behaviour: SOME_NEVER_ARRIVE })
   const name = `summer_offer_${run}`
   await approveTemplate(gateway, { number, name })
   const people = planPeople(options.people)
@@ -97,11 +96,14 @@ export async function runCampaignDemo(options: {
   }
 }
 
-async function connectNumber(gateway: GatewayClient, number: SimulatedNumber): Promise<void> {
+async function connectNumber(
+  gateway: GatewayClient,
+  { number, run }: { number: SimulatedNumber; run: string },
+): Promise<void> {
   await gateway.putChannel({
     ...{ name: 'Offers', description: 'Sends offers', extId: LINE, handlerUrl: 'native:agents/echo' },
     ...{ hook: SIMULATED.name, callback: SIMULATED.name },
-    config: { ...configOf(number), businessAccountId: number.phoneNumberId },
+    config: { ...configOf(number), businessAccountId: `account-${run}` },
   })
   await registerWebhook(number, gateway.providerUrl(LINE))
 }

@@ -73,9 +73,10 @@ function updateOf(recipient: RecipientRecord, found: MessageState | undefined, n
   const looks = isSame ? checks + 1 : 0
   const next = isGone ? undefined : nextCheck(standing, { now, checks: looks, postedAt: postedAt.getTime() })
   const { reason, code, cause: said, category, billable, isOpen, updatedAt } = message ?? {}
-  // A template that is paused ends the message: one that is open after that runs again.
-  const cause = isOpen === true && said === 'template_paused' ? undefined : said
   const failed = state === 'failed' || state === 'dead'
+  // What was refused before it ran again is over; a template that is paused ends the message, so an open one runs again.
+  const isOver = !failed && (isOpen !== true || said === 'template_paused')
+  const cause = isOver ? undefined : said
   const set = defined({
     ...{ state, checks: looks, category, cause },
     ...(failed && { reason, code }),
