@@ -108,7 +108,10 @@ async function run(
   const allowed = await allowance(services, campaign, known, facts)
   const due = allowed.count === 0 ? [] : await findDue(services, campaign._id, { now, limit: allowed.count })
   if (due.length === 0) {
-    if (allowed.count > 0 || allowed.wait === undefined) return atRest(services, campaign)
+    // Where nobody waits, what is used up keeps nothing from being over.
+    const isWaiting =
+      allowed.wait !== undefined && (await findFirst(services, campaign, { state: 'waiting' }))
+    if (allowed.wait === undefined || !isWaiting) return atRest(services, campaign)
     return waitFor(services, campaign, allowed.wait)
   }
   const reserved = await reserve(services, campaign, { facts, count: due.length, now })
@@ -129,20 +132,28 @@ async function run(
 /** Nothing is due: it is over once everybody is listed, nobody waits and nothing is under way; else the next is waited for. */
 async function atRest(services: RunServices, campaign: CampaignRecord): Promise<void> {
   if (campaign.listed?.isDone !== true) return
-  const { recipients } = services.collections
-  const first = (filter: mongo.Filter<RecipientRecord>) =>
-    recipients.findOne(
-      { campaign: campaign._id, ...filter },
-      { projection: { due: 1 }, sort: { due: 1 }, maxTimeMS: COUNT_MS },
-    )
-  const next = await first({ state: { $in: ['waiting', 'claimed'] } })
+  const next = await findFirst(services, campaign, { state: { $in: ['waiting', 'claimed'] } })
   if (next !== null) {
     if (next.due.getTime() > Date.now()) await waitFor(services, campaign, { for: 'time', until: next.due })
     return
   }
   // What is under way may yet be refused because the template was paused, and is run again then: looked for afterwards.
-  if ((await first({ state: 'posted' })) !== null) return waitFor(services, campaign, { for: 'in_flight' })
-  if ((await first({ state: 'dead', cause: 'template_paused' })) === null) await finish(services, campaign)
+  if ((await findFirst(services, campaign, { state: 'posted' })) !== null)
+    return waitFor(services, campaign, { for: 'in_flight' })
+  if ((await findFirst(services, campaign, { state: 'dead', cause: 'template_paused' })) === null)
+    await finish(services, campaign)
+}
+
+/** The recipient of those that is due first; null for none. */
+function findFirst(
+  { collections }: RunServices,
+  { _id: campaign }: CampaignRecord,
+  filter: mongo.Filter<RecipientRecord>,
+): Promise<Pick<RecipientRecord, 'due'> | null> {
+  return collections.recipients.findOne(
+    { campaign, ...filter },
+    { projection: { due: 1 }, sort: { due: 1 }, maxTimeMS: COUNT_MS },
+  )
 }
 
 async function finish({ collections }: RunServices, campaign: CampaignRecord): Promise<void> {
