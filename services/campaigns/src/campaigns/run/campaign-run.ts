@@ -34,6 +34,7 @@ export function startCampaignRun(
     campaign: undefined,
     facts: undefined,
     factsAt: Number.NEGATIVE_INFINITY,
+    factsSince: undefined,
     bucket: undefined,
     perSecond: 0,
   }
@@ -84,6 +85,7 @@ export function startCampaignRun(
       if (campaign.state === 'draft' || isOver()) return
       known.facts = await readFacts(services, campaign)
       known.factsAt = performance.now()
+      known.factsSince = campaign.since?.getTime()
     }),
     loop('replies to a campaign not read', REPLIES_MS, (campaign) =>
       trackReplies(services, campaign, Date.now()),

@@ -26,6 +26,8 @@ export interface Known extends Pace {
   campaign: CampaignRecord | undefined
   facts: CampaignFacts | undefined
   factsAt: number
+  /** Since when what happened counts in them, in milliseconds since the epoch. */
+  factsSince: number | undefined
 }
 
 interface Stepping {
@@ -87,6 +89,8 @@ async function run(
   const { facts } = known
   const isFresh = performance.now() - known.factsAt < FACTS_FOR_MS
   if (facts === undefined || !isFresh) return waitFor(services, campaign, { for: 'configuration' })
+  // What it stopped for before it was resumed is over: they are read anew in a moment.
+  if (known.factsSince !== campaign.since?.getTime()) return
   if (facts.stop !== undefined) {
     services.log.warn({ campaign: campaign._id, reason: facts.stop }, 'campaign paused by itself')
     await changeState(collections, campaign, {
