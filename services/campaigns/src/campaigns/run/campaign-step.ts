@@ -4,10 +4,10 @@ import type { CampaignRecord, CampaignWait } from '../store/campaign-record.ts'
 import { changeState } from '../store/change-campaign.ts'
 import type { RecipientRecord } from '../store/recipient-record.ts'
 import { type CampaignFacts, type FindTemplate, readFacts } from './campaign-facts.ts'
-import { allowance, type Pace, reserve } from './campaign-pace.ts'
 import type { CampaignServices } from './campaign-parts.ts'
 import { returnPeople } from './people-limit.ts'
 import { claim, findClaimed, findDue, postClaimed } from './send-batch.ts'
+import { allowance, reserve, type SendRate } from './send-rate.ts'
 import { leaveOutWaiting, replayPaused } from './wind-down.ts'
 
 /** What running a campaign takes. */
@@ -22,7 +22,7 @@ const COUNT_MS = 5_000
 const WATCHED_MS = 3 * 24 * 60 * 60_000
 
 /** What a run knows of its campaign. */
-export interface Known extends Pace {
+export interface Known extends SendRate {
   campaign: CampaignRecord | undefined
   facts: CampaignFacts | undefined
   factsAt: number

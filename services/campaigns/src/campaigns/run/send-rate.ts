@@ -8,8 +8,8 @@ import { MAX_BATCH } from './send-batch.ts'
 
 const COUNT_MS = 5_000
 
-/** The pace of a campaign's run: its rate bucket, anew for each rate. */
-export interface Pace {
+/** What a campaign sends by: its bucket, anew for each rate. */
+export interface SendRate {
   bucket: RateBucket | undefined
   perSecond: number
 }
@@ -18,12 +18,12 @@ export interface Pace {
 export async function allowance(
   { collections }: CampaignServices,
   { _id: campaign, definition }: CampaignRecord,
-  pace: Pace,
+  rate: SendRate,
   { perSecond }: CampaignFacts,
 ): Promise<{ count: number; wait?: CampaignWait }> {
-  if (pace.bucket === undefined || pace.perSecond !== perSecond) {
-    pace.bucket = createRateBucket(perSecond, performance.now())
-    pace.perSecond = perSecond
+  if (rate.bucket === undefined || rate.perSecond !== perSecond) {
+    rate.bucket = createRateBucket(perSecond, performance.now())
+    rate.perSecond = perSecond
   }
   const limit = inFlightLimit(perSecond)
   const inFlight = await collections.recipients.countDocuments(
@@ -34,7 +34,7 @@ export async function allowance(
   const most = budgetMessages(definition.budget)
   const left = most === undefined ? MAX_BATCH : most - (await usedOf({ collections }, campaign, most))
   if (left <= 0) return { count: 0, wait: { for: 'budget' } }
-  return { count: Math.min(pace.bucket.available(performance.now()), limit - inFlight, left, MAX_BATCH) }
+  return { count: Math.min(rate.bucket.available(performance.now()), limit - inFlight, left, MAX_BATCH) }
 }
 
 /** How many messages count against the budget: what is dead cost nothing. */
