@@ -129,10 +129,11 @@ async function untilOver(
   await waitUntil(isOver, { timeoutMs: Number.MAX_SAFE_INTEGER, intervalMs: CHECK_MS })
 }
 
-const read = async (gateway: GatewayClient, campaign: string) =>
-  z
+async function read(gateway: GatewayClient, campaign: string) {
+  return z
     .looseObject({ state: z.string(), paused: z.looseObject({ reason: z.string() }).optional() })
     .parse(await gateway.get(`/rest/campaigns/${campaign}`))
+}
 
 /** The results once every message is at rest, or after five minutes as they are, and where the campaign stands. */
 async function settled(
