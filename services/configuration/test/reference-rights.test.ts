@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import { CONFIGURATION_RESOURCES } from '@parley/shared/configuration-resources'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { PermissionEntry } from '@parley/shared/permission/entry'
-import fc from 'fast-check'
 import { allResources } from '../src/resources/all-resources.ts'
 import type { Reference, ResourceDefinition } from '../src/resources/definition.ts'
 import { TRANSFERRED } from '../src/transfer/configuration-format.ts'
@@ -207,39 +206,4 @@ test('a config that says that it is of another kind of owner is one that its wri
   const { status, json } = await call('READER', 'PATCH', 'configs/320', { ownerType: 'assistant' })
   expect([status, json.errors[0].path]).toEqual([403, '/owner'])
   expect((await call('READER', 'PATCH', 'configs/320', { value: {} })).status).toBe(200)
-})
-
-test('of any writes, those are accepted that add only what their writer may read', async () => {
-  for (const id of [1, 2, 4, 5]) await call(undefined, 'PUT', `actions/${id}`, bodies.actions)
-  const ids = fc.uniqueArray(fc.integer({ min: 1, max: 6 }), { maxLength: 4 })
-  const step = fc.record({ isAdmin: fc.boolean(), method: fc.constantFrom('PUT', 'PATCH'), actions: ids })
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
-      let stored: number[] = []
-      await call(undefined, 'PUT', 'assistant/330', { ...plain('assistant'), actions: stored })
-      for (const { isAdmin, method, actions } of steps) {
-        const body = method === 'PUT' ? { ...plain('assistant'), actions } : { actions }
-        const { status } = await call(isAdmin ? undefined : 'LOW_ACTIONS', method, 'assistant/330', body)
-        const isAllowed = isAdmin || actions.every((id) => stored.includes(id) || id === 1 || id === 2)
-        expect(status).toBe(isAllowed ? 200 : 403)
-        if (isAllowed) stored = actions
-      }
-    }),
-    { numRuns: 20 },
-  )
-})
-
-test('what is taken away at the same moment is not put back by somebody who may not read it', async () => {
-  await call(undefined, 'PUT', 'actions/5', bodies.actions)
-  for (let round = 0; round < 20; round++) {
-    const named = { ...plain('assistant'), actions: [5] }
-    await call(undefined, 'PUT', 'assistant/340', named)
-    const [taken] = await Promise.all([
-      call(undefined, 'PATCH', 'assistant/340', { actions: [] }),
-      call('LOW_ACTIONS', 'PUT', 'assistant/340', named),
-      call('LOW_ACTIONS', 'PATCH', 'assistant/340', { actions: [5], name: 'mine' }),
-    ])
-    expect(taken.status).toBe(200)
-    expect((await call(undefined, 'GET', 'assistant/340')).json.actions).toEqual([])
-  }
 })

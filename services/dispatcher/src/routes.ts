@@ -17,14 +17,13 @@ import {
   type Subscribed,
   testSubscription,
 } from './api/subscriptions/delivery-routes.ts'
+import { type Conversations, readThreadMessages, replyInThread } from './api/threads/conversation-routes.ts'
 import { deleteNote, listNotes, type Notes, postNote } from './api/threads/note-routes.ts'
 import {
   deleteThread,
   listThreads,
   patchThread,
   readOneThread,
-  readThreadMessages,
-  replyInThread,
   type Threads,
 } from './api/threads/thread-routes.ts'
 import { type Counted, readTraffic } from './api/traffic/traffic-routes.ts'
@@ -44,6 +43,7 @@ type Needed = OfMessages &
   Subscribed &
   Following &
   Threads &
+  Conversations &
   Notes
 
 /** Every public operation of this service. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
+import { ensureIndexes } from '@parley/shared/ensure-indexes'
 import { createLog } from '@parley/shared/log'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import { mongo } from 'mongoose'
 import { prepareDatabase } from '../src/store/collections.ts'
-import { ensureIndexes } from '../src/store/ensure-indexes.ts'
 import { prepareEvents } from '../src/store/event-collections.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })

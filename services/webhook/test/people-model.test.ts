@@ -9,7 +9,7 @@ import { createPeople, type People } from '../src/people/people.ts'
 import type { PersonRecord } from '../src/people/person.ts'
 
 const INSTANCES = 3
-const RUNS = 20 * MODEL_RUNS
+const RUNS = 10 * MODEL_RUNS
 
 let connection: Connection
 beforeAll(async () => {

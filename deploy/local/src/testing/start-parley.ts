@@ -179,7 +179,7 @@ async function serversFor(services: ServiceName[]) {
   for (const name of services) if (name !== 'gateway') databases[name] = freshDatabase(name)
   const client = await mongo.MongoClient.connect(mongoUrl)
   const release = async () => {
-    for (const name of Object.values(databases)) await releaseDatabase(client.db(name))
+    await Promise.all(Object.values(databases).map((name) => releaseDatabase(client.db(name))))
     await client.close()
   }
   return { mongoUrl, redisUrl, amqpUrl, databases, client, release }

@@ -19,8 +19,7 @@ import { findSubscriptions, markSubscription, subscriptionMark } from '../subscr
 import { applyOperation } from '../tasks/apply-operation.ts'
 import { eraseTasks, findErasable } from '../tasks/erase-tasks.ts'
 import { findTask } from '../tasks/find-task.ts'
-import { credentialsMark, markCredentials } from './mark-credentials.ts'
-import { markServer, serverMark } from './mark-server.ts'
+import { credentialsMark, markCredentials, markServer, serverMark } from './mark-action.ts'
 
 const NEGATIVE = /^-\d{1,16}$/
 const MAX_CHANNELS = 200

@@ -1,4 +1,5 @@
 import type { ResourceName } from '@parley/shared/configuration-resources'
+import { ensureIndexes } from '@parley/shared/ensure-indexes'
 import type { Log } from '@parley/shared/log'
 import type { Memory } from '@parley/shared/memory'
 import { connectMongo } from '@parley/shared/mongo'
@@ -76,17 +77,18 @@ export function openDatabase(options: {
 }
 
 async function prepareCollections(db: mongoose.mongo.Db): Promise<void> {
-  // Making a collection that is there succeeds, too.
-  const isNew = !(await db.listCollections({}, { nameOnly: true }).hasNext())
+  const present = new Map(
+    (await db.listCollections({}, { nameOnly: false }).toArray()).map((one) => [one.name, one]),
+  )
   const made = await Promise.all(
     allResources.map(async (definition) => {
-      const isNew = await enablePreImages(db, definition)
-      await db.collection(definition.name).createIndexes(indexesOf(definition))
+      const isNew = await enablePreImages(db, definition, present.get(definition.name)?.options)
+      await ensureIndexes({ db }, db.collection(definition.name), indexesOf(definition))
       return isNew
     }),
   )
   if (made.includes(true)) await beginRelays(db, db.collection('relays'), RELAYS)
-  if (isNew) await beginSealing(db.collection(SEALING))
+  if (present.size === 0) await beginSealing(db.collection(SEALING))
 }
 
 const RELAYS = ['history', 'events'] as const
@@ -96,7 +98,12 @@ export type RelayName = (typeof RELAYS)[number]
 const EXISTS = 48
 
 /** History needs what a document was before a write. True when the collection was not there yet. */
-async function enablePreImages(db: mongoose.mongo.Db, { name }: ResourceDefinition): Promise<boolean> {
+async function enablePreImages(
+  db: mongoose.mongo.Db,
+  { name }: ResourceDefinition,
+  present: { changeStreamPreAndPostImages?: { enabled: boolean } } | undefined,
+): Promise<boolean> {
+  if (present?.changeStreamPreAndPostImages?.enabled) return false
   const changeStreamPreAndPostImages = { enabled: true }
   try {
     await db.createCollection(name, { changeStreamPreAndPostImages })

@@ -1,8 +1,8 @@
+import { ensureIndexes } from '@parley/shared/ensure-indexes'
 import type { LeasedDocument } from '@parley/shared/lease'
 import type { StoredRelay } from '@parley/shared/relay/relay-state'
 import type { Connection, mongo } from 'mongoose'
 import type { Delivery } from '../message/delivery.ts'
-import { ensureIndexes } from './ensure-indexes.ts'
 
 /** What is remembered of a subscription besides its replica. */
 interface Subscriber {

@@ -1,3 +1,4 @@
+import { ensureIndexes } from '@parley/shared/ensure-indexes'
 import type { Connection, mongo } from 'mongoose'
 import type { Account, Invitation } from './account.ts'
 import type { ApiToken } from './api-token.ts'
@@ -72,10 +73,13 @@ const INDEXES: Record<keyof Collections, mongo.IndexDescription[]> = {
 /** Makes the collections, which first writes that come together would conflict over, and indexes. */
 export async function prepareDatabase(connection: Connection): Promise<void> {
   const collections = collectionsOf(connection)
+  const listed = (await connection.db?.listCollections({}, { nameOnly: true }).toArray()) ?? []
+  const present = new Set(listed.map(({ name }) => name))
   for (const [name, indexes] of Object.entries(INDEXES)) {
-    await connection.db?.createCollection(name).catch((error: unknown) => {
-      if ((error as { code?: unknown }).code !== EXISTS) throw error
-    })
-    if (indexes.length > 0) await collections[name as keyof Collections].createIndexes(indexes)
+    if (!present.has(name))
+      await connection.db?.createCollection(name).catch((error: unknown) => {
+        if ((error as { code?: unknown }).code !== EXISTS) throw error
+      })
+    await ensureIndexes(connection, collections[name as keyof Collections], indexes)
   }
 }

@@ -11,6 +11,7 @@ import { type NoteRecord, ofThread, type ThreadRecord } from '../../message/thre
 import type { Collections } from '../../store/collections.ts'
 import { requireThread, type ThreadStore } from './find-thread.ts'
 import { channelQuery } from './list-threads.ts'
+import { threadErrors, threadParameter } from './thread-schemas.ts'
 
 const tag = 'threads'
 const QUERY_MS = 5_000
@@ -33,14 +34,6 @@ const note = z
   })
   .meta({ id: 'ThreadNote', description: 'What the team notes in a thread; it is never sent to anybody' })
 
-const idParameter: OperationParameter = {
-  in: 'path',
-  name: 'id',
-  required: true,
-  schema: z.string(),
-  example: 'order-4711',
-  description: 'The `extId` of the thread, or its `_id`',
-}
 const noteParameter: OperationParameter = {
   in: 'path',
   name: 'note',
@@ -56,7 +49,6 @@ export interface Notes extends ThreadStore {
 }
 
 const path = '/rest/threads/{id}/notes'
-const errors = ['not_found', 'several_channels'] as const
 
 export const listNotes = route({
   method: 'GET',
@@ -66,10 +58,10 @@ export const listNotes = route({
   tag,
   summary: 'List the notes of a thread',
   description: 'The latest first.',
-  parameters: [idParameter],
+  parameters: [threadParameter],
   query: z.object({ ...channelQuery.shape, limit: pageLimit, after: cursorOf(position).optional() }),
   response: pageOf('ThreadNote', note, example),
-  errors,
+  errors: threadErrors,
   handle: (notes: Notes) => async (req, res, asked) => {
     const { channel, limit, after } = asked.query()
     const thread = await requireThread(notes, res, { id: req.params.id, channel, access: 'read' })
@@ -100,7 +92,7 @@ export const postNote = route({
   tag,
   summary: 'Note something in a thread',
   description: 'For the team alone. It stays as long as a message of the thread, and goes with it.',
-  parameters: [idParameter],
+  parameters: [threadParameter],
   query: channelQuery,
   body: {
     schema: z.strictObject({ text: z.string().trim().min(1).max(MAX_TEXT) }).meta({ id: 'ThreadNoteBody' }),
@@ -108,7 +100,7 @@ export const postNote = route({
     maxBytes: MAX_BODY_BYTES,
   },
   response: { schema: note, example },
-  errors,
+  errors: threadErrors,
   handle: (notes: Notes) => async (req, res, asked) => {
     const { channel } = asked.query()
     const thread = await requireThread(notes, res, { id: req.params.id, channel, access: 'write' })
@@ -123,13 +115,13 @@ export const deleteNote = route({
   id: 'deleteThreadNote',
   tag,
   summary: 'Delete a note of a thread',
-  parameters: [idParameter, noteParameter],
+  parameters: [threadParameter, noteParameter],
   query: channelQuery,
   response: {
     schema: z.object({ _id: z.string(), deleted: z.literal(true) }),
     example: { _id: example._id, deleted: true },
   },
-  errors,
+  errors: threadErrors,
   handle: (notes: Notes) => async (req, res, asked) => {
     const { channel } = asked.query()
     const thread = await requireThread(notes, res, { id: req.params.id, channel, access: 'write' })

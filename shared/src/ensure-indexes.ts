@@ -9,7 +9,7 @@ type Indexed = Pick<mongo.Collection, 'collectionName' | 'createIndexes' | 'drop
  * of the same key with other options.
  */
 export async function ensureIndexes(
-  connection: Connection,
+  connection: Pick<Connection, 'db'>,
   collection: Indexed,
   indexes: readonly mongo.IndexDescription[],
   { outdated = [] }: { outdated?: readonly string[] } = {},
@@ -32,7 +32,7 @@ const NO_INDEX = 27
 
 /** One that another instance is building is missing yet: asked to make it, the database waits until it is built. */
 async function builtIndexes(
-  connection: Connection,
+  connection: Pick<Connection, 'db'>,
   { collectionName }: Indexed,
 ): Promise<mongo.IndexDescription[]> {
   try {

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { createLog } from '@parley/shared/log'
 import fc from 'fast-check'
+import { MODEL_RUNS } from '../../../../tests/sizes.ts'
 import { readConversation } from '../../src/api/threads/conversation.ts'
 import type { MessageRecord } from '../../src/message/message-record.ts'
 import { type ThreadName, type ThreadRecord, threadId } from '../../src/message/thread-record.ts'
@@ -114,7 +115,7 @@ test('two threads are read as one, with all that both had, wherever an instance 
       for (const extId of [FIRST, LATER])
         expect(new Set(await namesOfThread(threads, { workspace, extId }))).toEqual(new Set([FIRST, LATER]))
     }),
-    { numRuns: 40 },
+    { numRuns: 10 * MODEL_RUNS },
   )
 })
 

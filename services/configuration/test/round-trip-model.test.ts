@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import { CONFIGURATION_RESOURCES, type ResourceName } from '@parley/shared/configuration-resources'
 import fc from 'fast-check'
 import type { z } from 'zod'
+import { MODEL_RUNS } from '../../../tests/sizes.ts'
 import { definitions } from '../src/resources/all-resources.ts'
 import { bodies } from './bodies.ts'
 import { configurationForTests } from './configuration-server.ts'
@@ -66,7 +67,7 @@ test.each(CONFIGURATION_RESOURCES)(
         const again = await server.call('PUT', path, { raw: got.text })
         expect(JSON.stringify({ ...again.json, updatedAt })).toBe(got.text)
       }),
-      { numRuns: 25 },
+      { numRuns: 6 * MODEL_RUNS },
     )
   },
   120_000,
@@ -93,6 +94,6 @@ test('any configuration goes out, into an empty workspace and out again, byte fo
       expect((await server.call('POST', '/rest/import', { raw, workspace: to })).status).toBe(200)
       expect(await exported(to)).toBe(raw)
     }),
-    { numRuns: 15 },
+    { numRuns: 4 * MODEL_RUNS },
   )
 })
