@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { renderErrorsPage } from '@parley/shared/errors'
+import { renderMessageCodes } from '@parley/shared/explain-message'
 import { allProviders } from '@parley/shared/providers/registry'
 import { renderEnvironmentPage } from './environment-page.ts'
 import { renderPermissionsPage } from './permissions-page.ts'
@@ -13,7 +14,7 @@ const permissionsPage = new URL('permissions.md', import.meta.url)
 const timesPage = new URL('times.md', import.meta.url)
 
 writeFileSync(architecturePage, withRules(readFileSync(architecturePage, 'utf8')))
-writeFileSync(errorsPage, renderErrorsPage())
+writeFileSync(errorsPage, renderErrorsPage() + renderMessageCodes())
 writeFileSync(environmentPage, renderEnvironmentPage())
 writeFileSync(permissionsPage, renderPermissionsPage(readFileSync(permissionsPage, 'utf8')))
 writeFileSync(timesPage, renderTimesPage())

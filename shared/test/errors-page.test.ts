@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { errors, renderErrorsPage } from '../src/errors.ts'
+import { renderMessageCodes } from '../src/explain-message.ts'
 
-test('docs/errors.md is what the table of errors says (npm run docs writes it)', () => {
+test('docs/errors.md is what the tables of errors and codes say (npm run docs writes it)', () => {
   const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
-  expect(page).toBe(renderErrorsPage())
+  expect(page).toBe(renderErrorsPage() + renderMessageCodes())
 })
 
 test('codes are in snake case, and every one is an error status', () => {

@@ -5,6 +5,8 @@ import { z } from 'zod'
 import { STATE_DIRECTORY } from './checkout.ts'
 import { exchangeText, isComplete, resultText } from './demo/assistant/report.ts'
 import { type Exchange, runAssistantDemo } from './demo/assistant/run-assistant-demo.ts'
+import { campaignText } from './demo/campaign/report.ts'
+import { runCampaignDemo } from './demo/campaign/run-campaign-demo.ts'
 import { calmText, faultyText, tableText } from './demo/report.ts'
 import { type DemoProgress, type DemoResult, runDemo } from './demo/run-demo.ts'
 import { findRunningSystem } from './demo/running-system.ts'
@@ -15,6 +17,10 @@ const size = z.object({
   THREADS: integer({ min: 1, max: 10_000 }).default(100).describe('Over how many threads'),
 })
 
+const audienceSize = z.object({
+  PEOPLE: integer({ min: 300, max: 20_000 }).default(2_000).describe('How many people the campaign is for'),
+})
+
 const FAILURES = `2. The same, while 5% of the sends fail, 2% of the responses get lost, and a
    dispatcher is killed half-way`
 
@@ -22,6 +28,7 @@ const FAILURES = `2. The same, while 5% of the sends fail, 2% of the responses g
 const demos: Record<string, () => Promise<{ succeeded: boolean }>> = {
   messages: showMessages,
   assistant: showAssistant,
+  campaign: showCampaign,
 }
 
 try {
@@ -45,6 +52,17 @@ async function showAssistant(): Promise<{ succeeded: boolean }> {
   const result = await runAssistantDemo({ ...urls, onExchange })
   console.log(resultText(result))
   return { succeeded: isComplete(result) }
+}
+
+/** A campaign whose template is paused in the middle, to people with and without consent. */
+async function showCampaign(): Promise<{ succeeded: boolean }> {
+  const { PEOPLE: people } = parseConfig(audienceSize, process.env)
+  const { gatewayUrl, simulatorUrl } = await findRunningSystem(join(STATE_DIRECTORY, 'run.json'))
+  console.log(`A campaign to ${people} people, with consent and without, through ${gatewayUrl}\n`)
+  const say = (what: string) => console.log(what)
+  const result = await runCampaignDemo({ gatewayUrl, simulatorUrl, people, say })
+  console.log(campaignText(result))
+  return { succeeded: result.isWhole }
 }
 
 /** The same messages twice: first calm, then while things fail. */

@@ -1,9 +1,14 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { defined } from '@parley/shared/defined'
 import { MESSAGE_PATHS } from '@parley/shared/message'
 import { z } from 'zod'
 import { SetupError } from '../setup-error.ts'
 import { SIMULATED } from '../simulator/client.ts'
 
 const REQUEST_MS = 15_000
+const BUSY = new Set([429, 503])
+const BUSY_FOR_MS = 60_000
+const MAX_PAUSE_MS = 5_000
 
 const registered = z.looseObject({ accessToken: z.string(), workspace: z.looseObject({ host: z.string() }) })
 
@@ -33,6 +38,8 @@ export interface GatewayClient {
   putChannel(channel: object): Promise<void>
   /** Configures a document under an id, for example `put('steps', 1, …)`. */
   put(resource: string, id: number, document: object): Promise<void>
+  /** Requests something that may be requested again, and again later where the gateway or a service has no room. */
+  call(method: string, path: string, body?: object): Promise<unknown>
   /** Reads JSON from a path, with its query. */
   get(path: string): Promise<unknown>
   /** Posts to the webhook; a repeat with the same key is the same message. */
@@ -80,9 +87,21 @@ export function gatewayClient(
   }
   const get: GatewayClient['get'] = async (path) =>
     bodyOf(await request(new URL(path, gatewayUrl), { headers }), `reading ${path}`)
+  const call: GatewayClient['call'] = async (method, path, body) => {
+    const deadline = performance.now() + BUSY_FOR_MS
+    for (;;) {
+      const response = await request(new URL(path, gatewayUrl), { method, headers, ...defined({ body }) })
+      if (!BUSY.has(response.status) || performance.now() > deadline)
+        return bodyOf(response, `${method} ${path}`)
+      await response.arrayBuffer()
+      const seconds = Number(response.headers.get('retry-after') ?? 0) || 1
+      await pause(Math.min(seconds * 1_000, MAX_PAUSE_MS))
+    }
+  }
   return {
     put,
     get,
+    call,
     providerUrl: (extId) => new URL(`/api/hooks/${SIMULATED.name}/${slug}/${extId}`, gatewayUrl).href,
     putChannel: (channel) => put('channels', 1, channel),
     postMessage: (message, key) =>

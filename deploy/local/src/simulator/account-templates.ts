@@ -52,6 +52,8 @@ export interface AccountTemplates {
   setState(state: TemplateState): AccountTemplate[]
   /** The status in which a template stands; undefined where it is approved, or not known. */
   statusOf(name: string, language: string): string | undefined
+  /** What a template is for, where that was said or it was made; else undefined. */
+  categoryOf(name: string, language: string): string | undefined
   /** What a message of one that was made needs. */
   made(name: string, language: string): AccountTemplate | undefined
 }
@@ -81,6 +83,8 @@ export function createAccountTemplates(known: () => readonly KnownTemplate[]): A
       .filter((one) => name === undefined || one.name.includes(name))
       .map(withState)
   }
+  const madeOf = (name: string, language: string) =>
+    [...made.values()].find((one) => one.name === name && one.language === language)
   return {
     list,
     create(account, body) {
@@ -114,19 +118,16 @@ export function createAccountTemplates(known: () => readonly KnownTemplate[]): A
       states.set(key, { ...states.get(key), ...state })
       return list('', name).filter((one) => one.name === name && (language ?? one.language) === one.language)
     },
-    statusOf(name, language) {
-      const own = [...made.values()].find((one) => one.name === name && one.language === language)
-      return stateOf(name, language).status ?? own?.status
-    },
-    made: (name, language) =>
-      [...made.values()].find((one) => one.name === name && one.language === language),
+    statusOf: (name, language) => stateOf(name, language).status ?? madeOf(name, language)?.status,
+    categoryOf: (name, language) => stateOf(name, language).category ?? madeOf(name, language)?.category,
+    made: madeOf,
   }
 }
 
 /** One that the simulator knows, with texts that have as many placeholders as it takes parameters. */
 function ofKnown(
   account: string,
-  { name, parameters, names, header, buttons }: KnownTemplate,
+  { name, parameters, category = 'UTILITY', names, header, buttons }: KnownTemplate,
   language: string,
 ) {
   const placeholders = Array.from({ length: parameters }, (_, at) => `{{${names?.[at] ?? at + 1}}}`)
@@ -134,7 +135,7 @@ function ofKnown(
   const places = Array.from({ length: Math.max(0, ...(buttons ?? []).map(({ index }) => index + 1)) })
   const all = places.map((_, at) => buttonOf(buttons?.find(({ index }) => index === at)?.type))
   return {
-    ...{ id: idOf(account, name, language), name, language, status: 'APPROVED', category: 'UTILITY' },
+    ...{ id: idOf(account, name, language), name, language, status: 'APPROVED', category },
     ...(names !== undefined && { parameter_format: 'NAMED' as const }),
     components: [
       ...(header === undefined

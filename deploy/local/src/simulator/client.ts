@@ -25,6 +25,9 @@ export const SOME_FAIL = {
   dropAnswers: [{ share: 0.02 }],
 }
 
+/** A behaviour: one in a hundred sends never arrives; the others are read. */
+export const SOME_NEVER_ARRIVE = { undeliverable: [{ code: 131026, share: 0.01 }], reads: true }
+
 /** A number of the simulator's, by which a channel sends and receives. */
 export interface SimulatedNumber {
   simulatorUrl: string
@@ -66,6 +69,14 @@ export async function misbehave(options: Place & { behaviour: object }): Promise
 export async function registerWebhook(number: SimulatedNumber, url: string): Promise<void> {
   const { simulatorUrl, phoneNumberId, appSecret } = number
   await post(new URL('/simulator/webhook', simulatorUrl), { phoneNumberId, url, appSecret })
+}
+
+/** Has the provider come to say something of a template, of which the number's webhook hears. */
+export async function setTemplateState(
+  { simulatorUrl, phoneNumberId }: Place,
+  state: { name: string; status: string; reason?: string },
+): Promise<void> {
+  await post(new URL('/simulator/template-state', simulatorUrl), { phoneNumberId, ...state })
 }
 
 /** A person by the number, or by the id where the number is not shown, or both. */

@@ -19,7 +19,7 @@ interface Parts {
   troubles: Pick<TroubleLog, 'refused' | 'dropped'>
   behaviours: Pick<Behaviours, 'next'>
   statuses: Pick<StatusPoster, 'follow'>
-  templates: Pick<Templates, 'check'>
+  templates: Pick<Templates, 'check' | 'categoryOf'>
   windows: Pick<CustomerWindows, 'check'>
   limits: SimulatorLimits
 }
@@ -74,7 +74,7 @@ function sendMessage(parts: Parts): Step {
     if (turn.failure) throw metaErrorOf(turn.failure)
     const send = await sends.add({ phoneNumberId, ...content })
     // An accepted message counts as sent, even if the response is dropped.
-    void statuses.follow(send, turn.statuses)
+    void statuses.follow(send, { ...turn.statuses, category: templates.categoryOf(send).toLowerCase() })
     if (turn.stallMs > 0) await pause(turn.stallMs)
     if (turn.dropsResponse) {
       troubles.dropped(phoneNumberId)

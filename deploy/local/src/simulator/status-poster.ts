@@ -25,6 +25,8 @@ export interface StatusBehaviour {
   repeats?: boolean | undefined
   /** The last status comes first. */
   reorders?: boolean | undefined
+  /** What a template costs as. */
+  category?: string
   /** They do not say what the send carried. */
   unnamed?: boolean | undefined
   /** They come so much later, in milliseconds. */
@@ -127,7 +129,7 @@ export function createStatusPoster(log: Pick<TroubleLog, 'counted'>): StatusPost
 }
 
 function statusesOf(send: LoggedSend, behaviour: StatusBehaviour): Update[] {
-  const { reads, repeats, reorders, unnamed, failedWith } = behaviour
+  const { reads, repeats, reorders, unnamed, failedWith, category } = behaviour
   const gotThere = ['sent', 'delivered', ...(reads ? ['read'] : [])]
   const states = failedWith === undefined ? gotThere : ['sent', 'failed']
   const ordered = reorders ? states.toReversed() : states
@@ -141,16 +143,16 @@ function statusesOf(send: LoggedSend, behaviour: StatusBehaviour): Update[] {
         timestamp: seconds(),
         ...(/^\d/.test(send.to) ? { recipient_id: send.to } : { recipient_user_id: send.to }),
         ...(send.opaque === null || unnamed ? {} : { biz_opaque_callback_data: send.opaque }),
-        ...(status === 'sent' || status === 'delivered' ? { pricing: pricingOf(send) } : {}),
+        ...(status === 'sent' || status === 'delivered' ? { pricing: pricingOf(send, category) } : {}),
         ...(status === 'failed' ? { errors: [{ code: failedWith, title: 'Failed as configured' }] } : {}),
       },
     }))
 }
 
 /** Templates cost, and what is written in reply to people does not. */
-const pricingOf = ({ type }: LoggedSend) =>
+const pricingOf = ({ type }: LoggedSend, category = 'utility') =>
   type === 'template'
-    ? { billable: true, pricing_model: 'PMP', category: 'utility', type: 'regular' }
+    ? { billable: true, pricing_model: 'PMP', category, type: 'regular' }
     : { billable: false, pricing_model: 'PMP', category: 'service', type: 'free_customer_service' }
 
 function inboundOf({ id, from, userId, parentUserId, username, name, content }: InboundMessage): Update {

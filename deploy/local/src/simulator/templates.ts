@@ -27,15 +27,20 @@ export interface Templates {
   list(): KnownTemplate[]
   /** The same, and what was made by the API, as an account has them. */
   ofAccounts: AccountTemplates
+  /** What a template is for; a name that nobody registered is taken as `UTILITY`. */
+  categoryOf(send: Pick<NewSend, 'template' | 'language'>): string
   /** Throws Meta's error for a template that does not fit; with `strict` also for one that is not registered. */
   check(send: Omit<NewSend, 'phoneNumberId'>, options: { strict: boolean }): void
 }
 
 const KNOWN: KnownTemplate[] = [
   { name: 'hello_world', languages: ['en_US'], parameters: 0 },
-  { name: 'welcome_offer', parameters: 2 },
+  { name: 'welcome_offer', parameters: 2, category: 'MARKETING' },
   { name: 'order_update', parameters: 2 },
-  { name: 'login_code', parameters: 1, buttons: [{ index: 0, type: 'url' }] },
+  {
+    ...{ name: 'login_code', parameters: 1, category: 'AUTHENTICATION' },
+    buttons: [{ index: 0, type: 'url' }],
+  },
   { name: 'invoice', parameters: 1, header: 'document' },
   { name: 'invoice_named', parameters: 1, names: ['customer_name'] },
 ]
@@ -52,6 +57,8 @@ export function createTemplates(): Templates {
     },
     list: () => [...known.values()],
     ofAccounts,
+    categoryOf: ({ template: name = '', language = '' }) =>
+      ofAccounts.categoryOf(name, language) ?? known.get(name)?.category ?? 'UTILITY',
     check({ type, template: name = '', language = '', variables = [], components = [] }, { strict }) {
       if (type !== 'template') return
       checkStatus(ofAccounts.statusOf(name, language), { name, language })

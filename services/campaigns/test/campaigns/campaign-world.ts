@@ -32,6 +32,8 @@ export interface CampaignWorld {
   draft(definition: object): Promise<string>
   /** Takes a campaign through an action; throws unless that is allowed. */
   act(campaign: string, action: string): Promise<Parsed>
+  /** Changes what can be changed of a campaign that is not over. */
+  change(campaign: string, patch: object): Promise<Parsed>
   read(campaign: string): Promise<Parsed>
   results(campaign: string): Promise<Parsed>
   /** Waits for a campaign to be in a state. */
@@ -136,12 +138,21 @@ export async function startCampaignWorld(): Promise<CampaignWorld> {
       return (await succeed('campaigns', 'POST', '/rest/campaigns', body))._id
     },
     act: (campaign, action) => succeed('campaigns', 'POST', `/rest/campaigns/${campaign}/${action}`),
+    change: (campaign, patch) => succeed('campaigns', 'PATCH', `/rest/campaigns/${campaign}`, patch),
     results: (campaign) => succeed('campaigns', 'GET', `/rest/campaigns/${campaign}/results`),
-    until: (campaign, state) =>
-      eventually(async () => {
-        const found = await read(campaign)
-        return found.state === state ? found : undefined
-      }),
+    async until(campaign, state) {
+      let found = await read(campaign)
+      const isThere = async () => {
+        found = await read(campaign)
+        return found.state === state
+      }
+      await eventually(isThere).catch(async (error: Error) => {
+        const { states } = await succeed('campaigns', 'GET', `/rest/campaigns/${campaign}/results`)
+        const { state: instead, paused, waiting } = found
+        throw new Error(`${error.message}: ${JSON.stringify({ instead, paused, waiting, states })}`)
+      })
+      return found
+    },
     async close() {
       await parley.close()
       await simulator.close()

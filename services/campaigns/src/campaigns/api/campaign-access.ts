@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { findSegment } from '../../segments/find-segment.ts'
 import type { SegmentFilter } from '../../segments/segment-filter.ts'
 import { stopReason } from '../rules/stop-rules.ts'
-import type { RunServices } from '../run/campaign-run.ts'
+import type { RunServices } from '../run/campaign-step.ts'
 import type { CampaignRecord } from '../store/campaign-record.ts'
 import { CAMPAIGN_ID } from './campaign-schema.ts'
 

@@ -6,7 +6,7 @@ import type { CampaignRecord } from '../store/campaign-record.ts'
 import { type LeftOutReason, type RecipientRecord, recipientId } from '../store/recipient-record.ts'
 import { audienceFilter } from './audience-filter.ts'
 import { type CampaignChannel, hasAddress } from './campaign-parts.ts'
-import type { RunServices } from './campaign-run.ts'
+import type { RunServices } from './campaign-step.ts'
 import { overCap } from './frequency-cap.ts'
 
 const LOOK_MS = 4_000

@@ -66,6 +66,14 @@ type Decision =
   | { kind: 'left_out'; reason: LeftOutReason }
   | { kind: 'later'; due: number }
 
+/** Recipients that are claimed, and what decides about them. */
+interface ClaimedBatch {
+  claimed: readonly RecipientRecord[]
+  facts: Pick<CampaignFacts, 'purpose'>
+  channel: CampaignChannel
+  now: number
+}
+
 /**
  * Decides anew about claimed recipients, by who the people are now, and posts to those who are still to be written to.
  * Returns how many were posted. Rejects with `unavailable`: then they stay claimed, and are posted again under the same ids.
@@ -73,20 +81,11 @@ type Decision =
 export async function postClaimed(
   services: CampaignServices,
   campaign: CampaignRecord,
-  {
-    claimed,
-    facts,
-    channel,
-    now,
-  }: {
-    claimed: readonly RecipientRecord[]
-    facts: Pick<CampaignFacts, 'purpose'>
-    channel: CampaignChannel
-    now: number
-  },
+  batch: ClaimedBatch,
 ): Promise<number> {
   const { collections, webhook } = services
-  const decisions = await decide(services, campaign, { claimed, facts, channel, now })
+  const { claimed, channel } = batch
+  const decisions = await decide(services, campaign, batch)
   const messages = claimed.flatMap(({ _id, person }) => {
     const decision = decisions.get(_id)
     return decision?.kind === 'post' ? [{ recipient: person, message: decision.message }] : []
@@ -127,19 +126,10 @@ function updateOf(
 async function decide(
   services: CampaignServices,
   campaign: CampaignRecord,
-  {
-    claimed,
-    facts,
-    channel,
-    now,
-  }: {
-    claimed: readonly RecipientRecord[]
-    facts: Pick<CampaignFacts, 'purpose'>
-    channel: CampaignChannel
-    now: number
-  },
+  batch: ClaimedBatch,
 ): Promise<Map<string, Decision>> {
   const { definition, workspace } = campaign
+  const { claimed, facts, channel, now } = batch
   const ids = claimed.map(({ person }) => person)
   const people = await peopleOf(services.connection)
     .find({ workspace, $or: [{ _id: { $in: ids } }, { joined: { $in: ids } }] }, { maxTimeMS: QUERY_MS })

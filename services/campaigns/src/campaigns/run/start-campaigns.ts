@@ -3,7 +3,8 @@ import { every } from '@parley/shared/every'
 import { createLeases } from '@parley/shared/lease'
 import type { mongo } from 'mongoose'
 import type { CampaignRecord } from '../store/campaign-record.ts'
-import { type CampaignRun, type RunServices, startCampaignRun } from './campaign-run.ts'
+import { type CampaignRun, startCampaignRun } from './campaign-run.ts'
+import type { RunServices } from './campaign-step.ts'
 
 const LOOK_MS = 500
 const LEASE_MS = 12_000

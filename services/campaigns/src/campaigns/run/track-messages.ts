@@ -7,6 +7,8 @@ import { type CampaignServices, messageIdOf } from './campaign-parts.ts'
 
 const BATCH = 500
 const QUERY_MS = 5_000
+/** A replay is looked for so often, which is minutes; then its message has ended as it had before. */
+const REPLAY_CHECKS = 12
 
 const states = z.object({
   data: z.array(
@@ -14,6 +16,7 @@ const states = z.object({
       _id: z.string(),
       state: z.string(),
       isOpen: z.boolean(),
+      updatedAt: z.iso.datetime(),
       due: z.iso.datetime().optional(),
       reason: z.string().optional(),
       code: z.string().optional(),
@@ -53,8 +56,12 @@ export async function trackMessages(
   return due.length === BATCH
 }
 
-function updateOf(recipient: RecipientRecord, message: MessageState | undefined, now: number) {
-  const { checks = 0, state: before, postedAt = recipient.updatedAt } = recipient
+function updateOf(recipient: RecipientRecord, found: MessageState | undefined, now: number) {
+  const { checks = 0, state: before, postedAt = recipient.updatedAt, messageAt } = recipient
+  // It is to run again, and has not yet: how it ended before says nothing any more.
+  const isBeforeReplay =
+    before === 'posted' && found?.isOpen === false && messageAt?.getTime() === Date.parse(found.updatedAt)
+  const message = isBeforeReplay && checks < REPLAY_CHECKS ? undefined : found
   const standing = message && {
     ...message,
     due: message.due === undefined ? undefined : Date.parse(message.due),
@@ -65,14 +72,18 @@ function updateOf(recipient: RecipientRecord, message: MessageState | undefined,
   const isSame = state === before
   const looks = isSame ? checks + 1 : 0
   const next = isGone ? undefined : nextCheck(standing, { now, checks: looks, postedAt: postedAt.getTime() })
-  const { reason, code, cause, category, billable } = message ?? {}
+  const { reason, code, cause: said, category, billable, isOpen, updatedAt } = message ?? {}
   const failed = state === 'failed' || state === 'dead'
+  // What was refused before it ran again is over; a template that is paused ends the message, so an open one runs again.
+  const isOver = !failed && (isOpen !== true || said === 'template_paused')
+  const cause = isOver ? undefined : said
   const set = defined({
     ...{ state, checks: looks, category, cause },
     ...(failed && { reason, code }),
     updatedAt: isSame ? undefined : new Date(now),
     checkAt: next === undefined ? undefined : new Date(next),
     billable: billable ?? undefined,
+    messageAt: updatedAt === undefined ? undefined : new Date(updatedAt),
   })
   const gone = ['reason', 'code', 'cause', 'checkAt'].filter((field) => !Object.hasOwn(set, field))
   // What is over stays with what was said of it.

@@ -53,6 +53,8 @@ export interface RecipientRecord {
   /** When its message is looked at next; missing once nothing more is expected. */
   checkAt?: Date
   checks?: number
+  /** When its message was changed last, as it was read. */
+  messageAt?: Date
   /** The provider's or our own code of why it failed, and what that means for what is sent next. */
   code?: string
   cause?: string
