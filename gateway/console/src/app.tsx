@@ -4,6 +4,7 @@ import { call, logOut, unreachable } from './api.ts'
 import { Button, Dialog, LeaveQuestion, Notices, notify } from './components/actions.tsx'
 import { Failure, Icon, type IconName, Loading, NotFound } from './components/basics.tsx'
 import { useKeys } from './components/keyboard.ts'
+import { lazyPage } from './components/lazy-page.tsx'
 import { useLoad } from './load.ts'
 import { AccountPage } from './pages/account.tsx'
 import { AssistantsPage } from './pages/assistants.tsx'
@@ -55,21 +56,26 @@ const PAGES: readonly PageEntry[] = [
     reads: RESOURCES.map((resource) => resource.path),
     page: AssistantsPage,
   },
+  {
+    ...{ path: '/people', name: 'People', icon: 'person', key: 'p', reads: ['people', 'segments'] },
+    page: lazyPage(() => import('./pages/people.tsx')),
+  },
+  {
+    ...{ path: '/templates', name: 'Templates', icon: 'sheet', key: 'l', reads: ['templates'] },
+    page: lazyPage(() => import('./pages/templates.tsx')),
+  },
   { path: '/channels', name: 'Channels', icon: 'plug', key: 'c', reads: ['channels'], page: ChannelsPage },
   {
     ...{ path: '/events', name: 'Events', icon: 'bolt', key: 'e', page: EventsPage },
     reads: ['subscriptions'],
   },
   {
-    ...{ path: '/team', name: 'Team', icon: 'people', key: 'p', page: TeamPage },
+    ...{ path: '/team', name: 'Team', icon: 'people', key: 'u', page: TeamPage },
     reads: ['users', 'roles', 'tokens', 'audit'],
   },
   { path: '/account', name: 'My account', icon: 'people', key: 'y', isAside: true, page: AccountPage },
   { path: '/connected', name: 'Connected', icon: 'plug', key: '', isAside: true, page: ConnectedPage },
 ]
-
-/** Bookmarks have the earlier names. */
-const RENAMED: Record<string, string> = { people: 'team' }
 
 /** The console: the login, or the pages that the caller may see. */
 export function App() {
@@ -147,7 +153,7 @@ function Shell() {
     ({ reads }) => reads === undefined || reads.some((resource) => may('read', resource)),
   )
   const [, first = '', ...rest] = path.split('/')
-  const current = pages.find((page) => page.path === `/${RENAMED[first] ?? first}`)
+  const current = pages.find((page) => page.path === `/${first}`)
   const Page = current?.page
   return (
     <div class="shell">

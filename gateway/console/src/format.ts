@@ -31,6 +31,13 @@ export function relativeTime(iso: string): string {
   return RELATIVE.format(Math.round(seconds / size), unit)
 }
 
+/** A time as the browser's field has it, in the viewer's zone. */
+export function localTime(iso: string | undefined): string {
+  const date = new Date(iso ?? '')
+  if (Number.isNaN(date.getTime())) return ''
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
 export const count = (value: number): string => NUMBER.format(value)
 
 /** A duration in milliseconds, to three figures in the unit that suits it. */

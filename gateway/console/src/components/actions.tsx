@@ -198,18 +198,20 @@ export function DeleteButton(props: {
   onDelete(): Promise<unknown>
   /** What is lost by it; where that is left out, it can't be undone. */
   note?: string
+  /** What it is called where that is another word. */
+  action?: string
 }) {
-  const { what, onDelete, note = 'This can’t be undone.' } = props
+  const { what, onDelete, note = 'This can’t be undone.', action = 'Delete' } = props
   const [open, setOpen] = useState(false)
   return (
     <>
-      <Button kind="danger" small label={`Delete ${what}`} onClick={() => setOpen(true)}>
-        Delete
+      <Button kind="danger" small label={`${action} ${what}`} onClick={() => setOpen(true)}>
+        {action}
       </Button>
       {open && (
         <Confirm
-          title={`Delete ${what}?`}
-          action="Delete"
+          title={`${action} ${what}?`}
+          action={action}
           onConfirm={onDelete}
           onClose={() => setOpen(false)}
         >

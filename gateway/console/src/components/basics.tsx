@@ -13,6 +13,9 @@ const PATHS = {
   bolt: 'M13 3L5 14h6l-1 7 8-11h-6z',
   list: 'M4 6h16M4 12h16M4 18h10',
   spark: 'M12 3l2.2 6.8L21 12l-6.8 2.2L12 21l-2.2-6.8L3 12l6.8-2.2z',
+  sheet: 'M6 3h9l4 4v14H6zM9 11h7M9 15h7',
+  person: 'M12 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4.5 21a7.5 7.5 0 0 1 15 0',
+  horn: 'M4 10v4h3l9 5V5l-9 5zM19 9.5a4 4 0 0 1 0 5M8 14v5h3v-3.4',
   plug: 'M9 3v5M15 3v5M6 8h12v3a6 6 0 0 1-12 0zM12 17v4',
   people:
     'M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM2.5 20a6.5 6.5 0 0 1 13 0M16 4.5a3.5 3.5 0 0 1 0 6.5M18 14.5a6.5 6.5 0 0 1 3.5 5.5',
@@ -27,7 +30,7 @@ export const Icon = ({ name }: { name: IconName }) => (
   </svg>
 )
 
-type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'info'
+export type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'info'
 
 const STATE_TONES: Record<string, Tone> = {
   ...{ sent: 'good', delivered: 'good', read: 'good', done: 'good', completed: 'good', accepted: 'good' },

@@ -28,16 +28,21 @@ interface Row {
   _id: string | number
 }
 
+interface ListOptions<T> extends LoadOptions {
+  /** What is one of each, where that is not `_id`. */
+  keyOf?: (row: T) => string | number
+}
+
 /** A list of the API, as much of it as was asked for: all of that is loaded again every few seconds. */
-export function useList<T extends Row>(
+export function useList<T>(
   path: string,
   query: Query = {},
-  { everyMs = 5_000, ...options }: LoadOptions = {},
+  { everyMs = 5_000, keyOf = (row) => (row as Row)._id, ...options }: ListOptions<T> = {},
 ): Listed<T> {
   const key = `${path}?${JSON.stringify(query)}`
   const asked = useRef({ key, least: 1 })
   if (asked.current.key !== key) asked.current = { key, least: 1 }
-  const load = (least: number, signal?: AbortSignal) => loadRows<T>(path, { query, least, signal })
+  const load = (least: number, signal?: AbortSignal) => loadRows<T>(path, { query, least, signal, keyOf })
   const { data, error, reload, put } = useLoad(key, (signal) => load(asked.current.least, signal), {
     everyMs,
     ...options,
@@ -65,16 +70,23 @@ const LARGEST_PAGE = 200
  * The beginning of a list, at least so many rows of it and a page as a rule: a page has fewer rows than it was asked for
  * where they are large. What moves from one page to another meanwhile is in it once.
  */
-async function loadRows<T extends Row>(
+async function loadRows<T>(
   path: string,
-  { query, least, signal }: { query: Query; least: number; signal: AbortSignal | undefined },
+  {
+    query,
+    least,
+    signal,
+    keyOf,
+  }: { query: Query; least: number; signal: AbortSignal | undefined } & Required<
+    Pick<ListOptions<T>, 'keyOf'>
+  >,
 ): Promise<Page<T>> {
-  const found = new Map<T['_id'], T>()
+  const found = new Map<string | number, T>()
   let after: string | undefined
   do {
     const limit = Math.min(least - 1 + PAGE - found.size, LARGEST_PAGE)
     const page = await call<Page<T>>('GET', path, { query: { ...query, limit, after }, signal })
-    for (const row of page.data) if (!found.has(row._id)) found.set(row._id, row)
+    for (const row of page.data) if (!found.has(keyOf(row))) found.set(keyOf(row), row)
     after = page.next ?? undefined
   } while (after !== undefined && found.size < least)
   return { data: [...found.values()], next: after ?? null }

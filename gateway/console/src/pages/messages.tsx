@@ -7,7 +7,7 @@ import { Button, Dialog, notify } from '../components/actions.tsx'
 import { Empty, Failure, PageHead, State, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
-import { count } from '../format.ts'
+import { count, localTime } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { causeInWords, type MessageSummary, REPLAYABLE, STATES, waitInWords } from '../messages.ts'
 import { channelNames } from '../resources.ts'
@@ -207,13 +207,6 @@ const CULPRITS = ['caller', 'channel', 'provider', 'recipient', 'us'].map((value
   value,
   name: causeInWords(value),
 }))
-
-/** A time as the browser's field has it, in the viewer's zone. */
-function localTime(iso: string | undefined): string {
-  const date = new Date(iso ?? '')
-  if (Number.isNaN(date.getTime())) return ''
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
-}
 
 const MOST_COUNTED = 2_000
 const MOST_REPLAYED = 10_000

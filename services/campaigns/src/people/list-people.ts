@@ -7,7 +7,14 @@ import { callerOf } from '@parley/shared/service-app'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import type { Dependencies } from '../dependencies.ts'
-import { ADDRESS_INDEX, LIST_INDEX, NAME_INDEX, peopleOf, TAG_INDEX } from '../store/people-collection.ts'
+import {
+  ADDRESS_INDEX,
+  CONSENT_INDEX,
+  LIST_INDEX,
+  NAME_INDEX,
+  peopleOf,
+  TAG_INDEX,
+} from '../store/people-collection.ts'
 import { nameKeyOf, type PersonRecord } from '../store/person-record.ts'
 import { visibleTo } from './find-person.ts'
 import { personExample, personView, readTag } from './person-schema.ts'
@@ -24,6 +31,10 @@ const query = z.object({
     .optional()
     .describe('The beginning of the name, or of the phone number; the first 1,000 that have it are listed'),
   tag: z.string().min(1).max(64).optional().describe('A tag that they have'),
+  marketing: z
+    .enum(['granted', 'withdrawn', 'unknown'])
+    .optional()
+    .describe('What they said to marketing; `unknown` is who said nothing'),
   limit: pageLimit,
   after: cursorOf(z.tuple([z.uuid()])).optional(),
 })
@@ -56,12 +67,18 @@ export const listPeople = route({
     },
 })
 
+const MARKETING = 'consent.marketing.status'
+
 type Filters = Omit<Query, 'limit'>
 
-function stagesOf(visible: mongo.Filter<PersonRecord>, { q, tag, after }: Filters): mongo.Document[] {
+function stagesOf(
+  visible: mongo.Filter<PersonRecord>,
+  { q, tag, marketing, after }: Filters,
+): mongo.Document[] {
   const beyond = after === undefined ? {} : { _id: { $lt: after[0] } }
   const tagged = tag === undefined ? {} : { tags: readTag(tag) ?? tag }
-  const all = { $and: [visible, tagged, ...(q === undefined ? [beyond] : [beginning(q)])] }
+  const agreed = marketing === undefined ? {} : { [MARKETING]: marketing === 'unknown' ? null : marketing }
+  const all = { $and: [visible, tagged, agreed, ...(q === undefined ? [beyond] : [beginning(q)])] }
   // What is searched has no order of its own in an index, so that as much is sorted as is found.
   const searched = q === undefined ? [] : [{ $limit: MAX_FOUND }, { $match: beyond }]
   return [{ $match: all }, ...searched, { $sort: { _id: -1 } }]
@@ -77,7 +94,8 @@ const digitsOf = (q: string): string | undefined => (/^[\d\s()+./-]+$/.test(q) ?
 
 const startingWith = (text: string) => ({ $gte: text, $lt: `${text}\u{10FFFF}` })
 
-function hintOf({ q, tag }: Filters): mongo.Hint {
+function hintOf({ q, tag, marketing }: Filters): mongo.Hint {
   if (q !== undefined) return digitsOf(q) === undefined ? NAME_INDEX : ADDRESS_INDEX
-  return tag === undefined ? LIST_INDEX : TAG_INDEX
+  if (tag !== undefined) return TAG_INDEX
+  return marketing === undefined ? LIST_INDEX : CONSENT_INDEX
 }

@@ -10,6 +10,7 @@ export const ADDRESS_INDEX = { workspace: 1, addresses: 1 } as const
 export const NAME_INDEX = { workspace: 1, nameKey: 1, _id: 1 } as const
 export const LIST_INDEX = { workspace: 1, _id: 1 } as const
 export const TAG_INDEX = { workspace: 1, tags: 1, _id: 1 } as const
+export const CONSENT_INDEX = { workspace: 1, 'consent.marketing.status': 1, _id: 1 } as const
 const JOINED_INDEX = { workspace: 1, joined: 1 } as const
 
 /** Makes the collection and its indexes. */
@@ -20,6 +21,7 @@ export async function preparePeople(connection: Connection): Promise<void> {
     { key: LIST_INDEX },
     { key: NAME_INDEX, partialFilterExpression: { nameKey: { $exists: true } } },
     { key: TAG_INDEX },
+    { key: CONSENT_INDEX },
     { key: JOINED_INDEX, partialFilterExpression: { joined: { $exists: true } } },
   ])
 }

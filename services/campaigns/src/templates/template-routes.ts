@@ -49,6 +49,7 @@ const listTemplates = route({
   description:
     'Those of the accounts that channels have as `config.businessAccountId`, by name and language.',
   query: z.object({
+    q: filter.describe('The beginning of the name'),
     name: filter,
     language: filter,
     status: filter,
@@ -60,7 +61,8 @@ const listTemplates = route({
   response: pageOf('Template', templateView, templateExample),
   handle: (dependencies: Dependencies) => async (_req, res, asked) => {
     const visible = await templatesVisibleTo(dependencies, res, 'read')
-    const { limit, after, ...given } = asked.query()
+    const { limit, after, q, ...given } = asked.query()
+    const beginning = q === undefined ? {} : { name: { $gte: q, $lt: `${q}\u{10FFFF}` } }
     const fields = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
     const [name, language, _id] = after ?? []
     const beyond =
@@ -74,7 +76,7 @@ const listTemplates = route({
             ],
           }
     const cursor = templatesOf(dependencies.connection)
-      .find({ $and: [visible, fields, beyond] } as object, { maxTimeMS: QUERY_MS })
+      .find({ $and: [visible, fields, beginning, beyond] } as object, { maxTimeMS: QUERY_MS })
       .sort(LIST_INDEX)
       .limit(limit + 1)
     const { found, more } = await collectPage(cursor, limit)

@@ -1,0 +1,86 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import { Button, DeleteButton, notify } from '../components/actions.tsx'
+import { Card, Empty, Failure, PageHead } from '../components/basics.tsx'
+import { SelectField, TextField } from '../components/fields.tsx'
+import { Table } from '../components/list.tsx'
+import { useSubmit } from '../components/submit.ts'
+import { useLoad } from '../load.ts'
+import type { Attribute } from '../persons.ts'
+import { mayAll } from '../rights.ts'
+
+const PATH = '/rest/people/attributes'
+const TYPES = ['text', 'number', 'boolean', 'date'] as const
+
+/** What may be known of a person beside name, language and tags. */
+export function AttributesSection({ tabs }: { tabs: ComponentChildren }) {
+  const { data, error, put } = useLoad(PATH, (signal) =>
+    call<{ attributes: Attribute[] }>('GET', PATH, { signal }),
+  )
+  const attributes = data?.attributes ?? []
+  const declare = async (next: Attribute[]) =>
+    put(await call<{ attributes: Attribute[] }>('PUT', PATH, { body: { attributes: next } }))
+  const mayChange = mayAll('write', 'people')
+  return (
+    <>
+      <PageHead title="Attributes" note="What may be known of everybody, and stand in templates" />
+      {tabs}
+      <Table
+        {...{ label: 'Attributes', rows: data?.attributes, error }}
+        columns={[
+          { name: 'Name', cell: ({ name }: Attribute) => <code>{name}</code> },
+          { name: 'Type', cell: ({ type }: Attribute) => type },
+          ...(mayChange
+            ? [
+                {
+                  name: 'Actions',
+                  cell: ({ name }: Attribute) => (
+                    <DeleteButton
+                      what={`attribute ${name}`}
+                      note="Its values are taken from everybody, which can’t be undone."
+                      onDelete={() => declare(attributes.filter((one) => one.name !== name))}
+                    />
+                  ),
+                },
+              ]
+            : []),
+        ]}
+        keyOf={({ name }) => name}
+        empty={<Empty title="No attributes yet">Such as a city, or the number of orders.</Empty>}
+      />
+      {mayChange && data && (
+        <Card title="New attribute">
+          <AttributeForm onSubmit={(one) => declare([...attributes, one])} />
+        </Card>
+      )}
+    </>
+  )
+}
+
+function AttributeForm({ onSubmit }: { onSubmit(one: Attribute): Promise<void> }) {
+  const [name, setName] = useState('')
+  const [type, setType] = useState<Attribute['type']>('text')
+  const { busy, error, submit } = useSubmit(async () => {
+    await onSubmit({ name, type })
+    notify(`${name} is there.`)
+    setName('')
+  })
+  return (
+    <form class="form" onSubmit={submit}>
+      <div class="inline">
+        <TextField label="Name" note="Letters, digits and _" value={name} onChange={setName} required />
+        <SelectField
+          label="Type"
+          value={type}
+          options={TYPES.map((value) => ({ value, name: value }))}
+          onChange={(value) => setType(value as Attribute['type'])}
+        />
+        <Button type="submit" kind="primary" disabled={busy}>
+          Add
+        </Button>
+      </div>
+      <Failure error={error} />
+    </form>
+  )
+}

@@ -1,0 +1,181 @@
+import { useRef, useState } from 'preact/hooks'
+import { callTagged } from '../api.ts'
+import { Button, Dialog, notify } from '../components/actions.tsx'
+import { Badge, Empty, Failure, NotFound, PageHead, Tabs, Time } from '../components/basics.tsx'
+import { AreaField, SelectField, TextField } from '../components/fields.tsx'
+import { type Column, More, Table, useList } from '../components/list.tsx'
+import { useSubmit } from '../components/submit.ts'
+import { listIn, nameOf, type Person, shownAddress, TONES } from '../persons.ts'
+import { may } from '../rights.ts'
+import { hrefOf, navigate, type PageProps, setQuery } from '../router.ts'
+import { AttributesSection } from './attributes.tsx'
+import { PersonPage } from './person.tsx'
+import { SegmentPage, SegmentsSection } from './segments.tsx'
+
+const FILTERS = ['q', 'tag', 'marketing'] as const
+const TYPING_MS = 350
+const SECTIONS = [
+  { path: '', name: 'People', reads: 'people' },
+  { path: '/segments', name: 'Segments', reads: 'segments' },
+  { path: '/attributes', name: 'Attributes', reads: 'people' },
+] as const
+
+/** Who is written to: the list, one of them, segments of them, and what is known of each. */
+export default function PeoplePage({ rest: [path, id], query }: PageProps) {
+  if (path === 'segments' && id !== undefined) return <SegmentPage key={id} id={id} />
+  if (path === 'segments' && may('read', 'segments'))
+    return <SegmentsSection tabs={<Sections at="/segments" />} />
+  if (!may('read', 'people')) return <NotFound />
+  if (path === 'attributes') return <AttributesSection tabs={<Sections at="/attributes" />} />
+  if (path !== undefined) return <PersonPage key={path} id={decodeURIComponent(path)} />
+  return <PersonList query={query} />
+}
+
+const Sections = ({ at }: { at: string }) => (
+  <Tabs
+    label="People"
+    tabs={SECTIONS.filter(({ reads }) => may('read', reads)).map(({ path, name }) => ({
+      href: hrefOf(`/people${path}`),
+      name,
+    }))}
+    at={hrefOf(`/people${at}`)}
+  />
+)
+
+const COLUMNS: Column<Person>[] = [
+  { name: 'Name', cell: (person) => <span class="cut">{nameOf(person)}</span> },
+  {
+    name: 'Addresses',
+    wide: true,
+    cell: ({ addresses: [first = '', ...others] }) => (
+      <span class="cut" title={others.map(shownAddress).join('\n')}>
+        {shownAddress(first)}
+        {others.length > 0 && <span class="quiet"> and {others.length} more</span>}
+      </span>
+    ),
+  },
+  {
+    name: 'Tags',
+    wide: true,
+    cell: ({ tags }) => (
+      <span class="labels">
+        {tags.slice(0, 4).map((tag) => (
+          <span key={tag} class="tag">
+            {tag}
+          </span>
+        ))}
+        {tags.length > 4 && <span class="quiet">and {tags.length - 4} more</span>}
+      </span>
+    ),
+  },
+  {
+    name: 'Marketing',
+    cell: ({ consent: { marketing } }) => <Badge tone={TONES[marketing.status]}>{marketing.status}</Badge>,
+  },
+  { name: 'Last wrote', wide: true, cell: ({ lastContactAt }) => <Time at={lastContactAt} relative /> },
+]
+
+function PersonList({ query }: { query: URLSearchParams }) {
+  const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? undefined]))
+  const list = useList<Person>('/rest/people', filter)
+  const [isAdding, setAdding] = useState(false)
+  const isFiltered = FILTERS.some((name) => query.get(name))
+  return (
+    <>
+      <PageHead title="People" note="Everybody who wrote, was written to, or was added">
+        {may('write', 'people') && <Button onClick={() => setAdding(true)}>Add a person</Button>}
+      </PageHead>
+      <Sections at="" />
+      <Filters query={query} />
+      <Table
+        {...{ label: 'People', columns: COLUMNS, rows: list.rows, error: list.error }}
+        keyOf={({ _id }) => _id}
+        hrefOf={({ _id }) => hrefOf(`/people/${_id}`)}
+        empty={
+          <Empty title={isFiltered ? 'Nobody matches' : 'Nobody yet'}>
+            {isFiltered ? (
+              <a href={hrefOf('/people')}>Show all</a>
+            ) : (
+              'Whoever writes is here; a file of people can be imported through the API.'
+            )}
+          </Empty>
+        }
+      />
+      <More list={list} />
+      {isAdding && <AddDialog onClose={() => setAdding(false)} />}
+    </>
+  )
+}
+
+function Filters({ query }: { query: URLSearchParams }) {
+  const [typed, setTyped] = useState({ q: query.get('q') ?? '', tag: query.get('tag') ?? '' })
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const type = (field: keyof typeof typed) => (value: string) => {
+    const next = { ...typed, [field]: value }
+    setTyped(next)
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => setQuery({ q: next.q.trim(), tag: next.tag.trim() }), TYPING_MS)
+  }
+  return (
+    <search class="filters">
+      <div data-search>
+        <TextField
+          label="Name or number"
+          type="search"
+          placeholder="Search"
+          value={typed.q}
+          onChange={type('q')}
+        />
+      </div>
+      <TextField label="Tag" type="search" value={typed.tag} onChange={type('tag')} />
+      <SelectField
+        label="Marketing"
+        value={query.get('marketing') ?? ''}
+        options={[
+          { value: '', name: 'Any' },
+          { value: 'granted', name: 'Granted' },
+          { value: 'withdrawn', name: 'Withdrawn' },
+          { value: 'unknown', name: 'Said nothing' },
+        ]}
+        onChange={(marketing) => setQuery({ marketing })}
+      />
+    </search>
+  )
+}
+
+function AddDialog({ onClose }: { onClose(): void }) {
+  const [addresses, setAddresses] = useState('')
+  const [name, setName] = useState('')
+  const [tags, setTags] = useState('')
+  const { busy, error, submit } = useSubmit(async () => {
+    const body = {
+      addresses: listIn(addresses),
+      ...(name !== '' && { name }),
+      ...(tags !== '' && { tags: listIn(tags) }),
+    }
+    const { data } = await callTagged<Person>('POST', '/rest/people', { body })
+    notify(`${nameOf(data)} is there.`)
+    navigate(`/people/${data._id}`)
+  })
+  return (
+    <Dialog title="Add a person" onClose={onClose}>
+      <form onSubmit={submit}>
+        <AreaField
+          label="Numbers or addresses"
+          note="One on each line. Who has one of them already is changed."
+          rows={2}
+          value={addresses}
+          onChange={setAddresses}
+        />
+        <TextField label="Name" value={name} onChange={setName} required={false} />
+        <TextField label="Tags" note="Between commas" value={tags} onChange={setTags} required={false} />
+        <Failure error={error} />
+        <div class="actions end">
+          <Button type="submit" kind="primary" disabled={busy || addresses.trim() === ''}>
+            Add
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,129 @@
+import type { Schemas } from '@parley/client'
+import { useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import { Button, Dialog, notify } from '../components/actions.tsx'
+import { Badge, Card, Failure, Time } from '../components/basics.tsx'
+import { AreaField, SelectField } from '../components/fields.tsx'
+import { More, useList } from '../components/list.tsx'
+import { useSubmit } from '../components/submit.ts'
+import { type ConsentStatus, type Person, PURPOSES, type Purpose, TONES } from '../persons.ts'
+import { may } from '../rights.ts'
+
+const SOURCES: Record<string, string> = {
+  message: 'in a message',
+  button: 'by a button',
+  provider: 'in the settings of the messenger',
+  refusal: 'seen from a refusal of the provider',
+  api: 'through the API or here',
+  import: 'by an import',
+}
+
+/** What somebody agreed to, how that came, and a change of it. */
+export function ConsentCard({ person, onChange }: { person: Person; onChange(): void }) {
+  const [isOpen, setOpen] = useState(false)
+  const history = useList<Schemas['ConsentChange']>(`/rest/people/${person._id}/consent`)
+  return (
+    <Card
+      title="Consent"
+      note="Who has withdrawn it gets none of it, whoever sends it"
+      action={may('write', 'people') && <Button onClick={() => setOpen(true)}>Change consent</Button>}
+    >
+      <dl class="facts">
+        {PURPOSES.map((purpose) => {
+          const { status, at, source } = person.consent[purpose]
+          return (
+            <div key={purpose} class="fact">
+              <dt>{purpose}</dt>
+              <dd>
+                <Badge tone={TONES[status]}>{status}</Badge>{' '}
+                {at && (
+                  <span class="quiet">
+                    <Time at={at} relative /> {SOURCES[source ?? ''] ?? source}
+                  </span>
+                )}
+              </dd>
+            </div>
+          )
+        })}
+      </dl>
+      <Failure error={history.error} />
+      {(history.rows?.length ?? 0) > 0 && (
+        <>
+          <h3>History</h3>
+          <ol class="timeline">
+            {history.rows?.map(({ _id, purpose, status, at, source, text }) => (
+              <li key={_id}>
+                <span>
+                  {purpose} {status}
+                  {text && <q class="quiet"> {text}</q>}
+                </span>
+                <span class="quiet">{SOURCES[source] ?? source}</span>
+                <Time at={at} />
+              </li>
+            ))}
+          </ol>
+          <More list={history} />
+        </>
+      )}
+      {isOpen && (
+        <ChangeDialog person={person} onClose={() => setOpen(false)} onDone={[onChange, history.reload]} />
+      )}
+    </Card>
+  )
+}
+
+interface ChangeProps {
+  person: Person
+  onClose(): void
+  onDone: (() => void)[]
+}
+
+function ChangeDialog({ person, onClose, onDone }: ChangeProps) {
+  const [purpose, setPurpose] = useState<Purpose>('marketing')
+  const [status, setStatus] = useState<ConsentStatus>(
+    person.consent.marketing.status === 'granted' ? 'withdrawn' : 'granted',
+  )
+  const [text, setText] = useState('')
+  const { busy, error, submit } = useSubmit(async () => {
+    const consent = { [purpose]: { status, ...(text !== '' && { text }) } }
+    await call('PATCH', `/rest/people/${person._id}`, { body: { consent } })
+    for (const done of onDone) done()
+    notify(`${purpose}: ${status}.`)
+    onClose()
+  })
+  return (
+    <Dialog title="Change consent" onClose={onClose}>
+      <form onSubmit={submit}>
+        <SelectField
+          label="To"
+          value={purpose}
+          options={PURPOSES.map((value) => ({ value, name: value }))}
+          onChange={(value) => setPurpose(value as Purpose)}
+        />
+        <SelectField
+          label="They have"
+          value={status}
+          options={[
+            { value: 'granted', name: 'granted it' },
+            { value: 'withdrawn', name: 'withdrawn it' },
+          ]}
+          onChange={(value) => setStatus(value as ConsentStatus)}
+        />
+        <AreaField
+          label="Their words, or the text that they agreed to"
+          note="You have to be able to show it"
+          rows={3}
+          value={text}
+          onChange={setText}
+          required={false}
+        />
+        <Failure error={error} />
+        <div class="actions end">
+          <Button type="submit" kind="primary" disabled={busy}>
+            Change
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

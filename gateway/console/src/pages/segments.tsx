@@ -1,0 +1,144 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { call, type Page } from '../api.ts'
+import { Button, DeleteButton, LinkButton, notify } from '../components/actions.tsx'
+import { Card, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
+import { TextField } from '../components/fields.tsx'
+import { type Column, Table } from '../components/list.tsx'
+import { useSubmit } from '../components/submit.ts'
+import { count } from '../format.ts'
+import { useLoad } from '../load.ts'
+import { isGone } from '../problems.ts'
+import { may } from '../rights.ts'
+import { hrefOf, navigate } from '../router.ts'
+import { countOf, filterInWords, type Segment, type SegmentFilter } from '../segments.ts'
+import { SegmentFilterFields } from './segment-filter.tsx'
+
+const BACK = { href: hrefOf('/people/segments'), label: 'Segments' }
+const NEW = 'new'
+
+/** The segments that are saved. */
+export function SegmentsSection({ tabs }: { tabs: ComponentChildren }) {
+  const { data, error } = useLoad(
+    'segments',
+    (signal) => call<Page<Segment>>('GET', '/rest/segments', { signal }),
+    { everyMs: 5_000 },
+  )
+  const writable = may('write', 'segments')
+  const columns: Column<Segment>[] = [
+    { name: 'Name', cell: ({ name }) => name },
+    { name: 'Who', wide: true, cell: ({ filter }) => filterInWords(filter) },
+    ...(may('read', 'people')
+      ? [{ name: 'People', cell: ({ filter }: Segment) => <People filter={filter} /> }]
+      : []),
+    { name: 'Changed', wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
+  ]
+  return (
+    <>
+      <PageHead title="Segments" note="People by what is known of them, as it is whenever one is used">
+        {writable && (
+          <LinkButton kind="primary" href={hrefOf(`/people/segments/${NEW}`)}>
+            New segment
+          </LinkButton>
+        )}
+      </PageHead>
+      {tabs}
+      <Table
+        {...{ label: 'Segments', columns, rows: data?.data, error }}
+        keyOf={({ _id }) => _id}
+        hrefOf={({ _id }) => hrefOf(`/people/segments/${_id}`)}
+        empty={
+          <Empty title="No segments yet">
+            {writable && <a href={hrefOf(`/people/segments/${NEW}`)}>Make the first one</a>}
+          </Empty>
+        }
+      />
+    </>
+  )
+}
+
+/** How many a segment has, counted when somebody asks: that may read everybody. */
+function People({ filter }: { filter: SegmentFilter }) {
+  const [found, setFound] = useState<number>()
+  const show = async () => setFound(await countOf(filter))
+  return found === undefined ? (
+    <Button small label={`Count: ${filterInWords(filter)}`} onClick={show}>
+      Count
+    </Button>
+  ) : (
+    <>{count(found)}</>
+  )
+}
+
+/** One segment, or a new one. */
+export function SegmentPage({ id }: { id: string }) {
+  const path = `/rest/segments/${id}`
+  const isNew = id === NEW
+  const { data, error } = useLoad(path, (signal) =>
+    isNew ? Promise.resolve(undefined) : call<Segment>('GET', path, { signal }),
+  )
+  if (isNew) return <SegmentForm />
+  if (data === undefined || isGone(error))
+    return (
+      <>
+        <PageHead title="Segment" back={BACK} />
+        {error ? <Failure error={error} /> : <Loading />}
+      </>
+    )
+  return <SegmentForm segment={data} />
+}
+
+function SegmentForm({ segment }: { segment?: Segment }) {
+  const [name, setName] = useState(segment?.name ?? '')
+  const [filter, setFilter] = useState<SegmentFilter>(segment?.filter ?? { all: [{ tag: '' }] })
+  const writable = may('write', 'segments')
+  const { busy, error, submit } = useSubmit(async () => {
+    const id = segment?._id ?? idOf(name)
+    const saved = await call<Segment>('PUT', `/rest/segments/${id}`, { body: { name, filter } })
+    notify(`${saved.name} is saved.`)
+    navigate(`/people/segments/${saved._id}`)
+  })
+  const remove = async () => {
+    await call('DELETE', `/rest/segments/${segment?._id}`)
+    notify(`${name} was deleted.`)
+    navigate('/people/segments')
+  }
+  return (
+    <>
+      <PageHead title={segment?.name ?? 'New segment'} back={BACK}>
+        {segment && writable && (
+          <DeleteButton
+            what={`segment ${segment.name}`}
+            note="People stay. A campaign that was scheduled has its filter already; a draft has to name another one."
+            onDelete={remove}
+          />
+        )}
+      </PageHead>
+      <Card>
+        <form class="form" onSubmit={submit}>
+          <TextField label="Name" value={name} onChange={setName} required disabled={!writable} />
+          <SegmentFilterFields filter={filter} onChange={setFilter} />
+          <Failure error={error} />
+          {writable && (
+            <div class="actions">
+              <Button type="submit" kind="primary" disabled={busy}>
+                Save
+              </Button>
+            </div>
+          )}
+        </form>
+      </Card>
+    </>
+  )
+}
+
+/** A name for paths, with an end of its own: two segments may be called alike. */
+function idOf(name: string): string {
+  const plain = name.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase()
+  const words =
+    plain
+      .match(/[a-z\d]+/g)
+      ?.join('-')
+      .slice(0, 48) ?? 'segment'
+  return `${words}-${crypto.randomUUID().slice(0, 6)}`
+}

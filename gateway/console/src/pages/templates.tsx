@@ -1,0 +1,161 @@
+import type { Schemas } from '@parley/client'
+import { useRef, useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import { Button, LinkButton, notify } from '../components/actions.tsx'
+import { Badge, Empty, PageHead, Time } from '../components/basics.tsx'
+import { SelectField, TextField } from '../components/fields.tsx'
+import { type Column, More, Table, useList } from '../components/list.tsx'
+import { useLoad } from '../load.ts'
+import { may, mayAll } from '../rights.ts'
+import { hrefOf, type PageProps, setQuery } from '../router.ts'
+import {
+  inWords,
+  type Template,
+  type TemplateChannel,
+  templateChannels,
+  toneOfQuality,
+  toneOfStatus,
+} from '../templates.ts'
+import { TemplatePage } from './template.tsx'
+import { NewTemplate } from './template-form.tsx'
+
+const FILTERS = ['q', 'account', 'status', 'category', 'language'] as const
+const STATUSES = ['APPROVED', 'PENDING', 'REJECTED', 'PAUSED', 'DISABLED']
+const CATEGORIES = ['MARKETING', 'UTILITY', 'AUTHENTICATION']
+const TYPING_MS = 350
+
+/** What a business may write to people at any time: the list, one of them, and a new one. */
+export default function TemplatesPage({ rest: [id, step], query }: PageProps) {
+  if (id === 'new') return <NewTemplate />
+  if (id !== undefined) return <TemplatePage key={id} id={id} isEdited={step === 'edit'} />
+  return <TemplateList query={query} />
+}
+
+function TemplateList({ query }: { query: URLSearchParams }) {
+  const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? undefined]))
+  const list = useList<Template>('/rest/templates', filter)
+  const { data: channels = [] } = useLoad('template channels', templateChannels)
+  const mayChange = mayAll('write', 'templates')
+  const isFiltered = FILTERS.some((name) => query.get(name))
+  const sync = async () => {
+    const { accounts } = await call<Schemas['TemplatesSynchronised']>('POST', '/rest/templates/sync')
+    list.reload()
+    const wrong = accounts.find(({ error }) => error !== undefined)
+    if (accounts.length === 0) notify('No channel names an account that has templates.', 'bad')
+    else if (wrong) notify(`${wrong.account}: ${wrong.error}`, 'bad')
+    else notify('The templates are as the provider has them now.')
+  }
+  const columns: Column<Template>[] = [
+    { name: 'Name', cell: ({ name }) => <span class="cut">{name}</span> },
+    { name: 'Language', cell: ({ language }) => language },
+    {
+      name: 'Status',
+      cell: ({ status }) => <Badge tone={toneOfStatus(status)}>{inWords(status)}</Badge>,
+    },
+    { name: 'Category', wide: true, cell: ({ category }) => inWords(category) },
+    {
+      name: 'Quality',
+      wide: true,
+      cell: ({ quality }) =>
+        quality && quality !== 'UNKNOWN' ? (
+          <Badge tone={toneOfQuality(quality)}>{inWords(quality)}</Badge>
+        ) : (
+          <span class="quiet">not known</span>
+        ),
+    },
+    { name: 'Channels', wide: true, cell: ({ account }) => namesOf(channels, account) },
+    { name: 'Changed', wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
+  ]
+  return (
+    <>
+      <PageHead
+        title="Templates"
+        note="What may be written to people at any time, once the provider has approved it"
+      >
+        {mayChange && <Button onClick={sync}>Synchronise now</Button>}
+        {mayChange && channels.length > 0 && (
+          <LinkButton kind="primary" href={hrefOf('/templates/new')}>
+            New template
+          </LinkButton>
+        )}
+      </PageHead>
+      <Filters query={query} channels={channels} />
+      <Table
+        {...{ label: 'Templates', columns, rows: list.rows, error: list.error }}
+        keyOf={({ _id }) => _id}
+        hrefOf={({ _id }) => hrefOf(`/templates/${encodeURIComponent(_id)}`)}
+        empty={
+          <Empty title={isFiltered ? 'No templates match' : 'No templates yet'}>
+            {isFiltered ? (
+              <a href={hrefOf('/templates')}>Show all</a>
+            ) : (
+              <NextStep hasAccount={channels.length > 0} />
+            )}
+          </Empty>
+        }
+      />
+      <More list={list} />
+    </>
+  )
+}
+
+function NextStep({ hasAccount }: { hasAccount: boolean }) {
+  if (hasAccount) return <>Synchronise, and those of the account are here; or make one.</>
+  if (!may('write', 'channels')) return <>They come with a channel that names its account.</>
+  return (
+    <>
+      They come with a channel that names its account:{' '}
+      <a href={hrefOf('/channels')}>say businessAccountId in the settings of one</a>
+    </>
+  )
+}
+
+/** The names of an account's channels; the account where none may be read. */
+const namesOf = (channels: readonly TemplateChannel[], account: string): string =>
+  channels
+    .filter((one) => one.account === account)
+    .map(({ name }) => name)
+    .join(', ') || account
+
+function Filters({ query, channels }: { query: URLSearchParams; channels: readonly TemplateChannel[] }) {
+  const [text, setText] = useState(query.get('q') ?? '')
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const search = (value: string) => {
+    setText(value)
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => setQuery({ q: value.trim() }), TYPING_MS)
+  }
+  const accounts = [...new Set(channels.map(({ account }) => account))]
+  const choices = (values: readonly string[]) => [
+    { value: '', name: 'Any' },
+    ...values.map((value) => ({ value, name: inWords(value) })),
+  ]
+  return (
+    <search class="filters">
+      <div data-search>
+        <TextField label="Name" type="search" placeholder="Search" value={text} onChange={search} />
+      </div>
+      <SelectField
+        label="Channel"
+        value={query.get('account') ?? ''}
+        options={[
+          { value: '', name: 'Any' },
+          ...accounts.map((account) => ({ value: account, name: namesOf(channels, account) })),
+        ]}
+        onChange={(account) => setQuery({ account })}
+      />
+      <SelectField
+        label="Status"
+        value={query.get('status') ?? ''}
+        options={choices(STATUSES)}
+        onChange={(status) => setQuery({ status })}
+      />
+      <SelectField
+        label="Category"
+        value={query.get('category') ?? ''}
+        options={choices(CATEGORIES)}
+        onChange={(category) => setQuery({ category })}
+      />
+    </search>
+  )
+}
