@@ -1,3 +1,4 @@
+import type { JsonObject } from '@parley/shared/json-object'
 import type { ObjectPreview } from '@parley/shared/providers/outbound'
 import { isJsonObject, own } from '@parley/shared/providers/own'
 import { allProviders } from '@parley/shared/providers/registry'
@@ -51,6 +52,8 @@ export interface Said {
   template?: string
   language?: string
   variables?: string[]
+  /** What else a template was given. */
+  more?: JsonObject
   state: string
   /** What was sent in a provider's own form, under the provider's name. */
   [provider: string]: unknown
@@ -70,8 +73,16 @@ export interface SaidPage {
   next: string | null
 }
 
-/** What people are shown of what was sent in a provider's own form; undefined where nothing was. */
-export function previewOf(said: Readonly<Record<string, unknown>>): ObjectPreview | undefined {
+type SaidParts = Readonly<Record<string, unknown>>
+
+/** What was sent in a provider's own form; undefined where nothing was. */
+export const objectIn = (said: SaidParts): JsonObject | undefined =>
+  allProviders()
+    .map(({ name }) => own(said, name))
+    .find(isJsonObject)
+
+/** The same as people are shown it. */
+export function previewOf(said: SaidParts): ObjectPreview | undefined {
   for (const { name, outbound } of allProviders()) {
     const object = own(said, name)
     if (isJsonObject(object)) return outbound.objects?.preview(object)

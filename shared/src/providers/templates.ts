@@ -52,6 +52,17 @@ export interface TemplatePreview {
   cards?: Omit<TemplatePreview, 'cards' | 'footer'>[]
 }
 
+/** A value that whoever sends a template fills in. */
+export interface TemplateField {
+  /** Its name among those of the template. */
+  key: string
+  /** Its name for people. */
+  label: string
+  type: 'text' | 'url' | 'number' | 'time'
+  /** A value that the template was reviewed with. */
+  example?: string
+}
+
 /** What the provider said of a change: an error of its own text. */
 type TemplateResponse<T> = ({ kind: 'done' } & T) | ProviderRefusal
 
@@ -95,6 +106,15 @@ export interface TemplateRules {
   fitOf(known: readonly TemplateDefinition[], object: JsonObject): TemplateFit
   /** What its messages are given, as text: the same for two definitions that take the same. */
   shapeOf(definition: Pick<TemplateDefinition, 'components'>): string
+  /** What is to be filled in for a message of it. */
+  fieldsOf(definition: Pick<TemplateDefinition, 'components'>): TemplateField[]
+  /** What such a message is given beside name and language, by what was filled in under the keys of the fields. */
+  argumentsOf(
+    definition: Pick<TemplateDefinition, 'components'>,
+    filled: Readonly<Record<string, string>>,
+  ): JsonObject
+  /** Which template an object is a message of; undefined where it is none. */
+  namedIn(object: JsonObject): Pick<TemplateDefinition, 'name' | 'language'> | undefined
   /** The message of a template as a person sees it; what is not given is as the template has it. */
   preview(definition: TemplateDefinition, object: JsonObject | undefined): TemplatePreview
   /** A notice of a channel that is about templates; undefined for any other. */

@@ -1,13 +1,17 @@
 import { reasonInWords } from '@parley/shared/explain-message'
+import type { Speaking } from '@parley/shared/providers/marked-up'
 import type { ObjectPreview } from '@parley/shared/providers/outbound'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { callForBlob } from '../api.ts'
 import { Button } from '../components/actions.tsx'
 import { Time } from '../components/basics.tsx'
+import { Formatted, Linked } from '../components/formatted.tsx'
+import { TemplateView } from '../components/template-view.tsx'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
-import { previewOf, type Said } from '../threads.ts'
+import { type Given, type ShownTemplate, showObject, showTemplate, type Template } from '../templates.ts'
+import { objectIn, previewOf, type Said } from '../threads.ts'
 
 /** What stands in a conversation and was not said in it. */
 interface Interleaved {
@@ -16,15 +20,26 @@ interface Interleaved {
   content: ComponentChildren
 }
 
+interface Shown {
+  channel: Speaking
+  /** Those of the channel, as far as they are known. */
+  templates: readonly Template[] | undefined
+}
+
+interface BubblesProps extends Shown {
+  items: Said[]
+  interleaved: Interleaved[]
+}
+
 /** What was said as bubbles, with a mark for each day; each leads to all that happened to its message. */
-export function Bubbles({ items, interleaved }: { items: Said[]; interleaved: Interleaved[] }) {
+export function Bubbles({ items, interleaved, ...shown }: BubblesProps) {
   const all = [...items, ...interleaved].sort((one, other) => one.at.localeCompare(other.at))
   return (
     <ol class="bubbles">
       {all.map((entry, at) => (
         <li key={entry._id} class={`said ${'content' in entry ? 'aside' : sideOf(entry)}`}>
           {dayOf(entry) !== dayOf(all[at - 1]) && <p class="day">{dayOf(entry)}</p>}
-          {'content' in entry ? (entry.content as ComponentChildren) : <Bubble said={entry} />}
+          {'content' in entry ? (entry.content as ComponentChildren) : <Bubble said={entry} {...shown} />}
         </li>
       ))}
     </ol>
@@ -45,7 +60,7 @@ const WRONG = ['failed', 'dead']
 /** What says nothing to somebody who reads a conversation. */
 const UNSAID = ['handler_is_person', 'app_message', 'reaction', 'history', 'notice']
 
-function Bubble({ said }: { said: Said }) {
+function Bubble({ said, ...shown }: Shown & { said: Said }) {
   const { from, at, state, message, reason, edited } = said
   const isWrong = WRONG.includes(state)
   const author = authorOf(said)
@@ -54,7 +69,7 @@ function Bubble({ said }: { said: Said }) {
   return (
     <>
       <div class={`bubble ${sideOf(said)}`}>
-        <SaidContent said={said} />
+        <SaidContent said={said} {...shown} />
       </div>
       <p class={isWrong ? 'under wrong' : 'under'}>
         {author && <span>{author}</span>}
@@ -83,51 +98,56 @@ function authorOf({ from, by, name, through }: Said): string | undefined {
 const AUTHORS: Partial<Record<Said['from'], string>> = { assistant: 'Assistant', api: 'API' }
 const STATES: Record<string, string> = { pending: 'waiting', claimed: 'sending', failed: 'not delivered' }
 
-function SaidContent({ said }: { said: Said }) {
-  const { text, transcript, media, template, language, variables, message, quoted } = said
-  const preview = previewOf(said)
+function SaidContent({ said, channel, templates }: Shown & { said: Said }) {
+  const { text, transcript, media, template, language = '', variables = [], more, message, quoted } = said
+  const object = objectIn(said)
+  const preview = object && previewOf(said)
   if (said.deleted) return <span class="quiet">Deleted</span>
+  const given = template === undefined ? undefined : { ...more, template, language, variables }
+  const shownObject = object && showObject(templates, object, channel)
   return (
     <>
       {quoted && <blockquote class="quiet">{quoted.text}</blockquote>}
       {text && <Formatted text={text} />}
       {media && (media.includes('audio') ? <Audio id={message} /> : <span class="quiet">[{media}]</span>)}
       {transcript && <p class="quiet">“{transcript}”</p>}
-      {template && <TemplateContent {...{ template, language, variables }} />}
-      {preview && <ObjectContent preview={preview} />}
+      {given && <TemplateContent given={given} shown={showTemplate(templates, given, channel)} />}
+      {shownObject && <TemplateView preview={shownObject.preview} />}
+      {preview && !shownObject && <ObjectContent preview={preview} />}
       {!text && !media && !transcript && !template && !preview && <span class="quiet">[no text]</span>}
     </>
   )
 }
 
-/** What the placeholders of a template stand for: in order, or by name. */
-export type Variables = string[] | Record<string, string>
-
 interface TemplateContentProps {
-  template: string
-  language: string | undefined
-  variables: Variables | undefined
+  given: Given
+  /** The template, where it is known. */
+  shown: ShownTemplate | undefined
 }
 
-/** A template as far as it is known here: its name, and what its placeholders stand for. */
-export const TemplateContent = ({ template, language, variables = [] }: TemplateContentProps) => (
-  <>
-    <span class="kind">
-      Template {template}
-      {language && ` · ${language}`}
-    </span>
-    {Object.keys(variables).length > 0 && (
-      <ol class="variables">
-        {Object.entries(variables).map(([name, value], at) => (
-          <li key={name}>
-            <span class="quiet">{`{{${Array.isArray(variables) ? at + 1 : name}}} `}</span>
-            {value}
-          </li>
-        ))}
-      </ol>
-    )}
-  </>
-)
+/** A template as its person sees it; where it is not known, its name, and what its placeholders stand for. */
+export function TemplateContent({ given: { template, language, variables }, shown }: TemplateContentProps) {
+  if (shown !== undefined) return <TemplateView preview={shown.preview} />
+  const values = Object.entries(variables ?? {})
+  return (
+    <>
+      <span class="kind">
+        Template {template}
+        {language && ` · ${language}`}
+      </span>
+      {values.length > 0 && (
+        <ol class="variables">
+          {values.map(([name, value], at) => (
+            <li key={name}>
+              <span class="quiet">{`{{${Array.isArray(variables) ? at + 1 : name}}} `}</span>
+              {String(value)}
+            </li>
+          ))}
+        </ol>
+      )}
+    </>
+  )
+}
 
 /** What was sent in a provider's own form: its kind, its link and its words. */
 export const ObjectContent = ({ preview: { type, link, text } }: { preview: ObjectPreview }) => (
@@ -139,45 +159,6 @@ export const ObjectContent = ({ preview: { type, link, text } }: { preview: Obje
       </span>
     )}
     {text && <Formatted text={text} />}
-  </>
-)
-
-const MARKS = /(\*[^*\n]+\*|_[^_\n]+_|~[^~\n]+~)/
-/** What ends a sentence behind an address is none of it; nor is a bracket that was opened before it. */
-const ADDRESS = /(https?:\/\/[^\s<>"“”]*[^\s<>"“”.,:;!?'’)\]}*_~])/i
-
-/** A text with its addresses as links, which tell nobody where they were followed from. */
-export const Linked = ({ text }: { text: string }) => (
-  <>
-    {text.split(ADDRESS).map((part, at) =>
-      at % 2 === 0 ? (
-        part
-      ) : (
-        <a key={at} href={part} target="_blank" rel="noopener noreferrer nofollow">
-          {part}
-        </a>
-      ),
-    )}
-  </>
-)
-
-/** The marks of messengers for bold, italic and struck text, and the addresses in it as links. */
-export const Formatted = ({ text }: { text: string }): ComponentChildren => (
-  <p>
-    {text
-      .split(ADDRESS)
-      .map((part, at) => (at % 2 === 0 ? <Marked key={at} text={part} /> : <Linked key={at} text={part} />))}
-  </p>
-)
-
-const Marked = ({ text }: { text: string }) => (
-  <>
-    {text.split(MARKS).map((part, at) => {
-      const inner = part.slice(1, -1)
-      if (at % 2 === 0) return part
-      if (part.startsWith('*')) return <strong key={at}>{inner}</strong>
-      return part.startsWith('_') ? <em key={at}>{inner}</em> : <s key={at}>{inner}</s>
-    })}
   </>
 )
 

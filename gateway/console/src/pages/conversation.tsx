@@ -9,7 +9,8 @@ import { type Loaded, useLoad } from '../load.ts'
 import { may, me } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { type LiveEvent, onLive } from '../shared-stream.ts'
-import { knownBy, type Note, nameOf, type Said, type SaidPage, type Thread } from '../threads.ts'
+import { useTemplates } from '../templates.ts'
+import { knownBy, type Note, nameOf, objectIn, type Said, type SaidPage, type Thread } from '../threads.ts'
 import { setTitle } from '../title.ts'
 import { useShown } from '../unread.ts'
 import { Bubbles } from './bubbles.tsx'
@@ -198,6 +199,9 @@ function useSaid(thread: Thread): Conversed {
   }
 }
 
+const isOfTemplate = (said: Said): boolean =>
+  said.template !== undefined || objectIn(said)?.template !== undefined
+
 /** Stays at the end where somebody reads the end. */
 function Talk({
   thread,
@@ -210,6 +214,7 @@ function Talk({
 }) {
   const { channel } = thread
   const speaking = useChannelNamed(channel)
+  const templates = useTemplates(speaking, items?.some(isOfTemplate) ?? false)
   const box = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
   // Those before what is shown come with it.
@@ -243,7 +248,7 @@ function Talk({
           </Button>
         </div>
       )}
-      <Bubbles items={items} interleaved={interleaved} />
+      <Bubbles {...{ items, interleaved, templates }} channel={speaking} />
       {typed && <p class="bubble ours typed">{markedUp(typed, speaking)}</p>}
     </ScrollRegion>
   )

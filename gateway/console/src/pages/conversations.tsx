@@ -3,11 +3,11 @@ import { useRows } from '../components/keyboard.ts'
 import { More, useList } from '../components/list.tsx'
 import { useDrafts } from '../drafts.ts'
 import { count } from '../format.ts'
+import type { Draft } from '../replies.ts'
 import { hrefOf, type PageProps } from '../router.ts'
 import { initialsOf, nameOf, shownLast, type Thread } from '../threads.ts'
 import { ConversationPane } from './conversation.tsx'
 import { chosenFilters, Filters, listQuery } from './conversation-filters.tsx'
-import type { Draft } from './reply-box.tsx'
 
 /** The conversations with people, and the one that is open beside them. */
 export function ConversationsPage({ rest: [id], query }: PageProps) {

@@ -8,7 +8,7 @@ import { type Loaded, useLoad } from '../load.ts'
 import { may } from '../rights.ts'
 import type { LiveEvent } from '../shared-stream.ts'
 import type { Note, Thread } from '../threads.ts'
-import { Linked } from './bubbles.tsx'
+import { Linked } from '../components/formatted.tsx'
 
 const MOST_SHOWN = 1_000
 

@@ -1,48 +1,27 @@
 import { markedUp, type Speaking } from '@parley/shared/providers/marked-up'
-import type { Provider } from '@parley/shared/providers/provider'
 import { providerNamed, usualProvider } from '@parley/shared/providers/registry'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { useChannelNamed } from '../channel-named.ts'
 import { Button } from '../components/actions.tsx'
 import { Failure } from '../components/basics.tsx'
-import { AreaField, SelectField, TextField } from '../components/fields.tsx'
+import { SelectField, TextField } from '../components/fields.tsx'
+import { Formatted } from '../components/formatted.tsx'
 import { useSendKey, useSubmit } from '../components/submit.ts'
 import { useDraft } from '../drafts.ts'
+import { type Draft, draftOf, givenTo, type Reply, type ReplyKind, replyOf } from '../replies.ts'
+import { sendable, showTemplate, type Template, useTemplates } from '../templates.ts'
 import { previewOf, type Thread } from '../threads.ts'
-import { Formatted, ObjectContent, TemplateContent, type Variables } from './bubbles.tsx'
+import { ObjectContent, TemplateContent } from './bubbles.tsx'
 import { CannedReplies, useCannedReplies } from './canned-replies.tsx'
+import { TemplatePicker, TypedTemplate } from './template-picker.tsx'
 
-type Kind = 'text' | 'template' | 'media'
-
-const KINDS: { kind: Kind; name: string }[] = [
+const KINDS: { kind: ReplyKind; name: string }[] = [
   { kind: 'text', name: 'Text' },
   { kind: 'template', name: 'Template' },
   { kind: 'media', name: 'Media' },
 ]
 const MEDIA = ['image', 'document', 'video', 'audio'] as const
-
-/** What somebody has typed of a reply, of each kind. */
-export interface Draft {
-  kind?: Kind
-  text: string
-  template: string
-  language: string
-  variables: string
-  media: (typeof MEDIA)[number]
-  link: string
-  caption: string
-}
-
-const EMPTY: Draft = {
-  text: '',
-  template: '',
-  language: 'en_US',
-  variables: '',
-  media: 'image',
-  link: '',
-  caption: '',
-}
 
 interface ReplyProps {
   thread: Thread
@@ -62,15 +41,15 @@ export function ReplyBox({ thread, isFirst, onSent, onNote }: ReplyProps) {
   const isOver = left !== undefined && left <= 0
   const channel = useChannelNamed(thread.channel)
   const provider = providerNamed(channel.callback) ?? usualProvider()
-  const [stored, setDraft] = useDraft<Draft>(thread._id)
-  const draft = stored ?? EMPTY
+  const [stored, setDraft] = useDraft<Partial<Draft>>(thread._id)
+  const draft = useMemo(() => draftOf(stored), [stored])
   const latest = useRef(draft)
   latest.current = draft
-  const [sentKind, setSentKind] = useState<Kind>()
+  const [sentKind, setSentKind] = useState<ReplyKind>()
   const kind = draft.kind ?? sentKind ?? (isOver ? 'template' : 'text')
   const { keyOf, gone } = useSendKey()
-  const set = (field: keyof Draft) => (value: string) => {
-    latest.current = { ...latest.current, [field]: value }
+  const set = (change: Partial<Draft>) => {
+    latest.current = { ...latest.current, ...change }
     setDraft(latest.current)
   }
   const text = useRef<HTMLTextAreaElement>(null)
@@ -80,10 +59,14 @@ export function ReplyBox({ thread, isFirst, onSent, onNote }: ReplyProps) {
   const canned = useCannedReplies(kind === 'text' ? draft.text : '', thread)
   const isChoosing = canned.replies.length > 0
   const choose = (one: Parameters<typeof canned.filled>[0] | undefined) => {
-    if (one !== undefined) set('text')(canned.filled(one))
+    if (one !== undefined) set({ text: canned.filled(one) })
     text.current?.focus()
   }
-  const reply = replyOf(kind, draft, provider)
+  const templates = useTemplates(channel, kind === 'template')
+  const isTemplateKnown = templates === undefined || sendable(templates).size > 0
+  const template = chosenTemplate(draft, templates)
+  const isUnchosen = kind === 'template' && isTemplateKnown && template === undefined
+  const reply = isUnchosen ? undefined : replyOf({ kind, draft, provider, template })
   const { busy, error, submit } = useSubmit(async () => {
     if (reply === undefined) return
     const headers = { 'idempotency-key': keyOf([thread._id, reply]) }
@@ -105,7 +88,7 @@ export function ReplyBox({ thread, isFirst, onSent, onNote }: ReplyProps) {
               type="button"
               aria-pressed={one.kind === kind}
               disabled={isOver && one.kind !== 'template'}
-              onClick={() => set('kind')(one.kind)}
+              onClick={() => set({ kind: one.kind })}
             >
               {one.name}
             </button>
@@ -132,7 +115,7 @@ export function ReplyBox({ thread, isFirst, onSent, onNote }: ReplyProps) {
           disabled={isOver}
           rows={3}
           value={draft.text}
-          onInput={(event) => set('text')(event.currentTarget.value)}
+          onInput={(event) => set({ text: event.currentTarget.value })}
           onKeyDown={(event) => {
             if (isChoosing && isOfChoice(event)) {
               event.preventDefault()
@@ -143,9 +126,18 @@ export function ReplyBox({ thread, isFirst, onSent, onNote }: ReplyProps) {
           }}
         />
       )}
-      {kind === 'template' && <TemplateFields draft={draft} set={set} />}
+      {kind === 'template' &&
+        (isTemplateKnown ? (
+          <TemplatePicker {...{ thread, provider, templates, template, draft, set }} />
+        ) : (
+          <TypedTemplate {...{ draft, set }} />
+        ))}
       {kind === 'media' && <MediaFields draft={draft} set={set} />}
-      {reply !== undefined && <Preview reply={reply} channel={channel} />}
+      <Preview
+        reply={reply ?? (template && givenTo(draft, provider, template))}
+        isWhole={reply !== undefined}
+        {...{ channel, templates }}
+      />
       <Failure error={error} />
       <div class="actions end">
         <Button type="submit" kind="primary" disabled={busy || reply === undefined}>
@@ -156,28 +148,20 @@ export function ReplyBox({ thread, isFirst, onSent, onNote }: ReplyProps) {
   )
 }
 
+/** The one that is named, as it is in the language; undefined where it is not known. */
+const chosenTemplate = (
+  { template, language }: Draft,
+  templates: readonly Template[] | undefined,
+): Template | undefined =>
+  templates?.find((one) => one.name === template && one.language === language && one.status === 'APPROVED')
+
 const isOfChoice = ({ key, isComposing }: KeyboardEvent): boolean =>
   !isComposing && ['Escape', 'ArrowDown', 'ArrowUp', 'Enter', 'Tab'].includes(key)
 
 interface FieldsProps {
   draft: Draft
-  set(field: keyof Draft): (value: string) => void
+  set(change: Partial<Draft>): void
 }
-
-const TemplateFields = ({ draft, set }: FieldsProps) => (
-  <div class="filters">
-    <TextField label="Template" value={draft.template} onChange={set('template')} required />
-    <TextField label="Language" value={draft.language} onChange={set('language')} required />
-    <AreaField
-      label="Variables"
-      note="One on each line; name = value where the template has names"
-      rows={2}
-      value={draft.variables}
-      onChange={set('variables')}
-      required={false}
-    />
-  </div>
-)
 
 const MediaFields = ({ draft, set }: FieldsProps) => (
   <div class="filters">
@@ -185,72 +169,49 @@ const MediaFields = ({ draft, set }: FieldsProps) => (
       label="Kind"
       value={draft.media}
       options={MEDIA.map((value) => ({ value, name: value }))}
-      onChange={set('media')}
+      onChange={(media) => set({ media: media as Draft['media'] })}
     />
     <TextField
       label="Address"
       type="url"
       note="Where the provider gets it"
       value={draft.link}
-      onChange={set('link')}
+      onChange={(link) => set({ link })}
       required
     />
     {draft.media !== 'audio' && (
-      <TextField label="Caption" value={draft.caption} onChange={set('caption')} required={false} />
+      <TextField label="Caption" value={draft.caption} onChange={(caption) => set({ caption })} required={false} />
     )}
   </div>
 )
 
-interface Reply {
-  text?: string
-  template?: string
-  language?: string
-  variables?: Variables
-  /** An object of the provider's own, under its name. */
-  [provider: string]: unknown
-}
-
-const NAMED = /^\s*([a-z][a-z0-9_]*)\s*=\s*(\S.*?)\s*$/
-
-/** The lines in order, or by name where each has one. */
-function variablesOf(text: string): Variables {
-  const lines = text.split('\n').filter((line) => line.trim() !== '')
-  const pairs = lines.flatMap((line) => {
-    const [, name, value] = NAMED.exec(line) ?? []
-    return name === undefined ? [] : [[name, value ?? '']]
-  })
-  return pairs.length > 0 && pairs.length === lines.length ? Object.fromEntries(pairs) : lines
-}
-
-/** Undefined while something is missing. */
-function replyOf(
-  kind: Kind,
-  { text, template, language, variables, media, link, caption }: Draft,
-  { name, outbound: { objects } }: Provider,
-): Reply | undefined {
-  if (kind === 'text') return text.trim() === '' ? undefined : { text }
-  if (kind === 'template') {
-    if (template.trim() === '' || language.trim() === '') return undefined
-    return { template: template.trim(), language: language.trim(), variables: variablesOf(variables) }
-  }
-  if (objects === undefined || !/^https?:\/\/\S+$/.test(link)) return undefined
-  return { [name]: objects.ofMedia({ type: media, link, ...(caption !== '' && { caption }) }) }
+interface PreviewProps {
+  reply: Reply | undefined
+  /** Nothing of it is missing. */
+  isWhole: boolean
+  channel: Speaking
+  templates: readonly Template[] | undefined
 }
 
 /** What is sent, where that is more or something else than what was typed. */
-function Preview({ reply, channel }: { reply: Reply; channel: Speaking }) {
-  const { text, template, language, variables } = reply
+function Preview({ reply, isWhole, channel, templates }: PreviewProps) {
+  if (reply === undefined) return null
+  const { text, template, language } = reply
   const preview = previewOf(reply)
   const written = text && markedUp(text, channel)
   if (written === text && template === undefined && preview === undefined) return null
+  const isTemplate = template !== undefined && language !== undefined
+  const given = isTemplate ? { ...reply, template, language } : undefined
+  const shown = given && showTemplate(templates, given, channel)
   return (
     <div class="preview">
       <p class="note">Preview</p>
       <div class="bubble ours team">
         {written && <Formatted text={written} />}
-        {template && <TemplateContent {...{ template, language, variables }} />}
+        {given && <TemplateContent given={given} shown={shown} />}
         {preview && <ObjectContent preview={preview} />}
       </div>
+      {isWhole && shown?.refused && <p class="field-error">{shown.refused}</p>}
     </div>
   )
 }

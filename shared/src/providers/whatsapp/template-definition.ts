@@ -25,6 +25,13 @@ export function objectsAt(value: unknown, ...keys: string[]): JsonObject[] {
   return Array.isArray(found) ? found.filter(isJsonObject) : []
 }
 
+/** The name and language of the template that a message object sends. */
+export function namedIn(object: JsonObject): { name: string; language: string } | undefined {
+  const name = textAt(object, 'template', 'name')
+  const language = textAt(object, 'template', 'language', 'code')
+  return name === undefined || language === undefined ? undefined : { name, language }
+}
+
 /** The format of a header: `text`, `image`, …; undefined where the template has none. */
 export function headerFormat(components: readonly unknown[]): string | undefined {
   const header = componentOf(components, 'header')

@@ -1,7 +1,8 @@
 import type { TemplateRules } from '../templates.ts'
 import { templateApi } from './template-api.ts'
-import { shapeOf } from './template-definition.ts'
+import { namedIn, shapeOf } from './template-definition.ts'
 import { errorsOfDraft } from './template-draft.ts'
+import { argumentsOf, fieldsOf } from './template-fields.ts'
 import { fitOf } from './template-fit.ts'
 import { previewOf } from './template-preview.ts'
 
@@ -12,5 +13,8 @@ export const templates: TemplateRules = {
   errorsOf: errorsOfDraft,
   fitOf,
   shapeOf,
+  fieldsOf,
+  argumentsOf,
+  namedIn,
   preview: previewOf,
 }

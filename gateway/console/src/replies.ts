@@ -1,0 +1,97 @@
+import type { JsonObject } from '@parley/shared/json-object'
+import type { MediaType } from '@parley/shared/providers/inbound'
+import type { Provider } from '@parley/shared/providers/provider'
+import type { Given, Template } from './templates.ts'
+
+export type ReplyKind = 'text' | 'template' | 'media'
+
+/** What somebody has typed of a reply, of each kind. */
+export interface Draft {
+  kind?: ReplyKind
+  text: string
+  template: string
+  language: string
+  /** What the template is filled with, by the keys of its fields. */
+  filled: Readonly<Record<string, string>>
+  /** The same of a template that is not known, in lines. */
+  variables: string
+  media: MediaType
+  link: string
+  caption: string
+}
+
+const EMPTY: Draft = {
+  text: '',
+  template: '',
+  language: '',
+  filled: {},
+  variables: '',
+  media: 'image',
+  link: '',
+  caption: '',
+}
+
+/** A draft as it is stored, which an earlier version may have written. */
+export const draftOf = (stored: Partial<Draft> | undefined): Draft => ({ ...EMPTY, ...stored })
+
+/** What is sent: a text, a template, or under a provider's name an object of its own. */
+export type Reply = JsonObject & { text?: string; template?: string; language?: string }
+
+interface Replying {
+  kind: ReplyKind
+  draft: Draft
+  provider: Provider
+  /** The template that is chosen, where it is known. */
+  template: Template | undefined
+}
+
+/** The reply as far as it is typed; undefined while something of it is missing. */
+export function replyOf({ kind, draft, provider, template }: Replying): Reply | undefined {
+  switch (kind) {
+    case 'text':
+      return draft.text.trim() === '' ? undefined : { text: draft.text }
+    case 'template':
+      return template === undefined ? typedTemplate(draft) : filledTemplate(draft, provider, template)
+    case 'media':
+      return linkedMedia(draft, provider)
+  }
+}
+
+/** With placeholders for what is not filled in. */
+export function givenTo({ filled }: Draft, { templates }: Provider, template: Template): Given {
+  const { name, language } = template
+  const fields = templates?.fieldsOf(template) ?? []
+  const values = fields.flatMap(({ key, type }) => {
+    const value = filled[key]?.trim()
+    return value ? [[key, type === 'time' ? new Date(value).toISOString() : value]] : []
+  })
+  return { ...templates?.argumentsOf(template, Object.fromEntries(values)), template: name, language }
+}
+
+function filledTemplate(draft: Draft, provider: Provider, template: Template): Reply | undefined {
+  const fields = provider.templates?.fieldsOf(template) ?? []
+  const isWhole = fields.every(({ key }) => draft.filled[key]?.trim())
+  return isWhole ? givenTo(draft, provider, template) : undefined
+}
+
+function typedTemplate({ template, language, variables }: Draft): Reply | undefined {
+  if (template.trim() === '' || language.trim() === '') return undefined
+  return { template: template.trim(), language: language.trim(), variables: variablesOf(variables) }
+}
+
+const NAMED = /^\s*([a-z][a-z0-9_]*)\s*=\s*(\S.*?)\s*$/
+
+/** The lines in order, or by name where each has one. */
+function variablesOf(text: string): string[] | Record<string, string> {
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  const pairs = lines.flatMap((line) => {
+    const [, name, value] = NAMED.exec(line) ?? []
+    return name === undefined ? [] : [[name, value ?? '']]
+  })
+  return pairs.length > 0 && pairs.length === lines.length ? Object.fromEntries(pairs) : lines
+}
+
+function linkedMedia({ media, link, caption }: Draft, { name, outbound }: Provider): Reply | undefined {
+  if (outbound.objects === undefined || !/^https?:\/\/\S+$/.test(link)) return undefined
+  return { [name]: outbound.objects.ofMedia({ type: media, link, ...(caption !== '' && { caption }) }) }
+}
