@@ -6,16 +6,11 @@ import { Failure, Icon, type IconName, Loading, NotFound } from './components/ba
 import { useKeys } from './components/keyboard.ts'
 import { lazyPage } from './components/lazy-page.tsx'
 import { useLoad } from './load.ts'
-import { AccountPage } from './pages/account.tsx'
-import { AssistantsPage } from './pages/assistants.tsx'
-import { ChannelsPage } from './pages/channels.tsx'
 import { ConnectedPage } from './pages/connected.tsx'
 import { ConversationsPage } from './pages/conversations.tsx'
-import { EventsPage } from './pages/events.tsx'
 import { LoginPage } from './pages/login.tsx'
 import { MessagesPage } from './pages/messages.tsx'
 import { OverviewPage } from './pages/overview.tsx'
-import { TeamPage } from './pages/team.tsx'
 import { roleInWords } from './people.ts'
 import { RESOURCES } from './resources.ts'
 import { type Me, may, me } from './rights.ts'
@@ -54,26 +49,52 @@ const PAGES: readonly PageEntry[] = [
     icon: 'spark',
     key: 'a',
     reads: RESOURCES.map((resource) => resource.path),
-    page: AssistantsPage,
+    page: lazyPage(async () => (await import('./pages/assistants.tsx')).AssistantsPage),
   },
   {
     ...{ path: '/people', name: 'People', icon: 'person', key: 'p', reads: ['people', 'segments'] },
-    page: lazyPage(() => import('./pages/people.tsx')),
+    page: lazyPage(async () => (await import('./pages/people.tsx')).PeoplePage),
   },
   {
     ...{ path: '/templates', name: 'Templates', icon: 'sheet', key: 'l', reads: ['templates'] },
-    page: lazyPage(() => import('./pages/templates.tsx')),
+    page: lazyPage(async () => (await import('./pages/templates.tsx')).TemplatesPage),
   },
-  { path: '/channels', name: 'Channels', icon: 'plug', key: 'c', reads: ['channels'], page: ChannelsPage },
   {
-    ...{ path: '/events', name: 'Events', icon: 'bolt', key: 'e', page: EventsPage },
+    path: '/channels',
+    name: 'Channels',
+    icon: 'plug',
+    key: 'c',
+    reads: ['channels'],
+    page: lazyPage(async () => (await import('./pages/channels.tsx')).ChannelsPage),
+  },
+  {
+    ...{
+      path: '/events',
+      name: 'Events',
+      icon: 'bolt',
+      key: 'e',
+      page: lazyPage(async () => (await import('./pages/events.tsx')).EventsPage),
+    },
     reads: ['subscriptions'],
   },
   {
-    ...{ path: '/team', name: 'Team', icon: 'people', key: 'u', page: TeamPage },
+    ...{
+      path: '/team',
+      name: 'Team',
+      icon: 'people',
+      key: 'u',
+      page: lazyPage(async () => (await import('./pages/team.tsx')).TeamPage),
+    },
     reads: ['users', 'roles', 'tokens', 'audit'],
   },
-  { path: '/account', name: 'My account', icon: 'people', key: 'y', isAside: true, page: AccountPage },
+  {
+    path: '/account',
+    name: 'My account',
+    icon: 'people',
+    key: 'y',
+    isAside: true,
+    page: lazyPage(async () => (await import('./pages/account.tsx')).AccountPage),
+  },
   { path: '/connected', name: 'Connected', icon: 'plug', key: '', isAside: true, page: ConnectedPage },
 ]
 

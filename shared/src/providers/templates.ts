@@ -63,6 +63,18 @@ export interface TemplateField {
   example?: string
 }
 
+/** A template as the few parts that most have, for people who write one. */
+export interface TemplateParts {
+  /** `text` is that of a text. */
+  header?: { type: 'text' | 'image' | 'video' | 'document' | 'location'; text: string }
+  body: string
+  footer: string
+  /** `value` is an address or a number. */
+  buttons: { type: 'quick_reply' | 'url' | 'phone_number' | 'copy_code'; text: string; value: string }[]
+  /** What it is reviewed with, under the keys of its fields. */
+  examples: Readonly<Record<string, string>>
+}
+
 /** What the provider said of a change: an error of its own text. */
 type TemplateResponse<T> = ({ kind: 'done' } & T) | ProviderRefusal
 
@@ -113,6 +125,12 @@ export interface TemplateRules {
     definition: Pick<TemplateDefinition, 'components'>,
     filled: Readonly<Record<string, string>>,
   ): JsonObject
+  /** The components of a template that is written as its parts, and whether its placeholders have names. */
+  ofParts(parts: TemplateParts): { components: JsonObject[]; parameterFormat: string }
+  /** The parts of a template; undefined where its components say more than parts do. */
+  partsOf(components: readonly JsonObject[]): TemplateParts | undefined
+  /** What a template that gives people a code begins with. */
+  codeComponents: readonly JsonObject[]
   /** Which template an object is a message of; undefined where it is none. */
   namedIn(object: JsonObject): Pick<TemplateDefinition, 'name' | 'language'> | undefined
   /** The message of a template as a person sees it; what is not given is as the template has it. */

@@ -7,15 +7,15 @@ import { Empty, Loading } from './basics.tsx'
 type Page = ComponentType<PageProps>
 
 /** A page whose script is loaded when somebody first goes there. */
-export function lazyPage(load: () => Promise<{ default: Page }>): Page {
+export function lazyPage(load: () => Promise<Page>): Page {
   let loaded: Page | undefined
   return function LazyPage(props: PageProps) {
     const [Shown, setShown] = useState<Page | undefined>(() => loaded)
     const [isMissing, setMissing] = useState(false)
     useEffect(() => {
       if (loaded !== undefined) return
-      const show = (found: { default: Page }) => {
-        loaded = found.default
+      const show = (found: Page) => {
+        loaded = found
         setShown(() => loaded)
       }
       load().then(show, () => setMissing(true))

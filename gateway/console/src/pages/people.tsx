@@ -21,7 +21,7 @@ const SECTIONS = [
 ] as const
 
 /** Who is written to: the list, one of them, segments of them, and what is known of each. */
-export default function PeoplePage({ rest: [path, id], query }: PageProps) {
+export function PeoplePage({ rest: [path, id], query }: PageProps) {
   if (path === 'segments' && id !== undefined) return <SegmentPage key={id} id={id} />
   if (path === 'segments' && may('read', 'segments'))
     return <SegmentsSection tabs={<Sections at="/segments" />} />

@@ -180,7 +180,12 @@ const MediaFields = ({ draft, set }: FieldsProps) => (
       required
     />
     {draft.media !== 'audio' && (
-      <TextField label="Caption" value={draft.caption} onChange={(caption) => set({ caption })} required={false} />
+      <TextField
+        label="Caption"
+        value={draft.caption}
+        onChange={(caption) => set({ caption })}
+        required={false}
+      />
     )}
   </div>
 )

@@ -5,6 +5,7 @@ import { Button, notify } from '../components/actions.tsx'
 import { Card, Empty, Failure, Loading, PageHead } from '../components/basics.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { TemplateView } from '../components/template-view.tsx'
 import { useLoad } from '../load.ts'
 import { InputError } from '../problems.ts'
 import { mayAll } from '../rights.ts'
@@ -16,9 +17,8 @@ import {
   type TemplateChannel,
   type TemplateProvider,
   templateChannels,
-} from '../templates.ts'
+} from '../template-accounts.ts'
 import { TemplatePartsFields } from './template-parts.tsx'
-import { TemplateBubble } from './template-preview.tsx'
 
 const BACK = { href: hrefOf('/templates'), label: 'Templates' }
 const CATEGORIES = ['MARKETING', 'UTILITY', 'AUTHENTICATION'].map((value) => ({
@@ -202,7 +202,9 @@ function TemplateForm({ provider, of, action, onSubmit, children }: FormProps) {
       <div>
         <Card title="What a person sees">
           <div class="bubbles">
-            <TemplateBubble preview={shown.preview} />
+            <div class="bubble ours">
+              <TemplateView preview={shown.preview} />
+            </div>
           </div>
         </Card>
         {isTyped && (

@@ -3,6 +3,7 @@ import { call } from '../api.ts'
 import { DeleteButton, LinkButton, notify } from '../components/actions.tsx'
 import { Badge, Card, Fact, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
+import { TemplateView } from '../components/template-view.tsx'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import { mayAll } from '../rights.ts'
@@ -18,9 +19,8 @@ import {
   templateChannels,
   toneOfQuality,
   toneOfStatus,
-} from '../templates.ts'
+} from '../template-accounts.ts'
 import { EditTemplate } from './template-form.tsx'
-import { TemplateBubble } from './template-preview.tsx'
 
 const BACK = { href: hrefOf('/templates'), label: 'Templates' }
 
@@ -129,7 +129,9 @@ function PreviewCard({ template, provider }: { template: Template; provider: Tem
           </form>
         )}
         <div class="bubbles">
-          <TemplateBubble preview={preview} />
+          <div class="bubble ours">
+            <TemplateView preview={preview} />
+          </div>
           {reason && <p class="note">It would not be sent so: {reason}</p>}
         </div>
       </div>

@@ -15,7 +15,7 @@ import {
   templateChannels,
   toneOfQuality,
   toneOfStatus,
-} from '../templates.ts'
+} from '../template-accounts.ts'
 import { TemplatePage } from './template.tsx'
 import { NewTemplate } from './template-form.tsx'
 
@@ -25,7 +25,7 @@ const CATEGORIES = ['MARKETING', 'UTILITY', 'AUTHENTICATION']
 const TYPING_MS = 350
 
 /** What a business may write to people at any time: the list, one of them, and a new one. */
-export default function TemplatesPage({ rest: [id, step], query }: PageProps) {
+export function TemplatesPage({ rest: [id, step], query }: PageProps) {
   if (id === 'new') return <NewTemplate />
   if (id !== undefined) return <TemplatePage key={id} id={id} isEdited={step === 'edit'} />
   return <TemplateList query={query} />

@@ -145,7 +145,8 @@ function variablesOf(names: readonly string[], valueOf: ValueOf): string[] | Rec
   const pairs = names.map((name) => [name, valueOf(`body.${name}`) ?? `{{${name}}}`] as const)
   const isNamed = names.some((name) => !/^\d+$/.test(name))
   // By position: the first placeholder is {{1}}, in whatever order they come.
-  if (!isNamed) return pairs.toSorted(([one], [other]) => Number(one) - Number(other)).map(([, value]) => value)
+  if (!isNamed)
+    return pairs.toSorted(([one], [other]) => Number(one) - Number(other)).map(([, value]) => value)
   return Object.fromEntries(pairs)
 }
 

@@ -4,6 +4,7 @@ import { namedIn, shapeOf } from './template-definition.ts'
 import { errorsOfDraft } from './template-draft.ts'
 import { argumentsOf, fieldsOf } from './template-fields.ts'
 import { fitOf } from './template-fit.ts'
+import { CODE_COMPONENTS, componentsOf, parameterFormatOf, partsOf } from './template-parts.ts'
 import { previewOf } from './template-preview.ts'
 
 /** Templates of a WhatsApp business account. */
@@ -15,6 +16,9 @@ export const templates: TemplateRules = {
   shapeOf,
   fieldsOf,
   argumentsOf,
+  ofParts: (parts) => ({ components: componentsOf(parts), parameterFormat: parameterFormatOf(parts) }),
+  partsOf,
+  codeComponents: CODE_COMPONENTS,
   namedIn,
   preview: previewOf,
 }
