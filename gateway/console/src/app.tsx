@@ -36,6 +36,9 @@ interface PageEntry {
 
 const ASKING_MS = 5_000
 
+const setUp = async () => (await import('./pages/set-up-pages.ts')).setUpPages
+const audience = async () => (await import('./pages/audience-pages.ts')).audiencePages
+
 const PAGES: readonly PageEntry[] = [
   { path: '/', name: 'Overview', icon: 'gauge', key: 'o', page: OverviewPage },
   {
@@ -49,15 +52,15 @@ const PAGES: readonly PageEntry[] = [
     icon: 'spark',
     key: 'a',
     reads: RESOURCES.map((resource) => resource.path),
-    page: lazyPage(async () => (await import('./pages/assistants.tsx')).AssistantsPage),
+    page: lazyPage(async () => (await setUp()).assistants),
   },
   {
     ...{ path: '/people', name: 'People', icon: 'person', key: 'p', reads: ['people', 'segments'] },
-    page: lazyPage(async () => (await import('./pages/people.tsx')).PeoplePage),
+    page: lazyPage(async () => (await audience()).people),
   },
   {
     ...{ path: '/templates', name: 'Templates', icon: 'sheet', key: 'l', reads: ['templates'] },
-    page: lazyPage(async () => (await import('./pages/templates.tsx')).TemplatesPage),
+    page: lazyPage(async () => (await audience()).templates),
   },
   {
     path: '/channels',
@@ -65,7 +68,7 @@ const PAGES: readonly PageEntry[] = [
     icon: 'plug',
     key: 'c',
     reads: ['channels'],
-    page: lazyPage(async () => (await import('./pages/channels.tsx')).ChannelsPage),
+    page: lazyPage(async () => (await setUp()).channels),
   },
   {
     ...{
@@ -73,7 +76,7 @@ const PAGES: readonly PageEntry[] = [
       name: 'Events',
       icon: 'bolt',
       key: 'e',
-      page: lazyPage(async () => (await import('./pages/events.tsx')).EventsPage),
+      page: lazyPage(async () => (await setUp()).events),
     },
     reads: ['subscriptions'],
   },
@@ -83,7 +86,7 @@ const PAGES: readonly PageEntry[] = [
       name: 'Team',
       icon: 'people',
       key: 'u',
-      page: lazyPage(async () => (await import('./pages/team.tsx')).TeamPage),
+      page: lazyPage(async () => (await setUp()).team),
     },
     reads: ['users', 'roles', 'tokens', 'audit'],
   },
@@ -93,7 +96,7 @@ const PAGES: readonly PageEntry[] = [
     icon: 'people',
     key: 'y',
     isAside: true,
-    page: lazyPage(async () => (await import('./pages/account.tsx')).AccountPage),
+    page: lazyPage(async () => (await setUp()).account),
   },
   { path: '/connected', name: 'Connected', icon: 'plug', key: '', isAside: true, page: ConnectedPage },
 ]
