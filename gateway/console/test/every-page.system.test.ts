@@ -287,6 +287,9 @@ const VIEWS = [
   'failed',
   'Look',
   'Load older',
+  'Count',
+  'Fields',
+  'JSON',
 ]
 
 /** What everybody may do with their own account. */

@@ -1,4 +1,5 @@
-import { gatewayClient } from '@parley/local/demo/gateway-client'
+import { type GatewayClient, gatewayClient } from '@parley/local/demo/gateway-client'
+import { configOf, simulatedNumber } from '@parley/local/simulator/client'
 import { seedShop } from '@parley/local/try/seed'
 import type { Account } from './pages.ts'
 
@@ -23,5 +24,41 @@ export async function seed(
   await gateway.put('configs', 1, {
     ...{ name: 'greeting', owner: 1, ownerType: 'assistant', value: { text: 'Hello!', apiKey: 'secret' } },
   })
+  await seedAudience(gateway, { simulatorUrl, run })
   await seedShop({ gateway, simulatorUrl, modelSimulatorUrl, run, updates })
+}
+
+const REGULARS = ['João Lima', 'Carla Dias', 'Rafael Melo', 'Pedro Alves'].map((name, at) => ({
+  ...{ name, addresses: [`phone:55119888877${String(at + 1).padStart(2, '0')}`] },
+  ...{ language: 'pt_BR', timeZone: 'America/Sao_Paulo' },
+  ...{ tags: at % 2 === 0 ? ['regular', 'plants'] : ['regular'] },
+  attributes: { city: at % 2 === 0 ? 'Santos' : 'Lisboa', orders: 3 + at },
+}))
+
+/** A number whose account has templates, and people with what is known of them. */
+async function seedAudience(
+  gateway: Pick<GatewayClient, 'call' | 'put'>,
+  { simulatorUrl, run }: { simulatorUrl: string; run: string },
+): Promise<void> {
+  await gateway.put('channels', 3, {
+    ...{ name: 'Offers', description: '', extId: 'offers-line', hook: 'whatsapp', callback: 'whatsapp' },
+    handlerUrl: 'native:agents/echo',
+    config: { ...configOf(simulatedNumber(simulatorUrl, `${run}3`)), businessAccountId: `account-${run}` },
+  })
+  await gateway.call('POST', '/rest/templates/sync')
+  await gateway.call('PUT', '/rest/people/attributes', {
+    attributes: [
+      { name: 'city', type: 'text' },
+      { name: 'orders', type: 'number' },
+    ],
+  })
+  for (const person of REGULARS) {
+    const { _id } = (await gateway.call('POST', '/rest/people', person)) as { _id: string }
+    const marketing = { status: 'granted', text: 'I would like to get offers by message.' }
+    await gateway.call('PATCH', `/rest/people/${_id}`, { consent: { marketing } })
+  }
+  await gateway.call('PUT', '/rest/segments/regulars', {
+    ...{ name: 'Regulars who agreed' },
+    filter: { all: [{ tag: 'regular' }, { consent: 'marketing', is: 'granted' }] },
+  })
 }

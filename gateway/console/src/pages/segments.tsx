@@ -66,7 +66,7 @@ function People({ filter }: { filter: SegmentFilter }) {
       Count
     </Button>
   ) : (
-    <>{count(found)}</>
+    <span>{count(found)}</span>
   )
 }
 
