@@ -59,6 +59,10 @@ const PAGES: readonly PageEntry[] = [
     page: lazyPage(async () => (await audience()).people),
   },
   {
+    ...{ path: '/campaigns', name: 'Campaigns', icon: 'horn', key: 'n', reads: ['campaigns'] },
+    page: lazyPage(async () => (await audience()).campaigns),
+  },
+  {
     ...{ path: '/templates', name: 'Templates', icon: 'sheet', key: 'l', reads: ['templates'] },
     page: lazyPage(async () => (await audience()).templates),
   },

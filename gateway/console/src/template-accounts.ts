@@ -1,11 +1,12 @@
 import type { Schemas } from '@parley/client'
 import type { Provider } from '@parley/shared/providers/provider'
 import { allProviders, providerNamed } from '@parley/shared/providers/registry'
-import type { TemplateDefinition, TemplatePreview, TemplateRules } from '@parley/shared/providers/templates'
+import type { TemplateDefinition, TemplateRules } from '@parley/shared/providers/templates'
 import { listAll } from './api.ts'
 import type { Tone } from './components/basics.tsx'
 import type { Document } from './resources.ts'
 import { may } from './rights.ts'
+import { type Given, type ShownTemplate, showTemplate } from './templates.ts'
 
 export type Template = Schemas['Template']
 
@@ -48,18 +49,15 @@ export function providerOf(channels: readonly TemplateChannel[], account: string
   return found as TemplateProvider
 }
 
-/** A template as a person sees it, with what a message of it gives; `reason` is why that would not be sent. */
+/** A template as a person sees it, with what a message of it gives. */
 export function shownTemplate(
-  { templates, outbound }: TemplateProvider,
+  { name: callback }: TemplateProvider,
   template: TemplateDefinition,
   args: Readonly<Record<string, unknown>>,
-): { preview: TemplatePreview; reason?: string } {
+): ShownTemplate | undefined {
   const { name, language } = template
-  const composed = outbound.objects?.compose({ ...args, template: name, language })
-  if (composed?.kind !== 'composed') return { preview: templates.preview(template, undefined) }
-  const fit = templates.fitOf([template], composed.object)
-  const preview = templates.preview(template, composed.object)
-  return fit.kind === 'fits' ? { preview } : { preview, reason: fit.reason }
+  const known = { _id: '', account: '', ...template }
+  return showTemplate([known], { ...args, template: name, language } as Given, { callback })
 }
 
 /** The examples that a template was reviewed with, under the keys of its fields. */

@@ -96,7 +96,7 @@ function PersonList({ query }: { query: URLSearchParams }) {
             {isFiltered ? (
               <a href={hrefOf('/people')}>Show all</a>
             ) : (
-              'Whoever writes is here; a file of people can be imported through the API.'
+              'Whoever writes is here, and whoever is added.'
             )}
           </Empty>
         }

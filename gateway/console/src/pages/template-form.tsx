@@ -157,7 +157,7 @@ function TemplateForm({ provider, of, action, onSubmit, children }: FormProps) {
   }
   const shown = shownTemplate(
     provider,
-    { ...draft, status: 'APPROVED' },
+    { ...draft, name: name || 'template', language: language || 'en', status: 'APPROVED' },
     templates.argumentsOf(draft, parts?.examples ?? {}),
   )
   return (
@@ -202,9 +202,7 @@ function TemplateForm({ provider, of, action, onSubmit, children }: FormProps) {
       <div>
         <Card title="What a person sees">
           <div class="bubbles">
-            <div class="bubble ours">
-              <TemplateView preview={shown.preview} />
-            </div>
+            <div class="bubble theirs">{shown && <TemplateView preview={shown.preview} />}</div>
           </div>
         </Card>
         {isTyped && (

@@ -110,7 +110,7 @@ function PreviewCard({ template, provider }: { template: Template; provider: Tem
   const [typed, setTyped] = useState<Record<string, string>>({})
   const filled = { ...examplesOf(provider, template), ...typed }
   const { templates } = provider
-  const { preview, reason } = shownTemplate(provider, template, templates.argumentsOf(template, filled))
+  const shown = shownTemplate(provider, template, templates.argumentsOf(template, filled))
   const fields = templates.fieldsOf(template)
   return (
     <Card title="What a person sees" note="With the examples that it was reviewed with, or what you fill in">
@@ -129,10 +129,8 @@ function PreviewCard({ template, provider }: { template: Template; provider: Tem
           </form>
         )}
         <div class="bubbles">
-          <div class="bubble ours">
-            <TemplateView preview={preview} />
-          </div>
-          {reason && <p class="note">It would not be sent so: {reason}</p>}
+          <div class="bubble theirs">{shown && <TemplateView preview={shown.preview} />}</div>
+          {shown?.refused && <p class="note">It would not be sent so: {shown.refused}</p>}
         </div>
       </div>
     </Card>

@@ -1,0 +1,103 @@
+import type { Schemas } from '@parley/client'
+import { call, listAll, type Page } from './api.ts'
+import type { Document } from './resources.ts'
+import { may } from './rights.ts'
+import { filterInWords } from './segments.ts'
+import type { Template, TemplateChannel, TemplateProvider } from './template-accounts.ts'
+
+export type Campaign = Schemas['Campaign']
+export type CampaignResults = Schemas['CampaignResults']
+export type CampaignEstimate = Schemas['CampaignEstimate']
+export type CampaignVariable = Schemas['CampaignVariable']
+type CampaignStatus = Campaign['state']
+
+export const STATES: readonly CampaignStatus[] = [
+  ...(['draft', 'scheduled', 'running', 'paused', 'finished', 'cancelled'] as const),
+]
+export const TONES = {
+  ...({ draft: 'neutral', scheduled: 'info', running: 'good', paused: 'warn' } as const),
+  ...({ finished: 'neutral', cancelled: 'neutral' } as const),
+} satisfies Record<CampaignStatus, string>
+
+/** Nothing has become of it yet. */
+export const isToCome = ({ state }: Pick<Campaign, 'state'>): boolean =>
+  state === 'draft' || state === 'scheduled'
+export const isOver = ({ state }: Pick<Campaign, 'state'>): boolean =>
+  state === 'finished' || state === 'cancelled'
+
+const LEFT_OUT: Record<string, string> = {
+  no_address: 'no address that the channel can write to',
+  no_consent: 'never gave consent',
+  opted_out: 'withdrew consent',
+  holdout: 'not written to, to compare with',
+  missing_variable: 'a variable has no value for them',
+  frequency_cap: 'got enough of other campaigns',
+  erased: 'erased meanwhile',
+  joined: 'the same person as another one',
+  ended: 'it had ended before their turn',
+  cancelled: 'it was cancelled before their turn',
+  budget: 'the budget was used up',
+  invalid: 'the message would not be one',
+}
+const PAUSED: Record<string, string> = {
+  person: 'by somebody of the team',
+  channel_missing: 'its channel was deleted',
+  template_disabled: 'the provider has disabled its template',
+  template_paused: 'its template is not sent at the moment',
+  template_changed: 'its template takes other variables than when it began',
+  account_restricted: 'the provider restricts the account',
+  quality_low: 'the quality of number or template is low',
+  refusals: 'too many messages were refused',
+  opt_outs: 'too many people opted out',
+}
+const WAITS: Record<string, string> = {
+  time: 'the time of those who come next',
+  people_limit: 'the next day: as many people were written to as the account may',
+  in_flight: 'messages that are under way',
+  configuration: 'the configuration service',
+  webhook: 'the webhook service',
+  budget: 'a larger budget',
+}
+
+export const leftOutInWords = (reason: string): string => LEFT_OUT[reason] ?? reason
+export const pausedInWords = (reason: string): string => PAUSED[reason] ?? reason
+export const waitInWords = (what: string): string => WAITS[what] ?? what
+
+/** Whom a campaign is for, in words. */
+export function audienceInWords({ audience }: Pick<Campaign, 'audience'>): string {
+  if ('everybody' in audience) return 'everybody'
+  if ('segment' in audience) return `the segment ${audience.segment}`
+  if ('filter' in audience) return filterInWords(audience.filter)
+  return 'people' in audience ? `${audience.people.length} people by name` : JSON.stringify(audience)
+}
+
+/** The names of channels by id, of those that may be read. */
+export async function namesOfChannels(): Promise<ReadonlyMap<number, string>> {
+  if (!may('read', 'channels')) return new Map()
+  const channels = await listAll<Document>('/rest/channels')
+  return new Map(channels.map(({ _id, name, extId }) => [_id, name || (extId ?? '')]))
+}
+
+/** The template of a campaign; undefined where it is not known, or may not be read. */
+export async function templateOf(
+  { channel, template }: Pick<Campaign, 'channel' | 'template'>,
+  channels: readonly TemplateChannel[],
+): Promise<Template | undefined> {
+  const account = channels.find(({ _id }) => _id === channel)?.account
+  if (account === undefined || !may('read', 'templates')) return undefined
+  const { data } = await call<Page<Template>>('GET', '/rest/templates', { query: { ...template, account } })
+  return data[0]
+}
+
+/**
+ * The keys of the fields that a template's variables are filled from: by position or by name, as a message has them. The
+ * other fields are of its header, buttons and cards.
+ */
+export function variableKeys(
+  { templates }: TemplateProvider,
+  template: Pick<Template, 'components'>,
+): readonly string[] | Readonly<Record<string, string>> {
+  const fields = templates.fieldsOf(template)
+  const keys = templates.argumentsOf(template, Object.fromEntries(fields.map(({ key }) => [key, key])))
+  return (keys.variables ?? []) as string[] | Record<string, string>
+}

@@ -1,0 +1,200 @@
+import type { Schemas } from '@parley/client'
+import { useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import {
+  type Campaign,
+  type CampaignEstimate,
+  isOver,
+  leftOutInWords,
+  pausedInWords,
+  templateOf,
+} from '../campaigns.ts'
+import { Button, Dialog, notify } from '../components/actions.tsx'
+import { Card, Empty, Failure, Loading } from '../components/basics.tsx'
+import { TextField } from '../components/fields.tsx'
+import { useSubmit } from '../components/submit.ts'
+import { count, duration } from '../format.ts'
+import { useLoad } from '../load.ts'
+import { hrefOf } from '../router.ts'
+import {
+  providerOf,
+  shownTemplate,
+  type Template,
+  type TemplateChannel,
+  templateChannels,
+} from '../template-accounts.ts'
+import type { Given } from '../templates.ts'
+import { TemplateContent } from './bubbles.tsx'
+
+/** What three people of a campaign get, and a message to oneself. */
+export function PlanCards({ campaign }: { campaign: Campaign }) {
+  return (
+    <div class="columns">
+      <PreviewCard campaign={campaign} />
+      <TestCard campaign={campaign} />
+    </div>
+  )
+}
+
+type Preview = Schemas['CampaignPreview']
+
+function PreviewCard({ campaign }: { campaign: Campaign }) {
+  const path = `/rest/campaigns/${campaign._id}/preview`
+  const { data, error } = useLoad(`${path} ${campaign.updatedAt}`, (signal) =>
+    call<Preview>('POST', path, { signal }),
+  )
+  const channels = useLoad('template channels', templateChannels).data
+  const template = useLoad(`template of ${campaign._id} ${channels?.length}`, async () =>
+    channels === undefined ? undefined : templateOf(campaign, channels),
+  ).data
+  return (
+    <Card title="What people get" note="The first three who would be written to now">
+      <Failure error={error} />
+      {data === undefined && !error && <Loading lines={3} />}
+      {data?.data.length === 0 && <Empty title="Nobody would be written to now" />}
+      <div class="bubbles">
+        {data?.data.map(({ person, name, variables }) => (
+          <div key={person}>
+            <p class="note">{name ?? 'Somebody without a name'}</p>
+            <div class="bubble theirs">
+              <Message {...{ campaign, template, channels: channels ?? [], variables }} />
+            </div>
+          </div>
+        ))}
+      </div>
+    </Card>
+  )
+}
+
+interface MessageProps {
+  campaign: Campaign
+  template: Template | undefined
+  channels: readonly TemplateChannel[]
+  variables: Preview['data'][number]['variables']
+}
+
+function Message({ campaign, template, channels, variables }: MessageProps) {
+  const { name, language } = campaign.template
+  const given = { ...campaign.more, variables, template: name, language } as Given
+  const shown = template && shownTemplate(providerOf(channels, template.account), template, given)
+  return (
+    <>
+      <TemplateContent given={given} shown={shown} />
+      {shown?.refused && <p class="note">It would not be sent so: {shown.refused}</p>}
+    </>
+  )
+}
+
+function TestCard({ campaign }: { campaign: Campaign }) {
+  const [address, setAddress] = useState('')
+  const [sent, setSent] = useState<string>()
+  const { busy, error, submit } = useSubmit(async () => {
+    const path = `/rest/campaigns/${campaign._id}/test`
+    const body = { address: addressOf(address) }
+    const { message } = await call<{ message: string }>('POST', path, { body })
+    setSent(message)
+    notify('It is on its way.')
+  })
+  if (isOver(campaign)) return null
+  return (
+    <Card title="Send it to yourself" note="A message of its own, which counts in no result">
+      <form onSubmit={submit} data-passing>
+        <div class="inline">
+          <TextField
+            label="Your number"
+            type="tel"
+            placeholder="+55 11 98888-7777"
+            value={address}
+            onChange={setAddress}
+            required
+          />
+          <Button type="submit" disabled={busy}>
+            Send a test
+          </Button>
+        </div>
+        <Failure error={error} />
+      </form>
+      {sent && (
+        <p>
+          <a href={hrefOf(`/messages/${sent}`)}>What became of it</a>
+        </p>
+      )}
+    </Card>
+  )
+}
+
+/** What is no address with its kind is a number. */
+const addressOf = (text: string): string =>
+  /^[a-z]{1,32}:/.test(text.trim()) ? text.trim() : `phone:${text.replaceAll(/\D/g, '')}`
+
+interface StartProps {
+  campaign: Campaign
+  onStart(): Promise<void>
+  onClose(): void
+}
+
+/** Asks before a campaign starts, with what it would do: nobody writes to everybody by accident. */
+export function StartDialog({ campaign, onStart, onClose }: StartProps) {
+  const path = `/rest/campaigns/${campaign._id}/estimate`
+  const { data, error } = useLoad(path, (signal) => call<CampaignEstimate>('POST', path, { signal }))
+  const [failure, setFailure] = useState<Error>()
+  const start = async () => {
+    try {
+      await onStart()
+      onClose()
+    } catch (thrown) {
+      setFailure(thrown as Error)
+    }
+  }
+  return (
+    <Dialog title={`Start ${campaign.name}?`} onClose={onClose}>
+      <Failure error={failure ?? error} />
+      {data === undefined && !error && <p role="status">Counting …</p>}
+      {data && <Estimate of={data} />}
+      <div class="actions end">
+        <Button onClick={onClose}>Not yet</Button>
+        <Button kind="primary" disabled={!data?.recipients || data.stop !== null} onClick={start}>
+          {campaign.schedule.at === undefined ? 'Start' : 'Schedule'}
+        </Button>
+      </div>
+    </Dialog>
+  )
+}
+
+function Estimate({ of }: { of: CampaignEstimate }) {
+  const { audience, recipients, leftOutBy, isExact, seconds, days, cost, stop, messagesPerSecond } = of
+  return (
+    <>
+      <p>
+        <strong>
+          {!isExact && 'About '}
+          {count(recipients)}
+        </strong>{' '}
+        of {count(audience)} people are written to, {count(messagesPerSecond)} a second.{' '}
+        {days > 1
+          ? `It takes ${days} days: the account may write to so many a day.`
+          : `It takes ${duration(seconds * 1_000)}.`}
+        {cost && ` It costs ${count(cost.amount)} ${cost.currency}.`}
+      </p>
+      {leftOutBy.length > 0 && (
+        <ul>
+          {leftOutBy.map(({ reason, recipients: out }) => (
+            <li key={reason}>
+              {count(out)} left out: {leftOutInWords(reason)}
+            </li>
+          ))}
+        </ul>
+      )}
+      {stop && (
+        <p class="failure" role="alert">
+          It would stop at once: {pausedInWords(stop)}.
+        </p>
+      )}
+      {recipients === 0 && (
+        <p class="failure" role="alert">
+          Nobody would be written to.
+        </p>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,225 @@
+import type { Schemas } from '@parley/client'
+import { call, callForBlob } from '../api.ts'
+import { type Campaign, type CampaignResults, isOver, leftOutInWords } from '../campaigns.ts'
+import { Button } from '../components/actions.tsx'
+import { Card, Empty, Failure, Loading, State, Time } from '../components/basics.tsx'
+import { SelectField } from '../components/fields.tsx'
+import { type Column, More, Table, useList } from '../components/list.tsx'
+import { download } from '../download.ts'
+import { count } from '../format.ts'
+import { useLoad } from '../load.ts'
+import { may } from '../rights.ts'
+import { hrefOf, setQuery } from '../router.ts'
+
+const RUNNING_MS = 5_000
+const OVER_MS = 60_000
+
+/** What became of everybody: the account, the errors, the hours, and each of them. */
+export function ResultsCards({ campaign, query }: { campaign: Campaign; query: URLSearchParams }) {
+  const path = `/rest/campaigns/${campaign._id}`
+  const { data, error } = useLoad(
+    `${path}/results`,
+    (signal) => call<CampaignResults>('GET', `${path}/results`, { signal }),
+    { everyMs: isOver(campaign) ? OVER_MS : RUNNING_MS },
+  )
+  if (data === undefined) return error ? <Failure error={error} /> : <Loading />
+  return (
+    <>
+      <Tiles of={data} />
+      <div class="columns">
+        <AccountCard of={data} isListed={campaign.isListed} />
+        <div>
+          {data.failedBy.length > 0 && <ErrorsCard of={data} />}
+          {data.hours.length > 0 && <HoursCard of={data} />}
+        </div>
+      </div>
+      <RecipientsCard campaign={campaign} query={query} />
+    </>
+  )
+}
+
+type RecipientState = keyof CampaignResults['states']
+
+const sumOf = ({ states }: CampaignResults, ...names: RecipientState[]): number =>
+  names.reduce((sum, name) => sum + states[name], 0)
+
+function Tiles({ of }: { of: CampaignResults }) {
+  const sent = sumOf(of, 'sent', 'delivered', 'read')
+  const share = (part: number) => (sent === 0 ? '' : ` ${Math.round((part / sent) * 1_000) / 10}%`)
+  const tiles = [
+    { name: 'Sent', value: sent, more: of.cost ? ` ${count(of.cost.amount)} ${of.cost.currency}` : '' },
+    { name: 'Delivered', value: sumOf(of, 'delivered', 'read'), more: share(sumOf(of, 'delivered', 'read')) },
+    { name: 'Read', value: sumOf(of, 'read'), more: share(sumOf(of, 'read')) },
+    { name: 'Replied', value: of.replied, more: share(of.replied) },
+    { name: 'Opted out', value: of.optedOut, more: share(of.optedOut) },
+    { name: 'Still to come', value: of.toCome, more: '' },
+  ]
+  return (
+    <div class="tiles">
+      {tiles.map(({ name, value, more }) => (
+        <div key={name} class="tile">
+          <span class="tile-name">
+            {name}
+            {more}
+          </span>
+          <strong>{count(value)}</strong>
+        </div>
+      ))}
+    </div>
+  )
+}
+
+interface Row {
+  name: string
+  people: number
+}
+
+const ROWS: { name: string; states: RecipientState[] }[] = [
+  { name: 'Waiting', states: ['waiting'] },
+  { name: 'Under way', states: ['claimed', 'posted'] },
+  { name: 'Tried again later', states: ['deferred'] },
+  { name: 'Sent', states: ['sent'] },
+  { name: 'Delivered', states: ['delivered'] },
+  { name: 'Read', states: ['read'] },
+  { name: 'Failed', states: ['failed'] },
+  { name: 'Dead', states: ['dead'] },
+]
+
+/** Everybody is in one of the rows. */
+function AccountCard({ of, isListed }: { of: CampaignResults; isListed: boolean }) {
+  const rows: Row[] = [
+    ...of.leftOutBy.map(({ reason, recipients }) => ({
+      name: `Left out: ${leftOutInWords(reason ?? '')}`,
+      people: Number(recipients),
+    })),
+    ...ROWS.map(({ name, states }) => ({ name, people: sumOf(of, ...states) })).filter(
+      ({ people }) => people > 0,
+    ),
+    { name: 'Difference', people: of.difference },
+    { name: 'Audience', people: of.audience },
+  ]
+  return (
+    <Card
+      title="Everybody, counted once"
+      note={isListed ? undefined : 'The audience is still being listed, so it grows'}
+      flush
+    >
+      <Table
+        label="Everybody, counted once"
+        rows={rows}
+        columns={[
+          {
+            name: 'What became of them',
+            cell: ({ name }) => (name === 'Audience' ? <strong>{name}</strong> : name),
+          },
+          {
+            name: 'People',
+            cell: ({ name, people }) =>
+              name === 'Audience' ? <strong>{count(people)}</strong> : count(people),
+          },
+        ]}
+        keyOf={({ name }) => name}
+        empty={<Empty title="Nobody yet" />}
+      />
+    </Card>
+  )
+}
+
+const ErrorsCard = ({ of }: { of: CampaignResults }) => (
+  <Card title="Errors" flush>
+    <Table
+      label="Errors"
+      rows={of.failedBy.map(({ code, recipients }) => ({ name: String(code), people: Number(recipients) }))}
+      columns={[
+        { name: 'Code', cell: ({ name }: Row) => <code>{name}</code> },
+        { name: 'People', cell: ({ people }: Row) => count(people) },
+      ]}
+      keyOf={({ name }) => name}
+      empty={<Empty title="None" />}
+    />
+  </Card>
+)
+
+const HoursCard = ({ of }: { of: CampaignResults }) => (
+  <Card title="By the hour" flush>
+    <Table
+      label="By the hour"
+      rows={of.hours.slice(-48)}
+      columns={[
+        { name: 'Written to', cell: ({ at }) => <Time at={at} /> },
+        { name: 'Sent', cell: ({ sent }) => count(sent) },
+        { name: 'Delivered', wide: true, cell: ({ delivered }) => count(delivered) },
+        { name: 'Read', wide: true, cell: ({ read }) => count(read) },
+        { name: 'Failed', cell: ({ failed }) => count(failed) },
+        { name: 'Replied', cell: ({ replied }) => count(replied) },
+      ]}
+      keyOf={({ at }) => at}
+      empty={<Empty title="Nobody yet" />}
+    />
+  </Card>
+)
+
+type Recipient = Schemas['CampaignRecipient']
+
+const STATES = ['waiting', 'posted', 'deferred', 'sent', 'delivered', 'read', 'failed', 'dead', 'left_out']
+
+function RecipientsCard({ campaign, query }: { campaign: Campaign; query: URLSearchParams }) {
+  const state = query.get('state') ?? ''
+  const path = `/rest/campaigns/${campaign._id}`
+  const list = useList<Recipient>(
+    `${path}/recipients`,
+    { state },
+    { everyMs: isOver(campaign) ? OVER_MS : RUNNING_MS, keyOf: ({ person }) => person },
+  )
+  const save = async () => download(`campaign-${campaign._id}.ndjson`, await callForBlob(`${path}/export`))
+  const columns: Column<Recipient>[] = [
+    { name: 'Person', cell: ({ person }) => <code class="cut">{person}</code> },
+    {
+      name: 'State',
+      cell: (one) => (
+        <>
+          <State of={one.state} />
+          {one.repliedAt && <span class="quiet"> replied</span>}
+          {one.optedOutAt && <span class="quiet"> opted out</span>}
+        </>
+      ),
+    },
+    {
+      name: 'Why',
+      wide: true,
+      cell: ({ reason, code }) => (
+        <span class="quiet">
+          {reason && leftOutInWords(reason)} {code !== reason && code}
+        </span>
+      ),
+    },
+    { name: 'Sent', wide: true, cell: ({ sentAt }) => sentAt && <Time at={sentAt} /> },
+    {
+      name: 'Message',
+      cell: ({ message }) =>
+        message && may('read', 'messages') && <a href={hrefOf(`/messages/${message}`)}>Message</a>,
+    },
+  ]
+  return (
+    <Card title="People" flush action={<Button onClick={save}>Export</Button>}>
+      <div class="filters card-head">
+        <SelectField
+          label="State"
+          value={state}
+          options={[
+            { value: '', name: 'Any' },
+            ...STATES.map((value) => ({ value, name: value.replaceAll('_', ' ') })),
+          ]}
+          onChange={(next) => setQuery({ state: next })}
+        />
+      </div>
+      <Table
+        {...{ label: 'People of the campaign', columns, rows: list.rows, error: list.error }}
+        keyOf={({ person }) => person}
+        {...(may('read', 'people') && { hrefOf: ({ person }: Recipient) => hrefOf(`/people/${person}`) })}
+        empty={<Empty title="Nobody is in that state" />}
+      />
+      <More list={list} />
+    </Card>
+  )
+}
