@@ -51,8 +51,11 @@ export async function goInside(page: Page, path: string, wait: string): Promise<
   await page.waitForFunction(() => document.querySelector('.loading') === null)
 }
 
-/** Every page below `/console`, and what it shows when it is there. `thread` is a conversation's `_id`. */
-export const consolePages = (thread: string): [path: string, wait: string][] => [
+/** Every page below `/console`, and what it shows when it is there. `thread` is a conversation's `_id`, `campaigns` are those of campaigns. */
+export const consolePages = (
+  thread: string,
+  campaigns: readonly string[] = [],
+): [path: string, wait: string][] => [
   ['', '.chart canvas'],
   ['/conversations', '.threads a'],
   [`/conversations/${thread}`, '.bubble'],
@@ -68,8 +71,12 @@ export const consolePages = (thread: string): [path: string, wait: string][] => 
   ['/people', 'tbody tr'],
   ['/people/phone:5511988887702', '.facts'],
   ['/people/segments', 'tbody tr'],
-  ['/people/segments/regulars', '[role=status]'],
+  ['/people/segments/regulars', '.card'],
+  ['/people/segments/new', 'form'],
   ['/people/attributes', 'tbody tr'],
+  ['/campaigns', 'tbody tr, .empty'],
+  ...campaigns.map((id): [string, string] => [`/campaigns/${id}`, '.facts']),
+  ['/campaigns/new', 'form'],
   ['/templates', 'tbody tr'],
   ['/templates?q=welcome&language=pt_BR', 'tbody tr'],
   ['/templates/new', 'form'],

@@ -1,5 +1,5 @@
 import { type GatewayClient, gatewayClient } from '@parley/local/demo/gateway-client'
-import { configOf, simulatedNumber } from '@parley/local/simulator/client'
+import { configOf, registerWebhook, simulatedNumber } from '@parley/local/simulator/client'
 import { seedShop } from '@parley/local/try/seed'
 import type { Account } from './pages.ts'
 
@@ -28,6 +28,7 @@ export async function seed(
   await seedShop({ gateway, simulatorUrl, modelSimulatorUrl, run, updates })
 }
 
+const LINE = 'offers-line'
 const REGULARS = ['João Lima', 'Carla Dias', 'Rafael Melo', 'Pedro Alves'].map((name, at) => ({
   ...{ name, addresses: [`phone:55119888877${String(at + 1).padStart(2, '0')}`] },
   ...{ language: 'pt_BR', timeZone: 'America/Sao_Paulo' },
@@ -37,14 +38,16 @@ const REGULARS = ['João Lima', 'Carla Dias', 'Rafael Melo', 'Pedro Alves'].map(
 
 /** A number whose account has templates, and people with what is known of them. */
 async function seedAudience(
-  gateway: Pick<GatewayClient, 'call' | 'put'>,
+  gateway: Pick<GatewayClient, 'call' | 'put' | 'providerUrl'>,
   { simulatorUrl, run }: { simulatorUrl: string; run: string },
 ): Promise<void> {
+  const number = simulatedNumber(simulatorUrl, `${run}3`)
   await gateway.put('channels', 3, {
-    ...{ name: 'Offers', description: '', extId: 'offers-line', hook: 'whatsapp', callback: 'whatsapp' },
+    ...{ name: 'Offers', description: '', extId: LINE, hook: 'whatsapp', callback: 'whatsapp' },
     handlerUrl: 'native:agents/echo',
-    config: { ...configOf(simulatedNumber(simulatorUrl, `${run}3`)), businessAccountId: `account-${run}` },
+    config: { ...configOf(number), businessAccountId: `account-${run}` },
   })
+  await registerWebhook(number, gateway.providerUrl(LINE))
   await gateway.call('POST', '/rest/templates/sync')
   await gateway.call('PUT', '/rest/people/attributes', {
     attributes: [
@@ -60,5 +63,16 @@ async function seedAudience(
   await gateway.call('PUT', '/rest/segments/regulars', {
     ...{ name: 'Regulars who agreed' },
     filter: { all: [{ tag: 'regular' }, { consent: 'marketing', is: 'granted' }] },
+  })
+  const campaign = {
+    ...{ channel: 3, template: { name: 'welcome_offer', language: 'pt_BR' } },
+    variables: [{ attribute: 'name', fallback: 'cliente' }, { text: '20%' }],
+  }
+  const spring = { ...campaign, name: 'Spring offers', audience: { everybody: true } }
+  const { _id } = (await gateway.call('POST', '/rest/campaigns', spring)) as { _id: string }
+  await gateway.call('POST', `/rest/campaigns/${_id}/schedule`)
+  await gateway.call('POST', '/rest/campaigns', {
+    ...{ ...campaign, name: 'Black Friday', audience: { segment: 'regulars' }, holdoutPercent: 5 },
+    schedule: { at: '2030-11-29T09:00:00', timeZone: 'America/Sao_Paulo', inEachTimeZone: true },
   })
 }

@@ -75,7 +75,7 @@ export function SegmentFilterFields({ filter, onChange }: FilterProps) {
           </Button>
         </fieldset>
       ))}
-      {may('read', 'people') && <Count filter={filter} />}
+      {may('read', 'people') && <PeopleCount filter={filter} />}
     </>
   )
 }
@@ -264,8 +264,8 @@ const typedValue = (text: string, type: Attribute['type'] | undefined): string |
   return type === 'number' && text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
 }
 
-/** Counted once typing rests. */
-function Count({ filter }: { filter: SegmentFilter }) {
+/** How many people meet a filter, counted once typing rests. */
+export function PeopleCount({ filter }: { filter: SegmentFilter }) {
   const text = JSON.stringify(filter)
   const [asked, setAsked] = useState(text)
   useEffect(() => {

@@ -12,7 +12,7 @@ import { isGone } from '../problems.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
 import { countOf, filterInWords, type Segment, type SegmentFilter } from '../segments.ts'
-import { SegmentFilterFields } from './segment-filter.tsx'
+import { PeopleCount, SegmentFilterFields } from './segment-filter.tsx'
 
 const BACK = { href: hrefOf('/people/segments'), label: 'Segments' }
 const NEW = 'new'
@@ -115,18 +115,23 @@ function SegmentForm({ segment }: { segment?: Segment }) {
         )}
       </PageHead>
       <Card>
-        <form class="form" onSubmit={submit}>
-          <TextField label="Name" value={name} onChange={setName} required disabled={!writable} />
-          <SegmentFilterFields filter={filter} onChange={setFilter} />
-          <Failure error={error} />
-          {writable && (
+        {writable ? (
+          <form class="form" onSubmit={submit}>
+            <TextField label="Name" value={name} onChange={setName} required />
+            <SegmentFilterFields filter={filter} onChange={setFilter} />
+            <Failure error={error} />
             <div class="actions">
               <Button type="submit" kind="primary" disabled={busy}>
                 Save
               </Button>
             </div>
-          )}
-        </form>
+          </form>
+        ) : (
+          <>
+            <p>{filterInWords(filter)}</p>
+            {may('read', 'people') && <PeopleCount filter={filter} />}
+          </>
+        )}
       </Card>
     </>
   )
