@@ -27,6 +27,10 @@ const PICTURES: Picture[] = [
   { name: 'channels', path: '/channels', wait: 'tbody .badge' },
   { name: 'channel', path: '/channels/1', wait: 'form' },
   { name: 'events', path: '/events/1', wait: 'tbody tr' },
+  { name: 'person', path: '/people/phone:5511988887702', wait: '.facts' },
+  { name: 'template', path: '/templates/new', wait: 'form', act: writeTemplate },
+  { name: 'campaign', path: '/campaigns', wait: 'tbody tr', act: openCampaign('Spring offers') },
+  { name: 'campaign-draft', path: '/campaigns', wait: 'tbody tr', act: openCampaign('Black Friday') },
   { name: 'team', path: '/team', wait: 'tbody tr' },
   { name: 'account', path: '/account', wait: '.rows' },
 ]
@@ -41,7 +45,7 @@ const directory = process.argv[2] ?? join(CHECKOUT, 'docs/images')
 const all = process.argv.includes('--all')
 const shown = (name: string) =>
   all ||
-  /^(overview|conversations|messages|message|assistant|workflow|channels|events|team)$|^(overview|conversations)-dark$|^(conversations|messages)-phone$/.test(
+  /^(overview|conversations|messages|message|assistant|workflow|channels|events|team|person|template|campaign|campaign-draft)$|^(overview|conversations)-dark$|^(conversations|messages)-phone$/.test(
     name,
   )
 
@@ -88,6 +92,25 @@ async function takeOverMarta(page: Page): Promise<void> {
 async function openMessageWithTurns(page: Page): Promise<void> {
   await page.locator('tbody a').first().click()
   await page.waitForSelector('.timeline')
+}
+
+async function writeTemplate(page: Page): Promise<void> {
+  for (const [label, text] of [
+    ['Name', 'spring_offer'],
+    ['Language', 'en_GB'],
+    ['Text', 'Hi {{1}}, it is spring: *{{2}} off* all plants until Sunday.'],
+    ['Footer', 'Write stop for no more'],
+    ['Example: {{1}}', 'Ana'],
+  ] as const)
+    await page.getByLabel(label, { exact: label !== 'Footer' }).fill(text)
+}
+
+function openCampaign(name: string): (page: Page) => Promise<void> {
+  return async (page) => {
+    await page.getByRole('link', { name }).click()
+    await page.waitForSelector('.facts')
+    await page.waitForSelector('.bubble')
+  }
 }
 
 async function tryAssistant(page: Page): Promise<void> {

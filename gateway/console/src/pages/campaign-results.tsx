@@ -178,7 +178,7 @@ function RecipientsCard({ campaign, query }: { campaign: Campaign; query: URLSea
       name: 'State',
       cell: (one) => (
         <>
-          <State of={one.state} />
+          <State of={one.state.replaceAll('_', ' ')} />
           {one.repliedAt && <span class="quiet"> replied</span>}
           {one.optedOutAt && <span class="quiet"> opted out</span>}
         </>

@@ -55,7 +55,8 @@ export function ConsentCard({ person, onChange }: { person: Person; onChange(): 
               <li key={_id}>
                 <span>
                   {purpose} {status}
-                  {text && <q class="quiet"> {text}</q>}
+                  {text && ' '}
+                  {text && <q class="quiet">{text}</q>}
                 </span>
                 <span class="quiet">{SOURCES[source] ?? source}</span>
                 <Time at={at} />
