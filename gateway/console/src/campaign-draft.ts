@@ -5,7 +5,7 @@ import type { SegmentFilter } from './segments.ts'
 import type { Template, TemplateProvider } from './template-accounts.ts'
 
 /** What fills a variable: a text, or an attribute with a text for those who lack it. */
-export interface VariableDraft {
+interface VariableDraft {
   attribute: string
   text: string
 }

@@ -67,20 +67,27 @@ export const examplesOf = (
 ): Record<string, string> =>
   Object.fromEntries(templates.fieldsOf(template).map(({ key, example = '' }) => [key, example]))
 
-const STATUS_TONES: Record<string, Tone> = {
-  ...{ APPROVED: 'good', ACTIVE: 'good', PENDING: 'info', IN_APPEAL: 'info', PAUSED: 'warn' },
-  ...{ REJECTED: 'bad', DISABLED: 'bad', DELETED: 'bad', PENDING_DELETION: 'bad' },
-}
-const QUALITY_TONES: Record<string, Tone> = {
-  GREEN: 'good',
-  HIGH: 'good',
-  YELLOW: 'warn',
-  MEDIUM: 'warn',
-  RED: 'bad',
-  LOW: 'bad',
-}
+const STATUS_TONES = new Map<string, Tone>([
+  ['APPROVED', 'good'],
+  ['ACTIVE', 'good'],
+  ['PENDING', 'info'],
+  ['IN_APPEAL', 'info'],
+  ['PAUSED', 'warn'],
+  ['REJECTED', 'bad'],
+  ['DISABLED', 'bad'],
+  ['DELETED', 'bad'],
+  ['PENDING_DELETION', 'bad'],
+])
+const QUALITY_TONES = new Map<string, Tone>([
+  ['GREEN', 'good'],
+  ['HIGH', 'good'],
+  ['YELLOW', 'warn'],
+  ['MEDIUM', 'warn'],
+  ['RED', 'bad'],
+  ['LOW', 'bad'],
+])
 
 /** What the provider says of a template, in small letters, and how good that is. */
-export const toneOfStatus = (status: string): Tone => STATUS_TONES[status] ?? 'neutral'
-export const toneOfQuality = (quality: string): Tone => QUALITY_TONES[quality] ?? 'neutral'
+export const toneOfStatus = (status: string): Tone => STATUS_TONES.get(status) ?? 'neutral'
+export const toneOfQuality = (quality: string): Tone => QUALITY_TONES.get(quality) ?? 'neutral'
 export const inWords = (word: string): string => word.toLowerCase().replaceAll('_', ' ')

@@ -59,7 +59,7 @@ test('people are found, and one is changed, consents, is exported and erased', a
     await page.getByRole('link', { name: 'Attributes' }).click()
     for (const [name, type] of [
       ['city', 'text'],
-      ['orders', 'number'],
+      ['purchases', 'number'],
     ]) {
       await page.getByLabel('Name').fill(name ?? '')
       await page.getByLabel('Type').selectOption(type ?? '')
@@ -70,15 +70,15 @@ test('people are found, and one is changed, consents, is exported and erased', a
     await open(page, '/people/phone:5511988880003', 'form')
     await page.locator('.rows').getByRole('link', { name: 'line' }).waitFor()
     await page.getByLabel('city').fill('Santos')
-    await page.getByLabel('orders').fill('many')
+    await page.getByLabel('purchases').fill('many')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.locator('.failure').getByText('orders').first().waitFor()
-    await page.getByLabel('orders').fill('3')
+    await page.locator('.failure').getByText('purchases').first().waitFor()
+    await page.getByLabel('purchases').fill('3')
     await page.getByLabel('Tags').fill('vip, new')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').waitFor()
     expect((await call('GET', '/rest/people/phone:5511988880003')).json).toMatchObject({
-      ...{ name: 'Carla Dias', tags: ['vip', 'new'], attributes: { city: 'Santos', orders: 3 } },
+      ...{ name: 'Carla Dias', tags: ['vip', 'new'], attributes: { city: 'Santos', purchases: 3 } },
     })
 
     await page.locator('.timeline').getByText('Send me offers').waitFor()

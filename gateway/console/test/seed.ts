@@ -33,7 +33,7 @@ const REGULARS = ['João Lima', 'Carla Dias', 'Rafael Melo', 'Pedro Alves'].map(
   ...{ name, addresses: [`phone:55119888877${String(at + 1).padStart(2, '0')}`] },
   ...{ language: 'pt_BR', timeZone: 'America/Sao_Paulo' },
   ...{ tags: at % 2 === 0 ? ['regular', 'plants'] : ['regular'] },
-  attributes: { city: at % 2 === 0 ? 'Santos' : 'Lisboa', orders: 3 + at },
+  attributes: { city: at % 2 === 0 ? 'Santos' : 'Lisboa', purchases: 3 + at },
 }))
 
 /** A number whose account has templates, and people with what is known of them. */
@@ -52,7 +52,7 @@ async function seedAudience(
   await gateway.call('PUT', '/rest/people/attributes', {
     attributes: [
       { name: 'city', type: 'text' },
-      { name: 'orders', type: 'number' },
+      { name: 'purchases', type: 'number' },
     ],
   })
   for (const person of REGULARS) {
