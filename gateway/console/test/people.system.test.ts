@@ -10,13 +10,13 @@ const { onPage, open } = system
 const call = (method: string, path: string, body?: object) =>
   system.parley.call(method, path, { token: system.garden.token, ...(body && { body }) })
 
-const LINE = {
-  ...{ name: 'Line', description: '', extId: 'line', hook: 'whatsapp', callback: 'rpc', config: {} },
-  handlerUrl: 'native:agents/none',
-}
-
 beforeAll(async () => {
-  expect((await call('PUT', '/rest/channels/1', LINE)).status).toBe(200)
+  const apiUrl = `${system.parley.system.simulatorUrl}/v23.0`
+  const line = {
+    ...{ name: 'Line', description: '', extId: 'line', hook: 'whatsapp', callback: 'whatsapp' },
+    ...{ handlerUrl: 'native:agents/echo', config: { phoneNumberId: '8301', accessToken: 'secret', apiUrl } },
+  }
+  expect((await call('PUT', '/rest/channels/1', line)).status).toBe(200)
   for (const [phone, name, tags] of [
     ['5511988880001', 'Ana Prado', ['vip']],
     ['5511988880002', 'Bruno Reis', []],
@@ -30,8 +30,8 @@ beforeAll(async () => {
     200,
   )
   const user = { name: 'Carla Dias', phone: '+5511988880003' }
-  const body = { extId: 'line', user, thread: { extId: 'carla' }, answer: {} }
-  expect((await call('POST', '/rest/messages', body)).status).toBe(200)
+  const body = { extId: 'line', user, thread: { extId: 'carla' }, answer: {}, input: 'Hello' }
+  expect((await call('POST', '/api/hooks/whatsapp', body)).status).toBe(200)
 })
 
 const lists = (page: Page, ...names: string[]) =>
@@ -128,9 +128,9 @@ test('a segment is counted while it is made, is saved, changed and deleted', asy
     await page.getByRole('link', { name: 'Make the first one' }).click()
     await page.getByLabel('Name', { exact: true }).fill('Very important')
     await page.getByLabel('Is', { exact: true }).fill('vip')
-    await page.getByText('1 people now').waitFor()
+    await page.getByText('1 person now').waitFor()
     await page.getByRole('button', { name: 'Add a condition to: None of these' }).click()
-    await page.getByLabel('None of these, condition 1').selectOption({ label: 'Consent' })
+    await page.getByLabel('None of these, condition 1', { exact: true }).selectOption({ label: 'Consent' })
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Very important is saved').waitFor()
     const { data } = (await call('GET', '/rest/segments')).json as { data: object[] }

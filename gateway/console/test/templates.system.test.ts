@@ -83,7 +83,7 @@ test('a template is made with its checks shown, is refused in the provider’s w
     await page.getByLabel('Footer').fill('Write stop for no more')
     await page.getByRole('button', { name: 'Add a button' }).click()
     await page.getByLabel('Says').fill('See it')
-    await page.getByLabel('Button 1').selectOption({ label: 'Link' })
+    await page.getByLabel('Button 1', { exact: true }).selectOption({ label: 'Link' })
     await page.getByLabel('Address').fill('https://example.com/spring')
     await checks.getByText('Nothing speaks against it').waitFor()
     const bubble = page.locator('.bubble')

@@ -148,6 +148,7 @@ function Confirm(props: {
   title: string
   children: ComponentChildren
   action: string
+  dismiss: string
   onConfirm(): Promise<unknown>
   onClose(): void
 }) {
@@ -165,7 +166,7 @@ function Confirm(props: {
       <p>{props.children}</p>
       <Failure error={error} />
       <div class="actions end">
-        <Button onClick={props.onClose}>Cancel</Button>
+        <Button onClick={props.onClose}>{props.dismiss}</Button>
         <Button kind="danger" onClick={confirm}>
           {props.action}
         </Button>
@@ -200,8 +201,10 @@ export function DeleteButton(props: {
   note?: string
   /** What it is called where that is another word. */
   action?: string
+  /** What leaves it as it is. */
+  dismiss?: string
 }) {
-  const { what, onDelete, note = 'This can’t be undone.', action = 'Delete' } = props
+  const { what, onDelete, note = 'This can’t be undone.', action = 'Delete', dismiss = 'Cancel' } = props
   const [open, setOpen] = useState(false)
   return (
     <>
@@ -212,6 +215,7 @@ export function DeleteButton(props: {
         <Confirm
           title={`${action} ${what}?`}
           action={action}
+          dismiss={dismiss}
           onConfirm={onDelete}
           onClose={() => setOpen(false)}
         >

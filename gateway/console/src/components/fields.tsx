@@ -85,6 +85,7 @@ export function TextField({
           value={value}
           disabled={disabled}
           required={rest.required === true}
+          step={type === 'number' ? 'any' : undefined}
           placeholder={placeholder}
           autocomplete={autocomplete ?? 'off'}
           spellcheck={false}

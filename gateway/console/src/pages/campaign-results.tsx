@@ -12,7 +12,7 @@ import { may } from '../rights.ts'
 import { hrefOf, setQuery } from '../router.ts'
 
 const RUNNING_MS = 5_000
-const OVER_MS = 60_000
+const OVER_MS = 10_000
 
 /** What became of everybody: the account, the errors, the hours, and each of them. */
 export function ResultsCards({ campaign, query }: { campaign: Campaign; query: URLSearchParams }) {

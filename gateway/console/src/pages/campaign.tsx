@@ -109,6 +109,7 @@ function Actions({ campaign, onChange }: { campaign: Campaign; onChange(changed:
       {!isOver(campaign) && state !== 'draft' && (
         <DeleteButton
           action="Cancel"
+          dismiss="Go back"
           what={`campaign ${name}`}
           note="For good: whoever was not written to by then is left out."
           onDelete={() => act('cancel', 'It is cancelled.')}

@@ -275,7 +275,11 @@ export function PeopleCount({ filter }: { filter: SegmentFilter }) {
   const { data, error } = useLoad(`count ${asked}`, (signal) => countOf(JSON.parse(asked), signal))
   return (
     <p role="status" class={error ? 'field-error' : ''}>
-      {error ? messageOf(error) : data === undefined ? 'Counting …' : `${count(data)} people now`}
+      {error
+        ? messageOf(error)
+        : data === undefined
+          ? 'Counting …'
+          : `${count(data)} ${data === 1 ? 'person' : 'people'} now`}
     </p>
   )
 }
