@@ -1,6 +1,6 @@
 import type { Schemas } from '@parley/client'
+import type { Person } from './person-of.ts'
 
-export type Person = Schemas['Person']
 export type Attribute = Schemas['Attributes']['attributes'][number]
 export type ConsentStatus = Person['consent']['marketing']['status']
 

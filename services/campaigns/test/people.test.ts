@@ -206,6 +206,8 @@ describe('the list', () => {
     expect(first.names).toEqual(['Ana Maria', 'Bruno'])
     expect(await list(`limit=2&after=${first.next}`)).toEqual({ names: ['Ávila'], next: null })
     expect((await list('tag=late')).names).toEqual(['Ana Maria', 'Bruno'])
+    expect((await list('tag=late&marketing=unknown')).names).toEqual(['Ana Maria', 'Bruno'])
+    expect((await list('marketing=granted')).names).toEqual([])
     expect((await list('q=avi')).names).toEqual(['Ávila'])
     expect((await list('q=A')).names).toEqual(['Ana Maria', 'Ávila'])
     expect((await list(`q=${encodeURIComponent('+49 170 1234')}&tag=late`)).names).toEqual([

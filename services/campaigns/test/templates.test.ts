@@ -106,6 +106,8 @@ describe('templates', () => {
     const second = (await rest('GET', `?limit=2&after=${first.next}`)).json as { data: Listed[] }
     const names = [...first.data, ...second.data].map(({ name, language }) => `${name} ${language}`)
     expect(names).toEqual(['hello_world en_US', 'invoice en_US', 'invoice pt_BR', 'invoice_named en_US'])
+    const beginning = (await rest('GET', '?q=inv&language=en_US')).json as { data: Listed[] }
+    expect(beginning.data.map(({ name }) => name)).toEqual(['invoice', 'invoice_named'])
     const one = await rest('GET', `/${first.data[0]?._id}`)
     expect(one.json).toMatchObject({ name: 'hello_world', status: 'APPROVED', category: 'UTILITY' })
     expect((await rest('GET', '/0')).status).toBe(404)

@@ -6,7 +6,8 @@ import { Badge, Card, Failure, Time } from '../components/basics.tsx'
 import { AreaField, SelectField } from '../components/fields.tsx'
 import { More, useList } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
-import { type ConsentStatus, type Person, PURPOSES, type Purpose, TONES } from '../persons.ts'
+import type { Person } from '../person-of.ts'
+import { type ConsentStatus, PURPOSES, type Purpose, TONES } from '../persons.ts'
 import { may } from '../rights.ts'
 
 const SOURCES: Record<string, string> = {
