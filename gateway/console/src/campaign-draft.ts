@@ -1,5 +1,5 @@
 import type { Schemas } from '@parley/client'
-import { type Campaign, type CampaignVariable, variableKeys } from './campaigns.ts'
+import type { Campaign, CampaignVariable } from './campaigns.ts'
 import { localTime } from './format.ts'
 import type { SegmentFilter } from './segments.ts'
 import type { Template, TemplateProvider } from './template-accounts.ts'
@@ -39,6 +39,19 @@ export interface CampaignDraft {
   holdoutPercent: string
   capMessages: string
   capDays: string
+}
+
+/**
+ * The keys of the fields that a template's variables are filled from: by position or by name, as a message has them. The
+ * other fields are of its header, buttons and cards.
+ */
+export function variableKeys(
+  { templates }: TemplateProvider,
+  template: Pick<Template, 'components'>,
+): readonly string[] | Readonly<Record<string, string>> {
+  const fields = templates.fieldsOf(template)
+  const keys = templates.argumentsOf(template, Object.fromEntries(fields.map(({ key }) => [key, key])))
+  return (keys.variables ?? []) as string[] | Record<string, string>
 }
 
 /** Where a new campaign begins. */

@@ -3,7 +3,7 @@ import { call, listAll, type Page } from './api.ts'
 import type { Document } from './resources.ts'
 import { may } from './rights.ts'
 import { filterInWords } from './segments.ts'
-import type { Template, TemplateChannel, TemplateProvider } from './template-accounts.ts'
+import type { Template, TemplateChannel } from './template-accounts.ts'
 
 export type Campaign = Schemas['Campaign']
 export type CampaignResults = Schemas['CampaignResults']
@@ -87,17 +87,4 @@ export async function templateOf(
   if (account === undefined || !may('read', 'templates')) return undefined
   const { data } = await call<Page<Template>>('GET', '/rest/templates', { query: { ...template, account } })
   return data[0]
-}
-
-/**
- * The keys of the fields that a template's variables are filled from: by position or by name, as a message has them. The
- * other fields are of its header, buttons and cards.
- */
-export function variableKeys(
-  { templates }: TemplateProvider,
-  template: Pick<Template, 'components'>,
-): readonly string[] | Readonly<Record<string, string>> {
-  const fields = templates.fieldsOf(template)
-  const keys = templates.argumentsOf(template, Object.fromEntries(fields.map(({ key }) => [key, key])))
-  return (keys.variables ?? []) as string[] | Record<string, string>
 }

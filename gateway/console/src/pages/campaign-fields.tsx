@@ -1,6 +1,6 @@
 import { call, type Page } from '../api.ts'
-import type { CampaignDraft } from '../campaign-draft.ts'
-import { audienceInWords, type Campaign, variableKeys } from '../campaigns.ts'
+import { type CampaignDraft, variableKeys } from '../campaign-draft.ts'
+import { audienceInWords, type Campaign } from '../campaigns.ts'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { TemplateView } from '../components/template-view.tsx'
 import { useLoad } from '../load.ts'

@@ -242,5 +242,8 @@ function placeOf(path: readonly string[], components: TemplateDraft['components'
   const [field = '', at, ...rest] = path
   if (field !== 'components' || at === undefined) return inWords(field)
   const type = components[Number(at)]?.type
-  return [typeof type === 'string' ? inWords(type) : at, ...rest.filter((key) => key !== 'buttons')].join(' ')
+  return [
+    typeof type === 'string' ? inWords(type) : at,
+    ...rest.filter((key) => key !== 'buttons' && !key.includes('_')),
+  ].join(' ')
 }
