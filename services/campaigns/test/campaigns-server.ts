@@ -27,10 +27,16 @@ interface CampaignsServer {
 }
 
 /** The real service, alone, for the tests of a file. */
-export const campaignsForTests = (options: { roles?: Roles; proxies?: Proxied[] } = {}): CampaignsServer =>
+export const campaignsForTests = (options: StartOptions = {}): CampaignsServer =>
   startedForTests(() => startCampaigns(options))
 
-async function startCampaigns({ roles, proxies = [] }: { roles?: Roles; proxies?: Proxied[] }) {
+interface StartOptions {
+  roles?: Roles
+  proxies?: Proxied[]
+  environment?: Record<string, string>
+}
+
+async function startCampaigns({ roles, proxies = [], environment }: StartOptions) {
   const identity = await serveRoles(roles)
   const others = await serveOthers()
   const parley = await startParley({
@@ -42,6 +48,7 @@ async function startCampaigns({ roles, proxies = [] }: { roles?: Roles; proxies?
         DISPATCHER_URL: others.url,
         WEBHOOK_URL: others.url,
         AMQP_URL: '',
+        ...environment,
       },
     },
   })

@@ -5,7 +5,8 @@ import { campaignsForTests } from './campaigns-server.ts'
 const BRAZIL = [
   { schema: '{{resource}} == "people"', read: 'true', write: '{{doc.language}} == "pt_BR"' },
 ] as const
-const server = campaignsForTests({ roles: { BRAZIL } })
+const MOST = 2 * 1024 * 1024
+const server = campaignsForTests({ roles: { BRAZIL }, environment: { IMPORT_MAX_BYTES: String(MOST) } })
 const LINE_BREAKS = { LF: '\n', CRLF: '\r\n', CR: '\r' }
 
 let numbers = 0
@@ -200,14 +201,26 @@ describe('a file of people', () => {
     })
   })
 
-  test('is refused at its bound, and what was read before that is settled', async () => {
-    const huge = { type: 'text/csv', headers: { 'content-length': String(2 * 1024 ** 3) } }
-    const length = await fetch(`${server.url}/rest/people/imports?offset=${2 * 1024 ** 3}`, {
-      method: 'POST',
-      headers: { authorization: server.authorization(), 'content-type': huge.type },
-      body: 'phone\n',
-    })
-    expect(length.status).toBe(413)
+  test('is refused at its bound while it is read, and what came before that is settled', async () => {
+    const rows = `${newNumber()},Ana\n`.repeat(4_000)
+    async function* endless() {
+      yield Buffer.from('phone,name\n')
+      for (;;) yield Buffer.from(rows)
+    }
+    const response = await fetch(`${server.url}/rest/people/imports`, {
+      ...{ method: 'POST', duplex: 'half', body: ReadableStream.from(endless()) },
+      headers: {
+        authorization: server.authorization(),
+        ...{ 'content-type': 'text/csv', 'idempotency-key': 'endless' },
+      },
+    } as RequestInit).catch((error: unknown) => error)
+    // Whoever goes on sending may not get to read it.
+    if (response instanceof Response) expect(response.status).toBe(413)
+    const { json } = await server.call('GET', '/rest/people/imports')
+    const found = json.data.find(({ key }: { key: string }) => key === 'endless')
+    expect(found).toMatchObject({ state: 'failed', failure: { code: 'body_too_large' } })
+    expect(found.counts.rows).toBeGreaterThan(4_000)
+    expect((await send('phone\n', { query: `?offset=${MOST}` })).status).toBe(413)
   })
 
   test('of whom the role may not write is refused row by row', async () => {
@@ -301,6 +314,17 @@ describe('an import', () => {
     expect((await send('phone\n', { key: 'broken', type: 'application/x-ndjson' })).json.code).toBe(
       'idempotency_key_reused',
     )
+  })
+
+  test('goes on after its process died', async () => {
+    const [first, second] = [rowsOf(3).join(''), rowsOf(4).join('')]
+    const { json: begun } = await send(`phone,name\n${first}`, { key: 'died', query: '?more=true' })
+    const busy = { state: 'running', owner: 'nobody', busyUntil: new Date(Date.now() - 1) }
+    const imports = server.database.collection<{ _id: string }>('imports')
+    await imports.updateOne({ _id: begun._id }, { $set: busy })
+    expect((await server.call('GET', `/rest/people/imports/${begun._id}`)).json.state).toBe('open')
+    const { json } = await send(`phone,name\n${first}${second}`, { key: 'died' })
+    expect(json).toMatchObject({ state: 'finished', counts: counts({ rows: 7, created: 7 }) })
   })
 
   test('takes a file in parts, wherever they are cut', async () => {

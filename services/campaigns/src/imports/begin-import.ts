@@ -16,7 +16,7 @@ const HEAD_BYTES = 1_024
 type Block = { bytes: Buffer; isLast: boolean }
 
 /** A request that hands in a file, or a part of one. */
-export interface AskedImport {
+interface AskedImport {
   caller: Caller
   key: string
   format: ImportFormat

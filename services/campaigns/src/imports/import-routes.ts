@@ -177,8 +177,15 @@ async function endBroken(
       retryAfter: 2,
     })
   }
+  if (error instanceof Problem && error.code === 'body_too_large') {
+    const { message } = error
+    await endImport(dependencies, record, {
+      state: 'failed',
+      failure: { line: record.line, code: error.code, message },
+    })
+  }
   // It is also open again where this can't be written: later, when nobody is seen to work it.
-  await endImport(dependencies, record, { state: 'open' }).catch(() => undefined)
+  else await endImport(dependencies, record, { state: 'open' }).catch(() => undefined)
   throw error
 }
 

@@ -35,7 +35,7 @@ export async function* blocksOf(
   yield { bytes: Buffer.concat(waiting), isLast: true }
 }
 
-export interface Running extends Settling {
+interface Running extends Settling {
   record: ImportRecord
   /** What comes from where the import is on. */
   blocks: AsyncIterable<{ bytes: Buffer; isLast: boolean }>
