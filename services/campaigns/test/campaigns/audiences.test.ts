@@ -54,6 +54,7 @@ test('whoever was in an import is written to, once that is over', async () => {
   expect((await send('')).counts).toMatchObject({ rows: 2, updated: 2 })
   await world.act(campaign, 'schedule')
   await world.until(campaign, 'finished')
+  expect(await world.results(campaign)).toMatchObject({ audience: 2, difference: 0 })
   const reached = (await line.sends()).map(({ to }) => `phone:${to}`)
   expect(reached.toSorted()).toEqual(addresses.toSorted())
   expect(reached).not.toContain(other?.addresses[0])
