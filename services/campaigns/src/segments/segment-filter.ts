@@ -21,6 +21,7 @@ const condition = z.union([
       .describe('`pt_BR`; `pt` is all of Portuguese'),
   }),
   z.strictObject({ timeZone: text }),
+  z.strictObject({ import: z.uuid().describe('Was in this import; the latest 20 of a person count') }),
   z.strictObject({ consent: z.enum(PURPOSES), is: z.enum(['granted', 'withdrawn', 'unknown']) }),
   z.strictObject({
     attribute: text,

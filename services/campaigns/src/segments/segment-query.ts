@@ -19,6 +19,7 @@ function queryOf(one: Condition, now: Date): Query {
   if ('tag' in one) return { tags: one.tag.trim() }
   if ('language' in one) return languageQuery(readLanguage(one.language) ?? one.language)
   if ('timeZone' in one) return { timeZone: one.timeZone }
+  if ('import' in one) return { imports: one.import }
   if ('consent' in one) {
     const status = `consent.${one.consent}.status`
     return one.is === 'unknown' ? { [status]: { $exists: false } } : { [status]: one.is }

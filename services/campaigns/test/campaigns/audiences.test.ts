@@ -32,8 +32,37 @@ test.each([
   expect(people.filter(({ addresses }) => reached.includes(addresses[0] ?? ''))).toHaveLength(3)
 })
 
+test('whoever was in an import is written to, once that is over', async () => {
+  const line = await world.line()
+  const [first, second, other] = await world.people(3)
+  const addresses = [first, second].flatMap((person) => person?.addresses ?? [])
+  const send = async (query: string) => {
+    const response = await fetch(`${world.parley.services.campaigns.url}/rest/people/imports${query}`, {
+      method: 'POST',
+      headers: {
+        authorization: world.parley.authorization('gateway', 'campaigns', world.caller),
+        ...{ 'content-type': 'text/csv', 'idempotency-key': 'audience' },
+      },
+      body: `phone\n${addresses.join('\n')}\n`,
+    })
+    return (await response.json()) as { _id: string; counts: object }
+  }
+  const { _id } = await send('?more=true')
+  const campaign = await world.draft({ channel: line.channel, audience: { import: _id } })
+  const early = await world.ask('campaigns', 'POST', `/rest/campaigns/${campaign}/schedule`)
+  expect([early.status, early.json.errors[0].code]).toEqual([422, 'unfinished'])
+  expect((await send('')).counts).toMatchObject({ rows: 2, updated: 2 })
+  await world.act(campaign, 'schedule')
+  await world.until(campaign, 'finished')
+  expect(await world.results(campaign)).toMatchObject({ audience: 2, difference: 0 })
+  const reached = (await line.sends()).map(({ to }) => `phone:${to}`)
+  expect(reached.toSorted()).toEqual(addresses.toSorted())
+  expect(reached).not.toContain(other?.addresses[0])
+})
+
 test.each([
   ['a segment that is not there', { segment: 'nobody' }, 'schedule'],
+  ['an import that is not there', { import: '0198c0de-7a00-7000-8000-3f6d5a4b2c11' }, 'schedule'],
   ['an attribute that is not declared', { filter: { all: [{ attribute: 'shoe', exists: true }] } }, 'draft'],
 ])('%s is refused', async (_name, audience, when) => {
   const line = await world.line()
@@ -46,5 +75,5 @@ test.each([
   if (when === 'draft') return
   const path = `/rest/campaigns/${drafted.json._id}/schedule`
   const { status, json } = await world.ask('campaigns', 'POST', path)
-  expect([status, json.errors[0].path]).toEqual([422, '/audience/segment'])
+  expect([status, json.errors[0].path]).toEqual([422, `/audience/${Object.keys(audience)[0]}`])
 })

@@ -19,6 +19,7 @@ function filterOf(
 ): mongo.Filter<PersonRecord> {
   if ('people' in audience) return { _id: { $in: [...audience.people] } }
   if ('filter' in audience) return segmentQuery(audience.filter)
+  if ('import' in audience) return segmentQuery({ all: [audience] })
   if ('everybody' in audience) return {}
   // Nobody, rather than everybody.
   return segmentFilter === undefined ? { _id: { $in: [] } } : segmentQuery(segmentFilter)
