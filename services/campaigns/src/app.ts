@@ -93,6 +93,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   return {
     app,
     registry,
+    takesUploads: true,
     close: async () => {
       await running.close()
       await people?.close()

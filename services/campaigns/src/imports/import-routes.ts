@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { FairSlots, type SlotLimits } from '@parley/shared/fair-slots'
 import { cursorOf, encodeCursor, pageLimit, queryFlag } from '@parley/shared/list-query'
 import type { OperationParameter } from '@parley/shared/openapi/operation'
 import { pageOf } from '@parley/shared/openapi/operation'
@@ -26,8 +27,11 @@ import { MAX_ERRORS, Superseded } from './settle-rows.ts'
 
 const QUERY_MS = 5_000
 const MAX_TAGS = 10
-/** How many files are read at once, for one workspace and in all. */
-const AT_ONCE = { workspace: 2, all: 6 }
+/** How many files are read at once, for one workspace and in all; others wait, which is long enough for small ones. */
+const LIMITS: SlotLimits = {
+  ...{ of: 'imports', total: 32, each: [2] },
+  queue: { total: 128, each: 16, ms: 15_000 },
+}
 const CSV = 'text/csv'
 const NDJSON = 'application/x-ndjson'
 
@@ -80,7 +84,7 @@ const postImport = route({
   response,
   errors: ['idempotency_in_flight', 'idempotency_key_reused', 'body_too_large', 'unsupported_media_type'],
   handle: (dependencies: Dependencies) => {
-    const working = new Map<number, number>()
+    const turns = new FairSlots(LIMITS)
     return async (req, res, asked) => {
       const caller = callerOf(res)
       const write = await dependencies.authorizer.require(caller, 'people', 'write')
@@ -93,8 +97,10 @@ const postImport = route({
       }
       const most = dependencies.importMaxBytes - offset
       if (Number(req.headers['content-length'] ?? 0) > most) throw new Problem('body_too_large')
-      const release = takeTurn(working, caller.workspace._id)
+      const release = await turns.enter([caller.workspace._id])
       try {
+        // Who hung up meanwhile has no body any more.
+        if (req.destroyed) return
         const blocks = blocksOf(req, { most })
         const begun = await beginImport(dependencies.connection, options, blocks)
         if ('over' in begun) return void res.json(importViewOf(begun.over))
@@ -135,23 +141,6 @@ function keyOf(given: string | string[] | undefined): string {
   if (typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given)) return given
   const message = 'is not 1 to 128 characters of ASCII without spaces'
   throw new Problem('validation_failed', { errors: [{ path: '/Idempotency-Key', code: 'key', message }] })
-}
-
-/** Throws `rate_limited` where as many files are read as may be. Returns what releases the turn. */
-function takeTurn(working: Map<number, number>, workspace: number): () => void {
-  const own = working.get(workspace) ?? 0
-  const all = [...working.values()].reduce((sum, count) => sum + count, 0)
-  if (own >= AT_ONCE.workspace || all >= AT_ONCE.all)
-    throw new Problem('rate_limited', {
-      detail: 'As many files are imported as may be at once.',
-      retryAfter: 5,
-    })
-  working.set(workspace, own + 1)
-  return () => {
-    const left = (working.get(workspace) ?? 1) - 1
-    if (left > 0) working.set(workspace, left)
-    else working.delete(workspace)
-  }
 }
 
 /** What became of an import that did not come to the end of what was sent. Throws why. */
