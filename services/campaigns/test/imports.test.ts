@@ -346,6 +346,36 @@ describe('an import', () => {
     expect(await read(number)).toMatchObject({ name: 'João "Jo"' })
   })
 
+  test('waits for its turn where others of its workspace are read, and is refused where too many wait', async () => {
+    const aborting = new AbortController()
+    const endless = (key: string) =>
+      fetch(`${server.url}/rest/people/imports`, {
+        ...{ method: 'POST', signal: aborting.signal, duplex: 'half' },
+        headers: { authorization: server.authorization(), 'content-type': 'text/csv', 'idempotency-key': key },
+        body: new ReadableStream({
+          start: (controller) => controller.enqueue(Buffer.from(`phone\n${rowsOf(20_000).join('')}`)),
+        }),
+      } as RequestInit).catch(() => undefined)
+    const reading = [endless('first'), endless('second')]
+    const isRead = async () => {
+      const { json } = await server.call('GET', '/rest/people/imports')
+      return json.data.filter(({ key }: { key: string }) => ['first', 'second'].includes(key)).length === 2
+    }
+    await eventually(isRead)
+    const waiting = Array.from({ length: 20 }, () => send(`phone\n${newNumber()}\n`))
+    const refused = (await Promise.race(waiting)) as Awaited<ReturnType<typeof send>>
+    expect(refused).toMatchObject({ status: 429, json: { code: 'rate_limited' } })
+    const other = fetch(`${server.url}/rest/people/imports`, {
+      ...{ method: 'POST', body: `phone\n${newNumber()}\n` },
+      headers: { authorization: server.authorization({ workspace: 2 }), 'content-type': 'text/csv' },
+    })
+    expect((await other).status).toBe(200)
+    aborting.abort()
+    await Promise.all(reading)
+    const statuses = (await Promise.all(waiting)).map(({ status }) => status)
+    expect(statuses.toSorted()).toEqual([...Array(16).fill(200), ...Array(4).fill(429)])
+  })
+
   test('does not go on with another file', async () => {
     await send('phone,name\n', { key: 'same', query: '?more=true' })
     expect((await send('phone,tags\n', { key: 'same' })).json.code).toBe('idempotency_key_reused')

@@ -4,16 +4,17 @@ import { type Route, route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
+import { findPeoplePage } from '../../segments/segment-people.ts'
 import { peopleOf } from '../../store/people-collection.ts'
 import type { PersonRecord } from '../../store/person-record.ts'
 import { ineligible } from '../rules/eligibility.ts'
 import { attributesIn, fillVariables } from '../rules/variables.ts'
-import { audienceFilter } from '../run/audience-filter.ts'
+import { audienceOf } from '../run/audience.ts'
 import { type CampaignFacts, readFacts } from '../run/campaign-facts.ts'
 import { type CampaignChannel, hasAddress, messageTo } from '../run/campaign-parts.ts'
 import { estimateAudience } from '../run/estimate-audience.ts'
 import type { CampaignRecord } from '../store/campaign-record.ts'
-import { LEFT_OUT_REASONS } from '../store/recipient-record.ts'
+import { LEFT_OUT_REASONS } from '../../store/recipient-record.ts'
 import {
   type CampaignRoutesNeeded,
   campaignParameter,
@@ -129,13 +130,8 @@ const previewCampaign = route({
   errors: ['invalid_id', 'not_found', 'validation_failed'],
   handle: (needed: CampaignRoutesNeeded) => async (req, res) => {
     const { campaign, facts, channel } = await planned(needed, { res, params: req.params })
-    const { definition, workspace } = campaign
-    const audience = audienceFilter(campaign)
-    const people = await peopleOf(needed.connection)
-      .find({ $and: [{ workspace }, audience] }, { maxTimeMS: QUERY_MS })
-      .sort({ _id: 1 })
-      .limit(LOOKED_AT)
-      .toArray()
+    const { definition } = campaign
+    const { people } = await findPeoplePage(needed.connection, audienceOf(campaign), { limit: LOOKED_AT })
     const rules = {
       _id: campaign._id,
       purpose: facts.purpose,

@@ -5,7 +5,7 @@ import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
 import { CAMPAIGN_STATES } from '../rules/campaign-state.ts'
 import { messageIdOf } from '../run/campaign-parts.ts'
-import { RECIPIENT_STATES, type RecipientRecord } from '../store/recipient-record.ts'
+import { RECIPIENT_STATES, type RecipientRecord } from '../../store/recipient-record.ts'
 import {
   type CampaignRoutesNeeded,
   campaignParameter,

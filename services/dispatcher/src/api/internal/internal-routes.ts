@@ -25,7 +25,7 @@ const addressed = z.object({ addresses: z.array(z.string().min(1).max(256)).min(
  */
 export function internalRoutes(
   needed: ErasingPeople & {
-    collections: Pick<Collections, 'threads'>
+    collections: Pick<Collections, 'threads' | 'notes'>
     suppressions: Pick<Suppressions, 'change' | 'find'>
   },
 ): Router {
