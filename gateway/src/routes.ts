@@ -180,7 +180,8 @@ function covers({ match }: Route, rest: string): boolean {
   if (match === 'below') return true
   if (match === 'exact') return rest === ''
   const segments = rest.split('/').slice(1)
-  if (typeof match === 'object' && 'child' in match) return segments.length === 1 && segments[0] === match.child
+  if (typeof match === 'object' && 'child' in match)
+    return segments.length === 1 && segments[0] === match.child
   if (typeof match === 'object')
     return (match.below || segments.length === 2) && segments[1] === match.ofEach && segments[0] !== ''
   return segments.length === match

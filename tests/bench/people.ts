@@ -1,8 +1,8 @@
 // A million people: how fast a file of them is imported and what others see of that, what counts, pages and segments take,
 // and how soon a campaign to all of them sends its first message.
 import { setTimeout as pause } from 'node:timers/promises'
-import { readRunFile } from '@parley/local/demo/running-system'
 import { type GatewayClient, gatewayClient } from '@parley/local/demo/gateway-client'
+import { readRunFile } from '@parley/local/demo/running-system'
 import { configOf, registerWebhook, SIMULATED, simulatedNumber } from '@parley/local/simulator/client'
 import { waitUntil } from '@parley/local/wait-until'
 import { integer, parseConfig } from '@parley/shared/config'
@@ -152,7 +152,9 @@ async function timesOf<T>(asked: Record<string, T>, ask: (one: T) => Promise<unk
 }
 
 function within(what: string, times: Record<string, number>): void {
-  console.table(Object.fromEntries(Object.entries(times).map(([title, ms]) => [title, { ms: Math.round(ms) }])))
+  console.table(
+    Object.fromEntries(Object.entries(times).map(([title, ms]) => [title, { ms: Math.round(ms) }])),
+  )
   const [title = '', ms = 0] = Object.entries(times).toSorted(([, one], [, next]) => next - one)[0] ?? []
   report({
     row: `${what} of ${PEOPLE} people: ${title}`,
@@ -164,7 +166,10 @@ function within(what: string, times: Record<string, number>): void {
 }
 
 /** Starts a campaign to everybody, waits for its first message, then for all to be listed, and counts who is in it. */
-async function measureCampaign(client: GatewayClient, { simulatorUrl }: { simulatorUrl: string }): Promise<void> {
+async function measureCampaign(
+  client: GatewayClient,
+  { simulatorUrl }: { simulatorUrl: string },
+): Promise<void> {
   const number = simulatedNumber(simulatorUrl, String(Date.now()))
   await client.putChannel({
     ...{ name: 'Offers', description: '', extId: 'offers', handlerUrl: 'native:agents/echo' },
@@ -182,7 +187,8 @@ async function measureCampaign(client: GatewayClient, { simulatorUrl }: { simula
   const began = performance.now()
   await client.call('POST', `/rest/campaigns/${_id}/schedule`)
   const sends = new URL(`/simulator/sends?phoneNumberId=${number.phoneNumberId}&limit=1`, simulatorUrl)
-  const isSent = async () => z.object({ data: z.array(z.unknown()) }).parse(await (await fetch(sends)).json()).data.length > 0
+  const isSent = async () =>
+    z.object({ data: z.array(z.unknown()) }).parse(await (await fetch(sends)).json()).data.length > 0
   if (!(await waitUntil(isSent, { timeoutMs: 120_000, intervalMs: 20 }))) throw new Error('nothing was sent')
   const first = performance.now() - began
   report({
@@ -193,13 +199,19 @@ async function measureCampaign(client: GatewayClient, { simulatorUrl }: { simula
     reach: { most: 1 },
   })
   const listed = async () => {
-    const results = z.looseObject({ audience: z.number() }).parse(await client.get(`/rest/campaigns/${_id}/results`))
+    const results = z
+      .looseObject({ audience: z.number() })
+      .parse(await client.get(`/rest/campaigns/${_id}/results`))
     return results.audience === PEOPLE
   }
-  if (!(await waitUntil(listed, { timeoutMs: LISTED_MS, intervalMs: 2_000 }))) throw new Error('not all were listed')
+  if (!(await waitUntil(listed, { timeoutMs: LISTED_MS, intervalMs: 2_000 })))
+    throw new Error('not all were listed')
   console.log(`All of them were listed ${((performance.now() - began) / 1_000).toFixed(0)} s after the start`)
   const counts = await timesOf(
-    { 'in a campaign': { all: [{ campaign: { id: _id } }] }, 'left out of one': { all: [{ campaign: { id: _id, state: 'left_out' } }, { tag: 'vip' }] } },
+    {
+      'in a campaign': { all: [{ campaign: { id: _id } }] },
+      'left out of one': { all: [{ campaign: { id: _id, state: 'left_out' } }, { tag: 'vip' }] },
+    },
     (filter) => client.call('POST', '/rest/segments/count', { filter }),
   )
   within('slowest count over a campaign', counts)

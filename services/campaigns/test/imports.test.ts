@@ -351,7 +351,11 @@ describe('an import', () => {
     const endless = (key: string) =>
       fetch(`${server.url}/rest/people/imports`, {
         ...{ method: 'POST', signal: aborting.signal, duplex: 'half' },
-        headers: { authorization: server.authorization(), 'content-type': 'text/csv', 'idempotency-key': key },
+        headers: {
+          authorization: server.authorization(),
+          'content-type': 'text/csv',
+          'idempotency-key': key,
+        },
         body: new ReadableStream({
           start: (controller) => controller.enqueue(Buffer.from(`phone\n${rowsOf(20_000).join('')}`)),
         }),

@@ -27,7 +27,10 @@ const condition = z.union([
     campaign: z
       .strictObject({
         id: z.uuid(),
-        state: z.enum([...RECIPIENT_STATES, 'replied']).optional().meta({ id: 'SegmentCampaignState' }),
+        state: z
+          .enum([...RECIPIENT_STATES, 'replied'])
+          .optional()
+          .meta({ id: 'SegmentCampaignState' }),
       })
       .describe('Was in the audience of this campaign; with `state`, is in that one of it, or has replied'),
   }),

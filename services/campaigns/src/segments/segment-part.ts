@@ -93,7 +93,11 @@ async function nextMembers(
     .find({ workspace, joined: { $in: listed } }, { projection: { joined: 1 }, maxTimeMS: QUERY_MS })
     .toArray()
   const others = new Map(joinedTo.map(({ _id, joined = [] }) => [_id, [_id, ...joined]]))
-  const again = await membersAmong(connection, condition, new Map([...others.keys()].map((one) => [one, [one]])))
+  const again = await membersAmong(
+    connection,
+    condition,
+    new Map([...others.keys()].map((one) => [one, [one]])),
+  )
   for (const one of again) others.delete(one)
   return {
     names: new Map([...listed.map((one): [string, string[]] => [one, [one]]), ...others]),

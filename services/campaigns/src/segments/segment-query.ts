@@ -17,9 +17,7 @@ export function segmentQuery(
 ): Query {
   const now = new Date()
   const queries = (conditions: Condition[]) =>
-    conditions.map((one) =>
-      'campaign' in one ? { _id: { $in: [...members(one)] } } : queryOf(one, now),
-    )
+    conditions.map((one) => ('campaign' in one ? { _id: { $in: [...members(one)] } } : queryOf(one, now)))
   const parts: Query[] = queries(all)
   if (any.length > 0) parts.push({ $or: queries(any) })
   if (none.length > 0) parts.push({ $nor: queries(none) })

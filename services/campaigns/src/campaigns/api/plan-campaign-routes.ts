@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { findPeoplePage } from '../../segments/segment-people.ts'
 import { peopleOf } from '../../store/people-collection.ts'
 import type { PersonRecord } from '../../store/person-record.ts'
+import { LEFT_OUT_REASONS } from '../../store/recipient-record.ts'
 import { ineligible } from '../rules/eligibility.ts'
 import { attributesIn, fillVariables } from '../rules/variables.ts'
 import { audienceOf } from '../run/audience.ts'
@@ -14,7 +15,6 @@ import { type CampaignFacts, readFacts } from '../run/campaign-facts.ts'
 import { type CampaignChannel, hasAddress, messageTo } from '../run/campaign-parts.ts'
 import { estimateAudience } from '../run/estimate-audience.ts'
 import type { CampaignRecord } from '../store/campaign-record.ts'
-import { LEFT_OUT_REASONS } from '../../store/recipient-record.ts'
 import {
   type CampaignRoutesNeeded,
   campaignParameter,

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { type Route, route } from '@parley/shared/openapi/route'
 import type { Caller } from '@parley/shared/internal-token'
+import { type Route, route } from '@parley/shared/openapi/route'
 import { allows, type Decision } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
@@ -48,7 +48,8 @@ async function requireAudience(
   caller: Caller,
   { definition: { audience } }: CampaignRecord,
 ): Promise<void> {
-  if ('filter' in audience) await requireFilter(needed, { caller, filter: audience.filter, path: '/audience' })
+  if ('filter' in audience)
+    await requireFilter(needed, { caller, filter: audience.filter, path: '/audience' })
 }
 
 function requireMayWrite(write: Decision, campaign: CampaignRecord): void {
@@ -66,25 +67,23 @@ const postCampaign = route({
   description: 'Nothing is sent before it is scheduled.',
   body: { schema: campaignBody, example: campaignExample, maxBytes: MAX_BYTES },
   response,
-  handle:
-    (needed: CampaignRoutesNeeded) =>
-    async (_req, res, asked) => {
-      const { authorizer, campaigns } = needed
-      const caller = callerOf(res)
-      const write = await authorizer.require(caller, 'campaigns', 'write')
-      const now = new Date()
-      const campaign: CampaignRecord = {
-        _id: randomUUIDv7(),
-        workspace: caller.workspace._id,
-        ...writtenOf(asked.body()),
-        ...{ state: 'draft', revision: 0, createdAt: now, updatedAt: now },
-        createdBy: caller.account.username,
-      }
-      requireMayWrite(write, campaign)
-      await requireAudience(needed, caller, campaign)
-      await campaigns.collections.campaigns.insertOne(campaign, { ignoreUndefined: true })
-      res.json(viewOf(campaign))
-    },
+  handle: (needed: CampaignRoutesNeeded) => async (_req, res, asked) => {
+    const { authorizer, campaigns } = needed
+    const caller = callerOf(res)
+    const write = await authorizer.require(caller, 'campaigns', 'write')
+    const now = new Date()
+    const campaign: CampaignRecord = {
+      _id: randomUUIDv7(),
+      workspace: caller.workspace._id,
+      ...writtenOf(asked.body()),
+      ...{ state: 'draft', revision: 0, createdAt: now, updatedAt: now },
+      createdBy: caller.account.username,
+    }
+    requireMayWrite(write, campaign)
+    await requireAudience(needed, caller, campaign)
+    await campaigns.collections.campaigns.insertOne(campaign, { ignoreUndefined: true })
+    res.json(viewOf(campaign))
+  },
 })
 
 const patchCampaign = route({

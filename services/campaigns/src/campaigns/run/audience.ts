@@ -10,7 +10,8 @@ export function audienceOf({
 }: Pick<CampaignRecord, 'workspace' | 'definition' | 'segmentFilter' | 'peopleRule'>): AskedPeople {
   const rule = peopleRule === undefined ? {} : JSON.parse(peopleRule)
   const asked = { workspace, filter: {}, also: rule }
-  if ('people' in audience) return { ...asked, also: { $and: [{ _id: { $in: [...audience.people] } }, rule] } }
+  if ('people' in audience)
+    return { ...asked, also: { $and: [{ _id: { $in: [...audience.people] } }, rule] } }
   if ('filter' in audience) return { ...asked, filter: audience.filter }
   if ('import' in audience) return { ...asked, filter: { all: [audience] } }
   if ('everybody' in audience) return asked
