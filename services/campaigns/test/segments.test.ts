@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { Connection } from 'mongoose'
-import type { CampaignCondition, SegmentFilter } from '../src/segments/segment-filter.ts'
+import type { CampaignCondition, Condition, SegmentFilter } from '../src/segments/segment-filter.ts'
 import { findPeoplePage, type PeoplePage } from '../src/segments/segment-people.ts'
 import type { PersonRecord } from '../src/store/person-record.ts'
 import { type RecipientRecord, recipientId } from '../src/store/recipient-record.ts'
@@ -129,10 +129,10 @@ describe('a filter counts', () => {
   })
 
   test('each person once, whatever is asked for: who meets a condition and who does not are all', async () => {
-    const condition = fc.oneof(
+    const condition: fc.Arbitrary<Condition> = fc.oneof(
       fc.constantFrom('vip', 'late', 'none').map((tag) => ({ tag })),
       fc.constantFrom('pt', 'pt_BR', 'es').map((language) => ({ language })),
-      fc.constantFrom('granted', 'withdrawn', 'unknown').map((is) => ({ consent: 'marketing', is })),
+      fc.constantFrom('granted', 'withdrawn', 'unknown').map((is) => ({ consent: 'marketing' as const, is })),
       fc.integer({ min: -1, max: 12 }).map((from) => ({ attribute: 'visits', from })),
       fc.boolean().map((exists) => ({ attribute: 'city', exists })),
       fc.constantFrom(of(SPRING), of(SPRING, 'read'), of(SUMMER, 'replied'), of(SUMMER)),

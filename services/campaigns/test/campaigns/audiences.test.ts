@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
 import { type CampaignWorld, START_MS, startCampaignWorld } from './campaign-world.ts'
 
 let world: CampaignWorld
@@ -58,6 +59,29 @@ test('whoever was in an import is written to, once that is over', async () => {
   const reached = (await line.sends()).map(({ to }) => `phone:${to}`)
   expect(reached.toSorted()).toEqual(addresses.toSorted())
   expect(reached).not.toContain(other?.addresses[0])
+})
+
+test('whoever got an earlier campaign is written to by another one', async () => {
+  const line = await world.line()
+  const people = await world.people(4)
+  const first = people.slice(0, 3).map(({ _id }) => _id)
+  const earlier = await world.draft({ channel: line.channel, audience: { people: first } })
+  await world.act(earlier, 'schedule')
+  await world.until(earlier, 'finished')
+  const [ana] = people
+  await eventually(async () => (await world.results(earlier)).states.delivered === 3)
+  const filter = { all: [{ campaign: { id: earlier, state: 'delivered' } }] }
+  const campaign = await world.draft({ channel: line.channel, audience: { filter } })
+  const { json: estimate } = await world.ask('campaigns', 'POST', `/rest/campaigns/${campaign}/estimate`)
+  const { json: preview } = await world.ask('campaigns', 'POST', `/rest/campaigns/${campaign}/preview`)
+  expect([estimate.audience, estimate.recipients, preview.data[0].person]).toEqual([3, 3, ana?._id])
+  await world.act(campaign, 'schedule')
+  await world.until(campaign, 'finished')
+  expect(await world.results(campaign)).toMatchObject({ audience: 3, difference: 0 })
+  const sends = (await line.sends()).map(({ to }) => `phone:${to}`)
+  expect(sends.toSorted()).toEqual(
+    [...first, ...first].map((id) => people.find(({ _id }) => _id === id)?.addresses[0]).toSorted(),
+  )
 })
 
 test.each([
