@@ -76,8 +76,8 @@ try {
   const counts = await timesOf(COUNTS, (filter) =>
     owner.client.call('POST', '/rest/segments/count', { filter }),
   )
-  within('slowest count', counts)
-  within('slowest first page', await timesOf(PAGES, (path) => owner.client.get(path)))
+  reportSlowest('slowest count', counts)
+  reportSlowest('slowest first page', await timesOf(PAGES, (path) => owner.client.get(path)))
   await measureCampaign(owner.client, { simulatorUrl })
   async function register(name: string) {
     const body = {
@@ -151,7 +151,7 @@ async function timesOf<T>(asked: Record<string, T>, ask: (one: T) => Promise<unk
   return medians
 }
 
-function within(what: string, times: Record<string, number>): void {
+function reportSlowest(what: string, times: Record<string, number>): void {
   console.table(
     Object.fromEntries(Object.entries(times).map(([title, ms]) => [title, { ms: Math.round(ms) }])),
   )
@@ -214,5 +214,5 @@ async function measureCampaign(
     },
     (filter) => client.call('POST', '/rest/segments/count', { filter }),
   )
-  within('slowest count over a campaign', counts)
+  reportSlowest('slowest count over a campaign', counts)
 }
