@@ -371,7 +371,7 @@ describe('an import', () => {
     expect(refused).toMatchObject({ status: 429, json: { code: 'rate_limited' } })
     const other = fetch(`${server.url}/rest/people/imports`, {
       ...{ method: 'POST', body: `phone\n${newNumber()}\n` },
-      headers: { authorization: server.authorization({ workspace: 2 }), 'content-type': 'text/csv' },
+      headers: { authorization: server.authorization({ workspace: 3 }), 'content-type': 'text/csv' },
     })
     expect((await other).status).toBe(200)
     aborting.abort()
