@@ -68,13 +68,13 @@ test('whoever got an earlier campaign is written to by another one', async () =>
   const earlier = await world.draft({ channel: line.channel, audience: { people: first } })
   await world.act(earlier, 'schedule')
   await world.until(earlier, 'finished')
-  const [ana] = people
   await eventually(async () => (await world.results(earlier)).states.delivered === 3)
   const filter = { all: [{ campaign: { id: earlier, state: 'delivered' } }] }
   const campaign = await world.draft({ channel: line.channel, audience: { filter } })
   const { json: estimate } = await world.ask('campaigns', 'POST', `/rest/campaigns/${campaign}/estimate`)
   const { json: preview } = await world.ask('campaigns', 'POST', `/rest/campaigns/${campaign}/preview`)
-  expect([estimate.audience, estimate.recipients, preview.data[0].person]).toEqual([3, 3, ana?._id])
+  expect([estimate.audience, estimate.recipients]).toEqual([3, 3])
+  expect(preview.data.map(({ person }: { person: string }) => person).toSorted()).toEqual(first.toSorted())
   await world.act(campaign, 'schedule')
   await world.until(campaign, 'finished')
   expect(await world.results(campaign)).toMatchObject({ audience: 3, difference: 0 })
