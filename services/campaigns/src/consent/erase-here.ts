@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { inTransaction } from '@parley/shared/transaction'
-import type { Connection } from 'mongoose'
+import type { Connection, mongo } from 'mongoose'
+import { campaignCollectionsOf } from '../campaigns/store/campaign-collections.ts'
+import type { CampaignRecord } from '../campaigns/store/campaign-record.ts'
 import { consentsOf } from '../store/consent-history.ts'
 import { peopleOf } from '../store/people-collection.ts'
 import { type RecipientRecord, recipientId, recipientsOf, TO_COME } from '../store/recipient-record.ts'
@@ -20,6 +22,13 @@ export async function eraseHere(
   for (const { _id, joined = [] } of found) {
     const person = { $in: [_id, ...joined] }
     await consentsOf(connection).deleteMany({ workspace, person })
+    await campaignCollectionsOf(connection).campaigns.updateMany(
+      { workspace, 'definition.audience.people': person },
+      {
+        $pull: { 'definition.audience.people': person },
+        $inc: { revision: 1 },
+      } as unknown as mongo.UpdateFilter<CampaignRecord>,
+    )
     await forgetRecipients(connection, { workspace, person })
     // Campaigns that were listing their audience have them in it by now, or don't find them any more.
     await people.deleteOne({ _id, workspace })
