@@ -67,8 +67,9 @@ export const waitInWords = (what: string): string => WAITS[what] ?? what
 export function audienceInWords({ audience }: Pick<Campaign, 'audience'>): string {
   if ('everybody' in audience) return 'everybody'
   if ('segment' in audience) return `the segment ${audience.segment}`
+  if ('import' in audience) return 'whoever was in an import'
   if ('filter' in audience) return filterInWords(audience.filter)
-  return 'people' in audience ? `${audience.people.length} people by name` : JSON.stringify(audience)
+  return `${audience.people.length} people by name`
 }
 
 /** The names of channels by id, of those that may be read. */

@@ -26,6 +26,9 @@ export function conditionInWords(one: Condition): string {
   if ('tag' in one) return `has the tag ${one.tag}`
   if ('language' in one) return `speaks ${one.language}`
   if ('timeZone' in one) return `is in ${one.timeZone}`
+  if ('import' in one) return `was in the import ${one.import}`
+  if ('campaign' in one)
+    return `was in a campaign: ${one.campaign.id}${one.campaign.state ? `, ${one.campaign.state}` : ''}`
   if ('consent' in one) return `${one.consent} is ${one.is}`
   if ('attribute' in one) return attributeInWords(one)
   if ('contactedInDays' in one) return `wrote in the last ${one.contactedInDays} days`

@@ -1,14 +1,8 @@
 import type { Schemas } from '@parley/client'
+import type { TemplatePreview } from '@parley/shared/providers/templates'
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
-import {
-  type Campaign,
-  type CampaignEstimate,
-  isOver,
-  leftOutInWords,
-  pausedInWords,
-  templateOf,
-} from '../campaigns.ts'
+import { type Campaign, type CampaignEstimate, isOver, leftOutInWords, pausedInWords } from '../campaigns.ts'
 import { Button, Dialog, notify } from '../components/actions.tsx'
 import { Card, Empty, Failure, Loading } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
@@ -16,13 +10,6 @@ import { useSubmit } from '../components/submit.ts'
 import { count, duration } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { hrefOf } from '../router.ts'
-import {
-  providerOf,
-  shownTemplate,
-  type Template,
-  type TemplateChannel,
-  templateChannels,
-} from '../template-accounts.ts'
 import type { Given } from '../templates.ts'
 import { TemplateContent } from './bubbles.tsx'
 
@@ -43,21 +30,17 @@ function PreviewCard({ campaign }: { campaign: Campaign }) {
   const { data, error } = useLoad(`${path} ${campaign.updatedAt}`, (signal) =>
     call<Preview>('POST', path, { signal }),
   )
-  const channels = useLoad('template channels', templateChannels).data
-  const template = useLoad(`template of ${campaign._id} ${channels?.length}`, async () =>
-    channels === undefined ? undefined : templateOf(campaign, channels),
-  ).data
   return (
     <Card title="What people get" note="The first three who would be written to now">
       <Failure error={error} />
       {data === undefined && !error && <Loading lines={3} />}
       {data?.data.length === 0 && <Empty title="Nobody would be written to now" />}
       <div class="bubbles">
-        {data?.data.map(({ person, name, variables }) => (
-          <div key={person}>
-            <p class="note">{name ?? 'Somebody without a name'}</p>
+        {data?.data.map((one) => (
+          <div key={one.person}>
+            <p class="note">{one.name ?? 'Somebody without a name'}</p>
             <div class="bubble theirs">
-              <Message {...{ campaign, template, channels: channels ?? [], variables }} />
+              <Message campaign={campaign} of={one} />
             </div>
           </div>
         ))}
@@ -66,21 +49,17 @@ function PreviewCard({ campaign }: { campaign: Campaign }) {
   )
 }
 
-interface MessageProps {
-  campaign: Campaign
-  template: Template | undefined
-  channels: readonly TemplateChannel[]
-  variables: Preview['data'][number]['variables']
-}
-
-function Message({ campaign, template, channels, variables }: MessageProps) {
-  const { name, language } = campaign.template
-  const given = { ...campaign.more, variables, template: name, language } as Given
-  const shown = template && shownTemplate(providerOf(channels, template.account), template, given)
+/** Where the template is not synchronised, what fills it. */
+function Message({ campaign, of }: { campaign: Campaign; of: Preview['data'][number] }) {
+  const { variables, shown } = of
+  const { name: template, language } = campaign.template
   return (
     <>
-      <TemplateContent given={given} shown={shown} />
-      {shown?.refused && <p class="note">It would not be sent so: {shown.refused}</p>}
+      <TemplateContent
+        given={{ ...campaign.more, variables, template, language } as Given}
+        shown={shown && { preview: shown as TemplatePreview, refused: shown.reason }}
+      />
+      {shown?.reason && <p class="note">It would not be sent so: {shown.reason}</p>}
     </>
   )
 }
