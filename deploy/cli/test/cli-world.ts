@@ -163,3 +163,11 @@ export async function startCliWorld(): Promise<CliWorld> {
     },
   }
 }
+
+/** Somebody who has signed in as the user. */
+export async function signedIn({ system }: CliWorld): Promise<Somebody> {
+  const person = somebody()
+  const args = ['login', '--url', system.url, '--user', USER.username, '--password-stdin']
+  await person.run(args, { input: USER.password })
+  return person
+}

@@ -1,16 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { succeeded } from '@parley/client/parley-error'
 import { eventually } from '@parley/local/testing/service-under-test'
-import { type CliWorld, type Somebody, somebody, startCliWorld, USER } from './cli-world.ts'
+import { type CliWorld, type Somebody, signedIn, startCliWorld } from './cli-world.ts'
 
 let world: CliWorld
 let ana: Somebody
 beforeAll(async () => {
   world = await startCliWorld()
-  ana = somebody()
-  await ana.run(['login', '--url', world.system.url, '--user', USER.username, '--password-stdin'], {
-    input: USER.password,
-  })
+  ana = await signedIn(world)
 })
 afterAll(async () => {
   ana.remove()

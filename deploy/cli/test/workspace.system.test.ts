@@ -2,16 +2,13 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { succeeded } from '@parley/client/parley-error'
-import { type CliWorld, type Somebody, somebody, startCliWorld, USER } from './cli-world.ts'
+import { type CliWorld, type Somebody, signedIn, startCliWorld } from './cli-world.ts'
 
 let world: CliWorld
 let ana: Somebody
 beforeAll(async () => {
   world = await startCliWorld()
-  ana = somebody()
-  await ana.run(['login', '--url', world.system.url, '--user', USER.username, '--password-stdin'], {
-    input: USER.password,
-  })
+  ana = await signedIn(world)
 })
 afterAll(async () => {
   ana.remove()

@@ -5,6 +5,7 @@ import type { Finding } from '../src/check/finding.ts'
 import type { Database } from '../src/store/database.ts'
 import { bodies } from './bodies.ts'
 import { configurationForTests } from './configuration-server.ts'
+import { eventually } from './eventually.ts'
 
 const server = configurationForTests({
   roles: {
@@ -16,7 +17,15 @@ const server = configurationForTests({
 const putter = (workspace: number) => async (path: string, body: unknown) =>
   expect((await server.call('PUT', `/rest/${path}`, { body, workspace })).status).toBe(200)
 
+/** All findings. What there was no time to read, a further check goes on with. */
 async function check(workspace: number, role = 'WORKSPACE_ADMIN'): Promise<Finding[]> {
+  return eventually(
+    () => checkOnce(workspace, role),
+    (found) => !found.some(({ code }) => code === 'not_checked'),
+  )
+}
+
+async function checkOnce(workspace: number, role: string): Promise<Finding[]> {
   const found: Finding[] = []
   let after = ''
   for (let page = 0; page < 20; page++) {
@@ -183,8 +192,6 @@ test('specs are read outside of the event loop, and what costs too much is named
     findings = await check(12)
   })
   expect(longest).toBeLessThan(500)
-  // A machine that is full may have no time for all of them.
-  while (findings.some(({ code }) => code === 'not_checked')) findings = await check(12)
   expect(findings.map(({ _id, code, message }) => [_id, code, message])).toEqual([
     [1, 'bad_spec', 'expands to more than 250000 nodes'],
     [2, 'bad_spec', 'there is more than one document'],

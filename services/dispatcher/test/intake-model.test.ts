@@ -5,6 +5,7 @@ import { MODEL_RUNS } from '../../../tests/sizes.ts'
 import { dispatcherDatabase } from './dispatcher-database.ts'
 import type { StoreFailure } from './intake-model/faulty-messages.ts'
 import { PartitionSystem, type ProviderFailure } from './intake-model/partition-system.ts'
+import { commandsOn } from './model-commands.ts'
 
 /** Most of a history is waiting, so that many are run side by side. */
 const SIDE_BY_SIDE = 8
@@ -18,46 +19,29 @@ interface Model {
   published: number
 }
 
-class Command implements fc.AsyncCommand<Model, PartitionSystem> {
-  readonly #name: string
-  readonly #run: (system: PartitionSystem, model: Model) => unknown
-
-  constructor(name: string, run: (system: PartitionSystem, model: Model) => unknown) {
-    this.#name = name
-    this.#run = run
-  }
-
-  check = () => true
-  toString = () => this.#name
-
-  async run(model: Model, system: PartitionSystem): Promise<void> {
-    await this.#run(system, model)
-  }
-}
+const { command, always } = commandsOn<PartitionSystem, Model>()
 
 /** A new message, or once more one that was published before. */
 const published = fc.oneof(
   { weight: 3, arbitrary: fc.constant('new' as const) },
   { weight: 2, arbitrary: fc.nat(MAX_MESSAGES) },
 )
-const publish = fc.array(published, { minLength: 1, maxLength: 6 }).map(
-  (messages) =>
-    new Command(`publish ${messages.join(' ')}`, (system, model) => {
-      for (const message of messages) {
-        const isNew = message === 'new' || model.published === 0
-        system.publish(isNew ? model.published++ : message % model.published)
-      }
-    }),
+const publish = fc.array(published, { minLength: 1, maxLength: 6 }).map((messages) =>
+  command(`publish ${messages.join(' ')}`, (system, model) => {
+    for (const message of messages) {
+      const isNew = message === 'new' || model.published === 0
+      system.publish(isNew ? model.published++ : message % model.published)
+    }
+  }),
 )
 const wait = fc
   .constantFrom(0, 1, 6, 25, 120)
-  .map((ms) => new Command(`wait ${ms} ms`, () => new Promise((resolve) => setTimeout(resolve, ms))))
+  .map((ms) => command(`wait ${ms} ms`, () => new Promise((resolve) => setTimeout(resolve, ms))))
 const storeFailures = fc.array(fc.constantFrom<StoreFailure>('before', 'after'), { maxLength: 2 })
 const disturbStore = fc
   .tuple(storeFailures, fc.constantFrom(0, 5, 40))
-  .map(
-    ([failures, ms]) =>
-      new Command(`store: ${failures.join(' ')} ${ms} ms`, (system) => system.disturbStore(failures, ms)),
+  .map(([failures, ms]) =>
+    command(`store: ${failures.join(' ')} ${ms} ms`, (system) => system.disturbStore(failures, ms)),
   )
 const providerFailures = fc.array(
   fc.constantFrom<ProviderFailure>('refuses', 'answer lost', 'fails later', 'fails later, unnamed'),
@@ -65,23 +49,18 @@ const providerFailures = fc.array(
 )
 const disturbProvider = fc
   .tuple(providerFailures, fc.constantFrom(0, 5, 60))
-  .map(
-    ([failures, ms]) =>
-      new Command(`provider: ${failures.join(', ')} ${ms} ms`, (system) =>
-        system.disturbProvider(failures, ms),
-      ),
+  .map(([failures, ms]) =>
+    command(`provider: ${failures.join(', ')} ${ms} ms`, (system) => system.disturbProvider(failures, ms)),
   )
 const openBreaker = fc
   .constantFrom(5, 120, 300)
-  .map((ms) => new Command(`the circuit breaker is open for ${ms} ms`, (system) => system.openBreaker(ms)))
+  .map((ms) => command(`the circuit breaker is open for ${ms} ms`, (system) => system.openBreaker(ms)))
 const loseLease = fc
   .constantFrom(0, 10, 60)
-  .map((ms) => new Command(`lose the lease, notice it after ${ms} ms`, (system) => system.loseLease(ms)))
+  .map((ms) => command(`lose the lease, notice it after ${ms} ms`, (system) => system.loseLease(ms)))
 const markRedelivered = fc
   .boolean()
-  .map((marks) => new Command(`redeliveries are marked: ${marks}`, (system) => system.markRedelivered(marks)))
-const always = (name: string, run: (system: PartitionSystem) => Promise<void>) =>
-  fc.constant(null).map(() => new Command(name, run))
+  .map((marks) => command(`redeliveries are marked: ${marks}`, (system) => system.markRedelivered(marks)))
 const commands = fc.commands(
   [
     ...[

@@ -2,6 +2,7 @@ import { test } from '@jest/globals'
 import { waitUntil } from '@parley/local/wait-until'
 import fc from 'fast-check'
 import type { MessageRecord } from '../../src/message/message-record.ts'
+import { commandsOn } from '../model-commands.ts'
 import { agentLine } from './agent-line.ts'
 import { type AgentSystem, lastSaid } from './agent-system.ts'
 import { checkSideBySide } from './side-by-side.ts'
@@ -110,41 +111,23 @@ class Conversation {
   }
 }
 
-class Command implements fc.AsyncCommand<object, Conversation> {
-  readonly #name: string
-  readonly #run: (conversation: Conversation) => unknown
+const { command, always } = commandsOn<Conversation>()
 
-  constructor(name: string, run: (conversation: Conversation) => unknown) {
-    this.#name = name
-    this.#run = run
-  }
-
-  check = () => true
-  toString = () => this.#name
-
-  async run(_model: object, conversation: Conversation): Promise<void> {
-    await this.#run(conversation)
-  }
-}
-
-const always = (name: string, run: (conversation: Conversation) => unknown) =>
-  fc.constant(null).map(() => new Command(name, run))
 const change = fc
   .record({
     of: fc.nat(5),
     second: fc.integer({ min: 1, max: 5 }),
     isDeletion: fc.constantFrom(false, false, true),
   })
-  .map((one) => new Command(`change ${JSON.stringify(one)}`, (own) => own.change(one)))
-const wait = fc.constantFrom(0, 2, 10, 40, 120).map((ms) => new Command(`wait ${ms} ms`, () => pause(ms)))
+  .map((one) => command(`change ${JSON.stringify(one)}`, (own) => own.change(one)))
+const wait = fc.constantFrom(0, 2, 10, 40, 120).map((ms) => command(`wait ${ms} ms`, () => pause(ms)))
 const slowModel = fc
   .constantFrom(0, 5, 30, 90)
-  .map((modelMs) => new Command(`the model takes ${modelMs} ms`, (own) => Object.assign(own, { modelMs })))
+  .map((modelMs) => command(`the model takes ${modelMs} ms`, (own) => Object.assign(own, { modelMs })))
 const slowStore = fc
   .constantFrom(0, 5, 40)
-  .map(
-    (slowMs) =>
-      new Command(`the store takes ${slowMs} ms`, ({ system }) => Object.assign(system.line, { slowMs })),
+  .map((slowMs) =>
+    command(`the store takes ${slowMs} ms`, ({ system }) => Object.assign(system.line, { slowMs })),
   )
 const say = always('the person writes', (own) => own.say())
 const commands = fc.commands(

@@ -6,6 +6,7 @@ import type { OpenedTool, ToolOutcome } from '../../src/agents/toolbox.ts'
 import type { Outcome } from '../../src/message/outcome.ts'
 import { INTERRUPTED_CALL } from '../../src/message/turn-progress.ts'
 import type { StoreFailure } from '../intake-model/faulty-messages.ts'
+import { commandsOn } from '../model-commands.ts'
 import { agentLine } from './agent-line.ts'
 import { AgentSystem, lastSaid, modelTurn, toolCall } from './agent-system.ts'
 import { checkSideBySide } from './side-by-side.ts'
@@ -161,66 +162,44 @@ const numberOf = (id: string): number => Number(id.split(/[-:]/)[1])
 const threadOf = (id: string): string => `t${numberOf(id) % THREADS}`
 const positionOf = (id: string): number => numberOf(id) * 1_000 + Number(id.split(':')[1])
 
-class Command implements fc.AsyncCommand<object, Conversations> {
-  readonly #name: string
-  readonly #run: (conversations: Conversations) => unknown
-
-  constructor(name: string, run: (conversations: Conversations) => unknown) {
-    this.#name = name
-    this.#run = run
-  }
-
-  check = () => true
-  toString = () => this.#name
-
-  async run(_model: object, conversations: Conversations): Promise<void> {
-    await this.#run(conversations)
-  }
-}
+const { command, always } = commandsOn<Conversations>()
 
 const tool = fc.constantFrom<Tool>('works', 'fails', 'once', 'invalid', 'say')
 const plan = fc.array(
   fc.record({ says: fc.boolean(), calls: fc.array(tool, { minLength: 1, maxLength: 3 }) }),
   { maxLength: MAX_TURNS + 1 },
 )
-const publish = plan.map((plan) => new Command(`publish ${JSON.stringify(plan)}`, (own) => own.publish(plan)))
-const wait = fc.constantFrom(0, 1, 6, 25, 120).map((ms) => new Command(`wait ${ms} ms`, () => pause(ms)))
+const publish = plan.map((plan) => command(`publish ${JSON.stringify(plan)}`, (own) => own.publish(plan)))
+const wait = fc.constantFrom(0, 1, 6, 25, 120).map((ms) => command(`wait ${ms} ms`, () => pause(ms)))
 const disturbModel = fc
   .tuple(
     fc.array(fc.constantFrom<Trouble>('none', 'later', 'crash'), { maxLength: 3 }),
     fc.constantFrom(0, 20, 80),
   )
-  .map(
-    ([modelTrouble, modelMs]) =>
-      new Command(`model: ${modelTrouble} ${modelMs} ms`, (own) =>
-        Object.assign(own, { modelTrouble, modelMs }),
-      ),
+  .map(([modelTrouble, modelMs]) =>
+    command(`model: ${modelTrouble} ${modelMs} ms`, (own) => Object.assign(own, { modelTrouble, modelMs })),
   )
 const disturbTools = fc
   .tuple(fc.array(fc.constantFrom('none', 'unreached'), { maxLength: 2 }), fc.constantFrom(0, 20, 80))
-  .map(
-    ([toolTrouble, toolMs]) =>
-      new Command(`tools: ${toolTrouble} ${toolMs} ms`, (own) => Object.assign(own, { toolTrouble, toolMs })),
+  .map(([toolTrouble, toolMs]) =>
+    command(`tools: ${toolTrouble} ${toolMs} ms`, (own) => Object.assign(own, { toolTrouble, toolMs })),
   )
 const disturbSends = fc
   .array(fc.constantFrom('none', 'later'), { maxLength: 2 })
-  .map((sendTrouble) => new Command(`sends: ${sendTrouble}`, (own) => Object.assign(own, { sendTrouble })))
+  .map((sendTrouble) => command(`sends: ${sendTrouble}`, (own) => Object.assign(own, { sendTrouble })))
 const disturbStore = fc
   .tuple(
     fc.array(fc.constantFrom<StoreFailure>('before', 'after'), { maxLength: 2 }),
     fc.constantFrom(0, 5, 40),
   )
-  .map(
-    ([failures, slowMs]) =>
-      new Command(`store: ${failures} ${slowMs} ms`, ({ system }) =>
-        Object.assign(system.line, { failures: [...failures], slowMs }),
-      ),
+  .map(([failures, slowMs]) =>
+    command(`store: ${failures} ${slowMs} ms`, ({ system }) =>
+      Object.assign(system.line, { failures: [...failures], slowMs }),
+    ),
   )
 const loseLease = fc
   .constantFrom(0, 10, 60)
-  .map((ms) => new Command(`lose the lease, notice it after ${ms} ms`, ({ system }) => system.loseLease(ms)))
-const always = (name: string, run: (conversations: Conversations) => Promise<void>) =>
-  fc.constant(null).map(() => new Command(name, run))
+  .map((ms) => command(`lose the lease, notice it after ${ms} ms`, ({ system }) => system.loseLease(ms)))
 const commands = fc.commands(
   [
     ...[

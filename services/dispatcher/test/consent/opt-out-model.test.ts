@@ -13,6 +13,7 @@ import { threadId } from '../../src/message/thread-record.ts'
 import { agentLine } from '../agents/agent-line.ts'
 import { AgentSystem } from '../agents/agent-system.ts'
 import { checkSideBySide } from '../agents/side-by-side.ts'
+import { commandsOn } from '../model-commands.ts'
 import { noThreads } from '../no-threads.ts'
 
 const SETTLE_MS = 60_000
@@ -162,50 +163,31 @@ class Person {
   }
 }
 
-class Command implements fc.AsyncCommand<object, Person> {
-  readonly #name: string
-  readonly #run: (person: Person) => unknown
+const { command, always } = commandsOn<Person>()
 
-  constructor(name: string, run: (person: Person) => unknown) {
-    this.#name = name
-    this.#run = run
-  }
-
-  check = () => true
-  toString = () => this.#name
-
-  async run(_model: object, person: Person): Promise<void> {
-    await this.#run(person)
-  }
-}
-
-const always = (name: string, run: (person: Person) => unknown) =>
-  fc.constant(null).map(() => new Command(name, run))
-const wait = fc.constantFrom(0, 2, 10, 40, 120).map((ms) => new Command(`wait ${ms} ms`, () => pause(ms)))
+const wait = fc.constantFrom(0, 2, 10, 40, 120).map((ms) => command(`wait ${ms} ms`, () => pause(ms)))
 const post = fc
   .integer({ min: 0, max: 3 })
-  .map((thread) => new Command(`post to ${thread}`, (own) => own.post(thread)))
+  .map((thread) => command(`post to ${thread}`, (own) => own.post(thread)))
 const word = fc
   .constantFrom('stop', 'start', 'stop sending me the wrong size')
-  .map((text) => new Command(`the person says ${text}`, (own) => own.say(text)))
+  .map((text) => command(`the person says ${text}`, (own) => own.say(text)))
 const report = fc
   .constantFrom('granted' as const, 'withdrawn' as const)
-  .map((status) => new Command(`it is reported: ${status}`, (own) => own.report(status)))
+  .map((status) => command(`it is reported: ${status}`, (own) => own.report(status)))
 const slowProvider = fc
   .constantFrom(0, 5, 30)
-  .map(
-    (providerMs) =>
-      new Command(`the provider takes ${providerMs} ms`, (own) => Object.assign(own, { providerMs })),
+  .map((providerMs) =>
+    command(`the provider takes ${providerMs} ms`, (own) => Object.assign(own, { providerMs })),
   )
 const slowStore = fc
   .constantFrom(0, 5, 40)
-  .map(
-    (slowMs) =>
-      new Command(`the store takes ${slowMs} ms`, ({ system }) => Object.assign(system.line, { slowMs })),
+  .map((slowMs) =>
+    command(`the store takes ${slowMs} ms`, ({ system }) => Object.assign(system.line, { slowMs })),
   )
 const loseLease = fc
   .constantFrom(5, 50)
-  .map((ms) => new Command(`the lease is lost, noticed after ${ms} ms`, ({ system }) => system.loseLease(ms)))
+  .map((ms) => command(`the lease is lost, noticed after ${ms} ms`, ({ system }) => system.loseLease(ms)))
 const commands = fc.commands(
   [
     ...[post, post, post, post, wait, wait, word, word, report, slowProvider, slowStore, loseLease],

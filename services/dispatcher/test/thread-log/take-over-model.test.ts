@@ -12,6 +12,7 @@ import {
 import { agentLine } from '../agents/agent-line.ts'
 import { AgentSystem, lastSaid, modelTurn, toolCall } from '../agents/agent-system.ts'
 import { checkSideBySide } from '../agents/side-by-side.ts'
+import { commandsOn } from '../model-commands.ts'
 
 const SETTLE_MS = 60_000
 const line = agentLine()
@@ -163,37 +164,19 @@ class Conversation {
   }
 }
 
-class Command implements fc.AsyncCommand<object, Conversation> {
-  readonly #name: string
-  readonly #run: (conversation: Conversation) => unknown
+const { command, always } = commandsOn<Conversation>()
 
-  constructor(name: string, run: (conversation: Conversation) => unknown) {
-    this.#name = name
-    this.#run = run
-  }
-
-  check = () => true
-  toString = () => this.#name
-
-  async run(_model: object, conversation: Conversation): Promise<void> {
-    await this.#run(conversation)
-  }
-}
-
-const always = (name: string, run: (conversation: Conversation) => unknown) =>
-  fc.constant(null).map(() => new Command(name, run))
-const wait = fc.constantFrom(0, 2, 10, 40, 120).map((ms) => new Command(`wait ${ms} ms`, () => pause(ms)))
+const wait = fc.constantFrom(0, 2, 10, 40, 120).map((ms) => command(`wait ${ms} ms`, () => pause(ms)))
 const slowModel = fc
   .constantFrom(0, 5, 30, 90)
-  .map((modelMs) => new Command(`the model takes ${modelMs} ms`, (own) => Object.assign(own, { modelMs })))
+  .map((modelMs) => command(`the model takes ${modelMs} ms`, (own) => Object.assign(own, { modelMs })))
 const failSends = fc
   .integer({ min: 1, max: 3 })
-  .map((failing) => new Command(`${failing} sends fail`, (own) => Object.assign(own, { failing })))
+  .map((failing) => command(`${failing} sends fail`, (own) => Object.assign(own, { failing })))
 const slowStore = fc
   .constantFrom(0, 5, 40)
-  .map(
-    (slowMs) =>
-      new Command(`the store takes ${slowMs} ms`, ({ system }) => Object.assign(system.line, { slowMs })),
+  .map((slowMs) =>
+    command(`the store takes ${slowMs} ms`, ({ system }) => Object.assign(system.line, { slowMs })),
   )
 const ask = always('the person asks', (own) => own.ask())
 const echo = always('the business writes in its app', (own) => own.echo())
