@@ -7,7 +7,9 @@ let endpoint: CallEndpoint
 let other: CallEndpoint
 let posted: Array<{ path: string; body: unknown }> = []
 let answer: () => Promise<unknown> = async () => undefined
+let reported: [action: number, reasons: readonly string[]][] = []
 const tools = startTools({
+  reportMissing: ({ _id }, reasons) => void reported.push([_id, reasons]),
   post: (path, body) => {
     posted.push({ path, body })
     return answer()
@@ -27,6 +29,7 @@ beforeEach(() => {
   endpoint.forget()
   other.forget()
   posted = []
+  reported = []
 })
 
 const refunds = (more: object = {}) => actionOf({ _id: 1, spec: specAt(endpoint.url), ...more })
@@ -177,6 +180,46 @@ describe('the tools of an agent', () => {
       'The spec of action 4 is no YAML.',
       'A tool of action 5 is left out: it has a reference to nothing: #/nothing.',
       'Action 6 is of an unknown type, "wsdl".',
+    ])
+  })
+
+  test('are not those of operations that nothing names, and each is said by its place', async () => {
+    const paths = {
+      '/a': { get: { operationId: 'fine' }, post: { summary: 'Made in a hurry' } },
+      '/b': { get: { operationId: 'fine' }, put: { operationId: 5 }, post: { operationId: '' } },
+    }
+    const toolbox = await tools.open(agentOf([actionOf({ _id: 8, spec: spec(paths) })]))
+    expect(toolbox.descriptions.map(({ name }) => name)).toEqual([...OWN, 'fine'])
+    expect(toolbox.notes).toEqual([
+      'A tool of action 8 is left out: it has no operationId (POST /a).',
+      'A tool of action 8 is left out: it has the operationId of another, "fine" (GET /b).',
+      'A tool of action 8 is left out: it has no operationId (PUT /b).',
+      'A tool of action 8 is left out: it has no operationId (POST /b).',
+    ])
+  })
+
+  test('that are missing are counted where there are too many to be named', async () => {
+    const without = (_id: number, count: number) => {
+      const paths = Array.from({ length: count }, (_, n) => [`/${n}`, { get: {} }])
+      return actionOf({ _id, spec: spec(Object.fromEntries(paths)) })
+    }
+    const one = await tools.open(agentOf([without(9, 25)]))
+    expect(one.notes?.slice(-2)).toEqual([
+      'A tool of action 9 is left out: it has no operationId (GET /18).',
+      '2 more reasons are not shown here.',
+    ])
+    expect(reported.at(-1)).toMatchObject([9, { length: 21, 20: "5 more tools of action 9 can't be worked with." }])
+    const many = await tools.open(agentOf([without(10, 15), without(11, 15)]))
+    expect(many.notes).toHaveLength(20)
+    expect(many.notes?.at(-1)).toBe('11 more reasons are not shown here.')
+  })
+
+  test('that are missing are reported by action, of what was read alone', async () => {
+    const broken = actionOf({ _id: 12, spec: spec({ '/a': { get: {}, put: { operationId: 'fine' } } }) })
+    await tools.open(agentOf([actionOf({ _id: 13, spec: 'a: [' }), broken, refunds()]))
+    expect(reported).toEqual([
+      [12, ['A tool of action 12 is left out: it has no operationId (GET /a).']],
+      [1, []],
     ])
   })
 
