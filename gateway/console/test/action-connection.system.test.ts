@@ -48,3 +48,26 @@ test('somebody tests the connection of an action, lets Parley in, and finds its 
   expect(server.asked.map((request) => request.get('grant_type'))).toEqual(['authorization_code'])
   expect(server.asked[0]?.get('code_verifier')).toMatch(/^[\w.~-]{43,128}$/)
 })
+
+test('what is missing of an action’s tools is named with its reason, where it is tested and in its assistant’s prompt', async () => {
+  const id = ID + 1
+  const note = `A tool of action ${id} is left out: it has no operationId (POST /orders).`
+  const spec = {
+    ...{ openapi: '3.1.0', info: { title: 'Shop', version: '1' }, servers: [{ url: 'http://127.0.0.1:9' }] },
+    paths: { '/orders': { get: { operationId: 'listOrders' }, post: { summary: 'Orders something' } } },
+  }
+  await put(`actions/${id}`, {
+    ...{ name: 'Shop', description: 'Orders', specType: 'openapi3-yaml', moduleUrl: 'native:request' },
+    spec: JSON.stringify(spec),
+  })
+  await put(`assistant/${id}`, { name: 'Bia', description: '', backstory: '', actions: [id] })
+  await onPage({}, async (page) => {
+    await signIn(page, system.url, system.garden)
+    await open(page, `/assistants/actions/${id}`, 'text=Test connection')
+    await page.getByRole('button', { name: 'Test connection' }).click()
+    await page.getByRole('list', { name: 'Missing tools' }).getByText(note).waitFor()
+    await open(page, `/assistants/assistant/${id}`, 'form')
+    await page.getByRole('button', { name: 'Show the prompt' }).click()
+    await page.getByRole('list', { name: 'Missing tools' }).getByText(note).waitFor()
+  })
+})
