@@ -92,7 +92,11 @@ describe('an action whose server asks for consent', () => {
 describe('an action whose spec has an operation that can not be a tool', () => {
   const specWith = (operation: object) =>
     JSON.stringify({
-      ...{ openapi: '3.1.0', info: { title: 'Shop', version: '1' }, servers: [{ url: 'http://127.0.0.1:9' }] },
+      ...{
+        openapi: '3.1.0',
+        info: { title: 'Shop', version: '1' },
+        servers: [{ url: 'http://127.0.0.1:9' }],
+      },
       paths: { '/orders': { get: { operationId: 'listOrders' }, post: operation } },
     })
   const write = (operation: object) =>

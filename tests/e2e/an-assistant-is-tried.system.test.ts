@@ -312,7 +312,9 @@ describe('POST /rest/assistant/{id}/prompt', () => {
     for (const text of said) thread = (await other.ask(text)).thread
     const summaryIn = async () => {
       const { json } = await post('/rest/assistant/1/prompt', { thread }, other)
-      return json.conversation.find(({ data: facts }: Parsed) => facts?.summaryOfEarlierMessages !== undefined)
+      return json.conversation.find(
+        ({ data: facts }: Parsed) => facts?.summaryOfEarlierMessages !== undefined,
+      )
     }
     expect((await eventually(summaryIn)).data.summaryOfEarlierMessages).toMatch(/\S/)
   })

@@ -44,7 +44,12 @@ export async function markCredentials(
   const credentials = owned.find(({ name }) => name === CREDENTIALS_CONFIG)
   if (credentials === undefined) return false
   const address = { workspace, id: credentials._id }
-  return markDocument(needed, { definition: definitions.configs, address, field: 'refused', value: valueOf(mark) })
+  return markDocument(needed, {
+    definition: definitions.configs,
+    address,
+    field: 'refused',
+    value: reasonIn(mark),
+  })
 }
 
 /** Marks an action; false where nothing changes. */
@@ -53,7 +58,7 @@ export const markServer = (
   address: { workspace: number; id: number },
   mark: z.output<typeof serverMark>,
 ): Promise<boolean> =>
-  markDocument(needed, { definition: definitions.actions, address, field: 'failing', value: valueOf(mark) })
+  markDocument(needed, { definition: definitions.actions, address, field: 'failing', value: reasonIn(mark) })
 
 /** Marks what is missing of the tools of an action; false where nothing changes. */
 export const markTools = (
@@ -65,7 +70,7 @@ export const markTools = (
   return markDocument(needed, { definition: definitions.actions, address, field: 'missing', value })
 }
 
-const valueOf = (mark: Mark): { reason: string } | undefined =>
+const reasonIn = (mark: Mark): { reason: string } | undefined =>
   mark.state === 'working' ? undefined : { reason: mark.reason }
 
 interface Marking {

@@ -47,7 +47,11 @@ describe('a schema for a server that speaks OpenAI’s protocol before any model
         additionalProperties: { type: 'null' },
       },
     ],
-    ['parts that say it', { type: ['string', 'null'], anyOf: [{ type: 'string' }] }, { anyOf: [{ type: 'string' }] }],
+    [
+      'parts that say it',
+      { type: ['string', 'null'], anyOf: [{ type: 'string' }] },
+      { anyOf: [{ type: 'string' }] },
+    ],
     ['nothing', {}, {}],
   ])('has %s', (_what, given, expected) => {
     expect(plainSchema(given as Record<string, unknown>)).toEqual(expected)
@@ -77,11 +81,14 @@ describe('a schema for a server that speaks OpenAI’s protocol before any model
         const made = plainSchema(shown)
         for (const one of schemasIn(made)) {
           expect(Array.isArray(one.type)).toBe(false)
-          if (one.enum !== undefined) expect([one.type, ...(one.enum as unknown[]).map((v) => typeof v)]).toEqual(
-              ['string', ...(one.enum as unknown[]).map(() => 'string')],
-            )
+          if (one.enum !== undefined)
+            expect([one.type, ...(one.enum as unknown[]).map((v) => typeof v)]).toEqual([
+              'string',
+              ...(one.enum as unknown[]).map(() => 'string'),
+            ])
         }
-        for (const one of [json, plain]) if (ajv.validate(shown, one)) expect(ajv.validate(made, one)).toBe(true)
+        for (const one of [json, plain])
+          if (ajv.validate(shown, one)) expect(ajv.validate(made, one)).toBe(true)
       }),
     )
   })

@@ -29,7 +29,14 @@ export function plainSchema(schema: JsonObject): JsonObject {
   const { description, ...own } = rest
   const anyOf = types.map((one) => {
     const given = alone(one, own)
-    return { ...given, ...chosen(one, values?.filter((value) => isOf(one, value)), given) }
+    return {
+      ...given,
+      ...chosen(
+        one,
+        values?.filter((value) => isOf(one, value)),
+        given,
+      ),
+    }
   })
   return { ...(description === undefined ? {} : { description }), anyOf }
 }

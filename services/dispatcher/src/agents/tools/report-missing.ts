@@ -26,18 +26,21 @@ export function createReportMissing({
   log: Pick<Log, 'warn'>
 }): ReportMissing {
   // What is marked arrives with the action's next version.
-  const onTheirWay = new LRUCache<string, string>({ max: MAX_KNOWN })
+  const pending = new LRUCache<string, string>({ max: MAX_KNOWN })
   return ({ workspace, _id, version, missing: marked = [] }, reasons) => {
     const key = `${workspace}/${_id}/${version}`
     const missing = reasons.slice(0, MAX_REASONS).map((reason) => shortened(reason, MAX_CHARACTERS))
     const now = JSON.stringify(missing)
-    if ((onTheirWay.get(key) ?? JSON.stringify(marked)) === now) return
-    onTheirWay.set(key, now)
+    if ((pending.get(key) ?? JSON.stringify(marked)) === now) return
+    pending.set(key, now)
     configuration
       .post(`/internal/workspaces/${workspace}/actions/${_id}/tools`, { missing })
       .catch((error: Error) => {
-        onTheirWay.delete(key)
-        log.warn({ workspace, action: _id, reason: error.message }, 'missing tools of an action not marked yet')
+        pending.delete(key)
+        log.warn(
+          { workspace, action: _id, reason: error.message },
+          'missing tools of an action not marked yet',
+        )
       })
   }
 }

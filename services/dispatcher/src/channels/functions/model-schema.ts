@@ -1,6 +1,7 @@
 import { hasExactNumber, isExactNumber } from '@parley/shared/exact-number'
 import { ForeignDocumentError, sizeOf } from '@parley/shared/foreign-document'
 import type { JsonObject } from '@parley/shared/json-object'
+import { withDiscriminator } from './discriminator.ts'
 import { approximate } from './exact-schema.ts'
 import { readOnlyNames } from './read-only.ts'
 import { isObject, memberOf, pointedAt, type SpecDocument } from './spec-document.ts'
@@ -98,7 +99,8 @@ function boundedSchema(document: SpecDocument, schema: unknown, depth: number): 
           return [[name, inner(value)]]
         }),
       )
-    return memberOf(given, 'nullable') === true ? { anyOf: [{ type: 'null' }, made] } : made
+    const whole = withDiscriminator(made, given)
+    return memberOf(given, 'nullable') === true ? { anyOf: [{ type: 'null' }, whole] } : whole
   }
   try {
     return convert(schema, depth, [])

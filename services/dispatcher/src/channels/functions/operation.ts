@@ -52,7 +52,8 @@ export function operationsOf(document: SpecDocument): {
       const id = memberOf(operation, 'operationId')
       const one = { method: method.toUpperCase(), path, item, operation }
       if (typeof id !== 'string' || id === '') unnamed.push({ ...one, reason: 'has no operationId' })
-      else if (found.has(id)) unnamed.push({ ...one, reason: `has the operationId of another, ${quoted(id)}` })
+      else if (found.has(id))
+        unnamed.push({ ...one, reason: `has the operationId of another, ${quoted(id)}` })
       else if (found.size < MAX_OPERATIONS) found.set(id, one)
       else throw new SpecError(`has more than ${MAX_OPERATIONS} operations`)
     }
