@@ -93,5 +93,5 @@ function variablesOf(text: string): string[] | Record<string, string> {
 
 function linkedMedia({ media, link, caption }: Draft, { name, outbound }: Provider): Reply | undefined {
   if (outbound.objects === undefined || !/^https?:\/\/\S+$/.test(link)) return undefined
-  return { [name]: outbound.objects.ofMedia({ type: media, link, ...(caption !== '' && { caption }) }) }
+  return { [name]: outbound.objects.ofMedia({ type: media, from: { link }, ...(caption !== '' && { caption }) }) }
 }
