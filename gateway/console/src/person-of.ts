@@ -29,7 +29,8 @@ export interface Person {
 export function usePersonOf({ addresses = [], user }: Thread, isAsked = true): Loaded<Person | null> {
   const digits = user.phone?.replaceAll(/\D/g, '')
   const [address = digits && `phone:${digits}`] = addresses
-  const path = address && isAsked && may('read', 'people') ? `/rest/people/${encodeURIComponent(address)}` : undefined
+  const path =
+    address && isAsked && may('read', 'people') ? `/rest/people/${encodeURIComponent(address)}` : undefined
   return useLoad(`person ${path}`, async (signal) => {
     if (path === undefined) return null
     try {

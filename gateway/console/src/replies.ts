@@ -18,6 +18,18 @@ export interface Draft {
   media: MediaType
   link: string
   caption: string
+  /** Those that the provider has already, in the sequence in which they are sent; the text is the caption of the first. */
+  files: readonly SentFile[]
+  /** What is replied to, of the conversation. */
+  quoted?: { _id: string; text: string } | undefined
+}
+
+/** A file that the provider has. */
+export interface SentFile {
+  _id: string
+  type: MediaType
+  name: string
+  bytes: number
 }
 
 const EMPTY: Draft = {
@@ -29,6 +41,7 @@ const EMPTY: Draft = {
   media: 'image',
   link: '',
   caption: '',
+  files: [],
 }
 
 /** A draft as it is stored, which an earlier version may have written. */
@@ -45,16 +58,47 @@ interface Replying {
   template: Template | undefined
 }
 
-/** The reply as far as it is typed; undefined while something of it is missing. */
-export function replyOf({ kind, draft, provider, template }: Replying): Reply | undefined {
+/** What is sent of what is typed, in sequence; nothing while something of it is missing. */
+export function repliesOf(replying: Replying): Reply[] {
+  const { quoted } = replying.draft
+  const [first, ...others] = unquoted(replying)
+  if (first === undefined) return []
+  const isQuoting = quoted !== undefined && replying.kind !== 'template'
+  return [isQuoting ? { ...first, quoted: quoted._id } : first, ...others]
+}
+
+function unquoted({ kind, draft, provider, template }: Replying): Reply[] {
   switch (kind) {
     case 'text':
-      return draft.text.trim() === '' ? undefined : { text: draft.text }
+      return [...filesOf(draft, provider), ...textOf(draft)]
     case 'template':
-      return template === undefined ? typedTemplate(draft) : filledTemplate(draft, provider, template)
+      return listOf(template === undefined ? typedTemplate(draft) : filledTemplate(draft, provider, template))
     case 'media':
-      return linkedMedia(draft, provider)
+      return listOf(linkedMedia(draft, provider))
   }
+}
+
+const listOf = (reply: Reply | undefined): Reply[] => (reply === undefined ? [] : [reply])
+
+const WITHOUT_CAPTION: readonly MediaType[] = ['audio', 'sticker']
+
+/** Whether the text is the caption of the first file. */
+export const isCaption = ({ files: [first], text }: Draft): boolean =>
+  first !== undefined && !WITHOUT_CAPTION.includes(first.type) && text.length <= MAX_CAPTION
+/** As providers take it. */
+const MAX_CAPTION = 1_024
+
+const textOf = (draft: Draft): Reply[] =>
+  draft.text.trim() === '' || isCaption(draft) ? [] : [{ text: draft.text }]
+
+function filesOf(draft: Draft, { name: provider, outbound }: Provider): Reply[] {
+  const { objects } = outbound
+  if (objects === undefined) return []
+  return draft.files.map(({ _id: id, type, name: fileName }, at) => {
+    const caption = at === 0 && isCaption(draft) && draft.text.trim() !== '' ? draft.text : undefined
+    const media = { type, from: { id }, fileName, ...(caption !== undefined && { caption }) }
+    return { [provider]: objects.ofMedia(media) }
+  })
 }
 
 /** With placeholders for what is not filled in. */
@@ -93,5 +137,7 @@ function variablesOf(text: string): string[] | Record<string, string> {
 
 function linkedMedia({ media, link, caption }: Draft, { name, outbound }: Provider): Reply | undefined {
   if (outbound.objects === undefined || !/^https?:\/\/\S+$/.test(link)) return undefined
-  return { [name]: outbound.objects.ofMedia({ type: media, from: { link }, ...(caption !== '' && { caption }) }) }
+  return {
+    [name]: outbound.objects.ofMedia({ type: media, from: { link }, ...(caption !== '' && { caption }) }),
+  }
 }

@@ -80,9 +80,7 @@ export function showObject(
 ): ShownTemplate | undefined {
   const rules = providerNamed(callback)?.templates
   const named = rules?.namedIn(object)
-  const definition = known?.find(
-    ({ name, language }) => name === named?.name && language === named.language,
-  )
+  const definition = known?.find(({ name, language }) => name === named?.name && language === named.language)
   if (rules === undefined || definition === undefined) return undefined
   const fit = rules.fitOf([definition], object)
   return {

@@ -58,14 +58,20 @@ describe('what is filled in for a message of a template', () => {
         body('{{1}}'),
         {
           type: 'CAROUSEL',
-          cards: [{ components: [header('IMAGE'), body('{{1}}')] }, { components: [header('IMAGE'), body('x')] }],
+          cards: [
+            { components: [header('IMAGE'), body('{{1}}')] },
+            { components: [header('IMAGE'), body('x')] },
+          ],
         },
       ],
       ['body.1', 'card.0.header.link', 'card.0.body.1', 'card.1.header.link'],
     ],
     [
       'the end of an offer',
-      [body('Sale'), { type: 'LIMITED_TIME_OFFER', limited_time_offer: { text: 'Now', has_expiration: true } }],
+      [
+        body('Sale'),
+        { type: 'LIMITED_TIME_OFFER', limited_time_offer: { text: 'Now', has_expiration: true } },
+      ],
       ['offer'],
     ],
   ])('is %s', (_name, components, expected) => {
@@ -74,7 +80,9 @@ describe('what is filled in for a message of a template', () => {
 
   test('has the examples that it was reviewed with', () => {
     const positional = body('{{1}} {{2}}', { example: { body_text: [['Ana', '4711']] } })
-    const named = body('{{name}}', { example: { body_text_named_params: [{ param_name: 'name', example: 'Rui' }] } })
+    const named = body('{{name}}', {
+      example: { body_text_named_params: [{ param_name: 'name', example: 'Rui' }] },
+    })
     const above = header('TEXT', { text: '{{1}}', example: { header_text: ['May'] } })
     const examplesOf = (...all: object[]) => fieldsOf(definition(...all)).map(({ example }) => example)
     expect(examplesOf(above, positional)).toEqual(['May', 'Ana', '4711'])
@@ -88,7 +96,16 @@ describe('what is filled in for a message of a template', () => {
   })
 
   const part = fc.record({
-    above: fc.constantFrom(undefined, 'TEXT', 'TEXT {{1}}', 'TEXT {{top}}', 'IMAGE', 'VIDEO', 'DOCUMENT', 'LOCATION'),
+    above: fc.constantFrom(
+      undefined,
+      'TEXT',
+      'TEXT {{1}}',
+      'TEXT {{top}}',
+      'IMAGE',
+      'VIDEO',
+      'DOCUMENT',
+      'LOCATION',
+    ),
     text: fc.constantFrom('Hi', '{{1}}', '{{2}} {{1}}', '{{a}} {{b}} {{a}}'),
     below: fc.array(
       fc.constantFrom(
@@ -112,11 +129,19 @@ describe('what is filled in for a message of a template', () => {
   test('is all that its message needs', () => {
     fc.assert(
       fc.property(part, fc.array(part, { maxLength: 2 }), (own, cards) => {
-        const carousel = { type: 'CAROUSEL', cards: cards.map((card) => ({ components: componentsOf(card) })) }
+        const carousel = {
+          type: 'CAROUSEL',
+          cards: cards.map((card) => ({ components: componentsOf(card) })),
+        }
         const template = definition(...componentsOf(own), ...(cards.length > 0 ? [carousel] : []))
         const filled = Object.fromEntries(
           fieldsOf(template).map(({ key, type }) => {
-            const value = { text: 'x', url: 'https://example.com/x', number: '1.5', time: '2030-01-01T00:00:00Z' }
+            const value = {
+              text: 'x',
+              url: 'https://example.com/x',
+              number: '1.5',
+              time: '2030-01-01T00:00:00Z',
+            }
             return [key, value[type]]
           }),
         )

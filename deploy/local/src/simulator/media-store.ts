@@ -36,7 +36,8 @@ export function createMediaStore(): MediaStore {
   }
 }
 
-const UPLOADED = /^(?:image\/(?:jpeg|png)|video\/(?:mp4|3gpp)|audio\/(?:aac|amr|mpeg|mp4|ogg)|text\/plain|application\/.+)$/
+const UPLOADED =
+  /^(?:image\/(?:jpeg|png)|video\/(?:mp4|3gpp)|audio\/(?:aac|amr|mpeg|mp4|ogg)|text\/plain|application\/.+)$/
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024
 const MAX_FORM = '17mb'
 
@@ -83,7 +84,8 @@ async function uploadIn(body: unknown, type = ''): Promise<StoredMedia> {
   if (!(file instanceof Blob)) throw invalid('file is required')
   const bytes = Buffer.from(await file.arrayBuffer())
   if (!UPLOADED.test(file.type)) throw invalid(`file must be of a supported type: it is ${file.type}`)
-  if (file.type.startsWith('image/') && bytes.length > MAX_IMAGE_BYTES) throw invalid('The image is too large')
+  if (file.type.startsWith('image/') && bytes.length > MAX_IMAGE_BYTES)
+    throw invalid('The image is too large')
   return { bytes, mimeType: file.type }
 }
 

@@ -2,13 +2,13 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { call, listAll } from '../api.ts'
 import { Button } from '../components/actions.tsx'
 import { Failure, Time } from '../components/basics.tsx'
+import { Linked } from '../components/formatted.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { useDraft } from '../drafts.ts'
 import { type Loaded, useLoad } from '../load.ts'
 import { may } from '../rights.ts'
 import type { LiveEvent } from '../shared-stream.ts'
 import type { Note, Thread } from '../threads.ts'
-import { Linked } from '../components/formatted.tsx'
 
 const MOST_SHOWN = 1_000
 

@@ -80,9 +80,7 @@ const FilledField = ({
   value: string
   isFirst: boolean
   onChange(value: string): void
-}) => (
-  <TextField label={label} type={TYPES[type]} note={example && `Such as ${example}`} required {...rest} />
-)
+}) => <TextField label={label} type={TYPES[type]} note={example && `Such as ${example}`} required {...rest} />
 
 const NAMES = new Intl.DisplayNames(undefined, { type: 'language', fallback: 'code' })
 
@@ -104,7 +102,10 @@ interface ListProps {
 function TemplateList({ byName, languages, onChoose }: ListProps) {
   const id = useId()
   const [sought, setSought] = useState('')
-  const words = sought.toLowerCase().split(/[\s_]+/).filter(Boolean)
+  const words = sought
+    .toLowerCase()
+    .split(/[\s_]+/)
+    .filter(Boolean)
   const all = [...byName].flatMap(([name, inAll]) => {
     const template = inLanguage(inAll, languages)
     const text = `${name} ${bodyOf(template)}`.toLowerCase()
@@ -146,12 +147,22 @@ const bodyOf = (template: Template | undefined): string => {
 export const TypedTemplate = ({ draft, set }: Pick<PickerProps, 'draft' | 'set'>) => (
   <>
     <p class="note">
-      No approved template of this channel is known here. Give the channel its account at the provider, or name
-      the template.
+      No approved template of this channel is known here. Give the channel its account at the provider, or
+      name the template.
     </p>
     <div class="filters">
-      <TextField label="Template" value={draft.template} onChange={(template) => set({ template })} required />
-      <TextField label="Language" value={draft.language} onChange={(language) => set({ language })} required />
+      <TextField
+        label="Template"
+        value={draft.template}
+        onChange={(template) => set({ template })}
+        required
+      />
+      <TextField
+        label="Language"
+        value={draft.language}
+        onChange={(language) => set({ language })}
+        required
+      />
       <AreaField
         label="Variables"
         note="One on each line; name = value where the template has names"

@@ -62,7 +62,10 @@ export async function quotedBy(
 /** The provider's id of an entry of a conversation: of what its person wrote, or of a send; undefined where it has none. */
 export async function providerIdOf(
   { messages }: Pick<Collections, 'messages'>,
-  { thread, entry }: { thread: Pick<ThreadRecord, 'workspace' | 'channel' | 'extId' | 'joined'>; entry: string },
+  {
+    thread,
+    entry,
+  }: { thread: Pick<ThreadRecord, 'workspace' | 'channel' | 'extId' | 'joined'>; entry: string },
 ): Promise<string | undefined> {
   const { workspace, channel, extId, joined } = thread
   // A send is named after its message.

@@ -1,6 +1,6 @@
 import { defined } from '../../defined.ts'
-import type { ObjectPreview, ObjectRules } from '../outbound.ts'
 import { MEDIA_TYPES } from '../inbound.ts'
+import type { ObjectPreview, ObjectRules } from '../outbound.ts'
 import { isJsonObject, own, textAt } from '../own.ts'
 import { MEDIA_ID } from './content.ts'
 import { SAID_LIMITS, saidOf } from './interactive.ts'
@@ -45,7 +45,10 @@ export const objects: ObjectRules = {
   ofMedia({ type, from, caption, fileName }) {
     const hasCaption = caption !== undefined && !WITHOUT_CAPTION.includes(type)
     const hasName = fileName !== undefined && type === 'document'
-    return { type, [type]: { ...from, ...(hasCaption && { caption }), ...(hasName && { filename: fileName }) } }
+    return {
+      type,
+      [type]: { ...from, ...(hasCaption && { caption }), ...(hasName && { filename: fileName }) },
+    }
   },
   mediaIn(object) {
     const type = MEDIA_TYPES.find((one) => one === object.type)
@@ -62,7 +65,9 @@ export const objects: ObjectRules = {
     if (name !== undefined) return templatePreview(object, name)
     const text =
       textAt(object, type, 'caption') ?? textAt(object, type, 'body', 'text') ?? textAt(object, type, 'body')
-    const shown = [textAt(object, type, 'filename'), text, ...choicesIn(object)].filter((line) => line !== undefined).join('\n')
+    const shown = [textAt(object, type, 'filename'), text, ...choicesIn(object)]
+      .filter((line) => line !== undefined)
+      .join('\n')
     return {
       type,
       ...defined({ link: textAt(object, type, 'link'), text: shown === '' ? undefined : shown }),

@@ -121,10 +121,10 @@ export function argumentsOf({ components }: Definition, filled: Filled): JsonObj
 }
 
 function partArguments(components: readonly unknown[], filled: Filled, prefix: string): JsonObject {
-  const valueOf = (key: string) => filled[`${prefix}${key}`] || undefined
+  const valueFor = (key: string) => filled[`${prefix}${key}`] || undefined
   const names = placeholdersIn(textAt(componentOf(components, 'body'), 'text'))
   const buttons = buttonsIn(components).flatMap((button, index) => {
-    const given = valueOf(`button.${index}`)
+    const given = valueFor(`button.${index}`)
     const type = typeIn(button)
     // A form is named, though nothing is said of it.
     if (type === 'flow') return [{ type, index }]
@@ -132,39 +132,40 @@ function partArguments(components: readonly unknown[], filled: Filled, prefix: s
     return [{ type, index, ...(type === 'url' ? { text: given } : { code: given }) }]
   })
   return {
-    ...defined({ header: headerArgument(components, valueOf) }),
-    ...(names.length > 0 && { variables: variablesOf(names, valueOf) }),
+    ...defined({ header: headerArgument(components, valueFor) }),
+    ...(names.length > 0 && { variables: variablesOf(names, valueFor) }),
     ...(buttons.length > 0 && { buttons }),
   }
 }
 
-type ValueOf = (key: string) => string | undefined
+type ValueFor = (key: string) => string | undefined
 
 /** One that is not filled in yet stays the placeholder that it is. */
-function variablesOf(names: readonly string[], valueOf: ValueOf): string[] | Record<string, string> {
-  const pairs = names.map((name) => [name, valueOf(`body.${name}`) ?? `{{${name}}}`] as const)
+function variablesOf(names: readonly string[], valueFor: ValueFor): string[] | Record<string, string> {
+  const pairs = names.map((name) => [name, valueFor(`body.${name}`) ?? `{{${name}}}`] as const)
   const isNamed = names.some((name) => !/^\d+$/.test(name))
   // By position: the first placeholder is {{1}}, in whatever order they come.
-  if (!isNamed) return pairs.toSorted(([one], [other]) => Number(one) - Number(other)).map(([, value]) => value)
+  if (!isNamed)
+    return pairs.toSorted(([one], [other]) => Number(one) - Number(other)).map(([, value]) => value)
   return Object.fromEntries(pairs)
 }
 
-function headerArgument(components: readonly unknown[], valueOf: ValueOf): unknown {
+function headerArgument(components: readonly unknown[], valueFor: ValueFor): unknown {
   const format = headerFormat(components)
   if (format === undefined) return undefined
   if (format === 'text') {
     const [name] = placeholdersIn(textAt(componentOf(components, 'header'), 'text'))
-    const text = name === undefined ? undefined : valueOf(`header.${name}`)
+    const text = name === undefined ? undefined : valueFor(`header.${name}`)
     if (name === undefined || text === undefined) return undefined
     return /^\d+$/.test(name) ? text : { type: 'text', parameter_name: name, text }
   }
   if (format === 'location') {
     const given = PLACE.flatMap(({ name, type }) => {
-      const value = valueOf(`header.${name}`)
+      const value = valueFor(`header.${name}`)
       return value === undefined ? [] : [[name, type === 'number' ? Number(value) : value] as const]
     })
     return given.length < PLACE.length ? undefined : { location: Object.fromEntries(given) }
   }
-  const link = valueOf('header.link')
+  const link = valueFor('header.link')
   return link !== undefined && MEDIA.includes(format) ? { [format]: { link } } : undefined
 }

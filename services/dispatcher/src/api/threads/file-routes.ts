@@ -33,7 +33,12 @@ export const uploadFile = route({
     'The body is the file, of the type that `Content-Type` says; 16 MiB at most, images 5 MiB. It stays with the provider of the channel, which has it for 30 days: a reply sends it as the object of its `type` with this `id`.',
   parameters: [threadParameter],
   query: channelQuery.extend({
-    name: z.string().min(1).max(MAX_NAME).optional().describe('Its name, which the person of a document sees'),
+    name: z
+      .string()
+      .min(1)
+      .max(MAX_NAME)
+      .optional()
+      .describe('Its name, which the person of a document sees'),
   }),
   body: {
     schema: z.string().meta({ format: 'binary' }),

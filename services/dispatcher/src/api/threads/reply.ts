@@ -132,7 +132,8 @@ export async function publishReply(
   const provider = objectProvider(reply)
   if (provider !== undefined && found?.callback !== provider.name) throw notThrough(provider)
   if ('template' in reply && found !== undefined) requireUnderstood(reply, found)
-  const quoting = typeof reply.quoted === 'string' ? await quotingReply(options, { thread, reply, found }) : undefined
+  const quoting =
+    typeof reply.quoted === 'string' ? await quotingReply(options, { thread, reply, found }) : undefined
   const message: WebhookMessage = {
     extId: channel,
     user: personOf(thread),
@@ -205,7 +206,11 @@ function objectToQuote(reply: Reply, channel: Channel, { name, outbound }: Provi
   const said = markedUp(String(reply.text), channel)
   const { maxText = MAX_TEXT } = outbound
   if (said.length > maxText)
-    throw invalid('/text', 'too_long', `has more than the ${maxText} characters of one message, which one that quotes is`)
+    throw invalid(
+      '/text',
+      'too_long',
+      `has more than the ${maxText} characters of one message, which one that quotes is`,
+    )
   return outbound.objects?.ofText(said) ?? {}
 }
 

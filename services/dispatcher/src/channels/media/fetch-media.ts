@@ -95,4 +95,5 @@ export function problemOf(cause: unknown): unknown {
 }
 
 /** The provider is the reason that it failed. */
-export const badly = (detail: string, cause?: unknown): Problem => new Problem('bad_gateway', { detail, cause })
+export const badly = (detail: string, cause?: unknown): Problem =>
+  new Problem('bad_gateway', { detail, cause })
