@@ -92,13 +92,15 @@ async function consented(run: RunSoFar): Promise<StandIn> {
 }
 
 /** A thread of its own, which a message begins. */
-async function newThread(run: RunSoFar): Promise<StandIn> {
+async function newThread(run: RunSoFar, extId = 'support-line'): Promise<StandIn> {
   const id = `thread-${randomUUID()}`
-  const body = { extId: 'support-line', user: {}, thread: { extId: id }, answer: { message: 'Hello' } }
+  const body = { extId, user: {}, thread: { extId: id }, answer: { message: 'Hello' } }
   await run.call('POST', '/api/hooks/whatsapp', body)
   await eventually(async () => (await run.call('GET', `/rest/threads/${id}`)).extId === id)
   return { parameters: { id } }
 }
+
+const inNewThread = (run: RunSoFar): Promise<StandIn> => newThread(run)
 
 /** A message that waits for its time. */
 async function scheduled(run: RunSoFar): Promise<StandIn> {
@@ -171,13 +173,18 @@ export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn 
   testCampaign: campaign(),
   readDelivery: testDelivery,
   replayDelivery: testDelivery,
-  readThread: newThread,
-  changeThread: newThread,
-  eraseThread: newThread,
-  readConversation: newThread,
-  replyInThread: newThread,
-  listThreadNotes: newThread,
-  addThreadNote: newThread,
+  readThread: inNewThread,
+  changeThread: inNewThread,
+  eraseThread: inNewThread,
+  readConversation: inNewThread,
+  replyInThread: inNewThread,
+  showTyping: inNewThread,
+  uploadFile: async (run) => {
+    await putAccountChannel(run.call)
+    return newThread(run, 'with-account')
+  },
+  listThreadNotes: inNewThread,
+  addThreadNote: inNewThread,
   deleteThreadNote: async (run) => {
     const { parameters } = await newThread(run)
     const { _id: note } = await run.call('POST', `/rest/threads/${parameters?.id}/notes`, { text: 'noted' })
