@@ -78,7 +78,10 @@ const asAdmin =
     (await onceAvailable(() => call(method, path, { token, body }))).json
 
 /** Each is a thread of its own, which a message begins. */
-async function newThread({ call, admin: token }: MatrixWorld, channel: { extId?: string } = {}): Promise<string> {
+async function newThread(
+  { call, admin: token }: MatrixWorld,
+  channel: { extId?: string } = {},
+): Promise<string> {
   const extId = `thread-${randomUUID()}`
   const body = { ...messageOf(extId), ...channel, answer: { message: MARK } }
   await call('POST', '/rest/messages', { token, body })

@@ -34,7 +34,8 @@ export function relativeTime(iso: string): string {
 export const count = (value: number): string => NUMBER.format(value)
 
 /** A number of things, by the name of one. */
-export const counted = (value: number, one: string): string => `${count(value)} ${one}${value === 1 ? '' : 's'}`
+export const counted = (value: number, one: string): string =>
+  `${count(value)} ${one}${value === 1 ? '' : 's'}`
 
 /** A duration in milliseconds, to three figures in the unit that suits it. */
 export function duration(ms: number): string {

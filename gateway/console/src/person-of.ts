@@ -1,29 +1,11 @@
+import type { Schemas } from '@parley/client'
 import { ParleyError } from '@parley/client/parley-error'
 import { call } from './api.ts'
 import { type Loaded, useLoad } from './load.ts'
 import { may } from './rights.ts'
 import type { Thread } from './threads.ts'
 
-/** What a person agreed to, or took back. */
-interface Said {
-  status: 'granted' | 'withdrawn' | 'unknown'
-  at?: string
-  source?: string
-  text?: string
-}
-
-/** Somebody who is written to: one record, however many addresses. */
-export interface Person {
-  _id: string
-  addresses: string[]
-  name?: string
-  language?: string
-  timeZone?: string
-  attributes: Record<string, string | number | boolean>
-  tags: string[]
-  consent: { marketing: Said; service: Said }
-  lastContactAt?: string
-}
+export type Person = Schemas['Person']
 
 /** The person of a conversation, by one of their addresses; null where there is no record of one that may be read. */
 export function usePersonOf({ addresses = [], user }: Thread, isAsked = true): Loaded<Person | null> {

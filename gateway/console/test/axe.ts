@@ -31,7 +31,7 @@ export async function violations(page: Page, path: string): Promise<string[]> {
 }
 
 /** By how many px the page is wider than the screen. */
-function overflowOf(page: Page): Promise<number> {
+export function overflowOf(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
 }
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
-import type { Page } from 'playwright-core'
-import { violations } from './axe.ts'
-import { consoleSystem, DESK, PHONE } from './console-system.ts'
+import { overflowOf, violations } from './axe.ts'
+import { consoleSystem, PHONE } from './console-system.ts'
 import { consolePages, goInside, register, signIn } from './pages.ts'
 import { seed } from './seed.ts'
 

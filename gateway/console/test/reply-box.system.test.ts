@@ -38,9 +38,16 @@ beforeAll(async () => {
     await made('POST', '/rest/templates', {
       ...{ channel: 1, name, language, category: 'UTILITY' },
       components: [
-        { type: 'BODY', text, example: { body_text: [['Ana', '4711'].slice(0, text.split('{{').length - 1)] } },
+        {
+          type: 'BODY',
+          text,
+          example: { body_text: [['Ana', '4711'].slice(0, text.split('{{').length - 1)] },
+        },
         { type: 'FOOTER', text: 'The Garden' },
-        { type: 'BUTTONS', buttons: [{ type: 'URL', text: 'Track', url: 'https://example.com/{{1}}', example: ['1'] }] },
+        {
+          type: 'BUTTONS',
+          buttons: [{ type: 'URL', text: 'Track', url: 'https://example.com/{{1}}', example: ['1'] }],
+        },
       ],
     })
   const url = gatewayClient(system.url, system.garden).providerUrl('line')
@@ -148,13 +155,17 @@ describe('files', () => {
       await page.evaluate(() => {
         const data = new DataTransfer()
         data.items.add(new File(['dropped'], 'dropped.txt', { type: 'text/plain' }))
-        document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }))
+        document.body.dispatchEvent(
+          new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }),
+        )
       })
       await files(page).getByRole('button', { name: 'Remove dropped.txt' }).waitFor()
       await reply(page).evaluate((element) => {
         const data = new DataTransfer()
         data.items.add(new File(['pasted'], 'pasted.txt', { type: 'text/plain' }))
-        element.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }))
+        element.dispatchEvent(
+          new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }),
+        )
       })
       await files(page).getByRole('button', { name: 'Remove pasted.txt' }).waitFor()
       await files(page).getByRole('button', { name: 'Remove pasted.txt' }).click()

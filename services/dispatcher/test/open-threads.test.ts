@@ -70,7 +70,11 @@ describe('the list of open threads', () => {
       const last = page.at(-1)
       after = found.length > LIMIT && last ? [last.lastAt.getTime(), last._id] : undefined
     } while (after !== undefined)
-    expect(names).toEqual(many(2 * OPEN, (n) => threadAt(n, {})).map(({ user }) => user.name).reverse())
+    expect(names).toEqual(
+      many(2 * OPEN, (n) => threadAt(n, {}))
+        .map(({ user }) => user.name)
+        .reverse(),
+    )
   })
 
   test.each([

@@ -53,13 +53,21 @@ afterAll(async () => {
 
 function call(service: ServiceName, method: string, path: string, body?: unknown, as = caller) {
   const headers = { authorization: parley.authorization('gateway', service, as) }
-  return sendJson(parley.services[service].url + path, method, { headers, ...(body !== undefined && { body }) })
+  return sendJson(parley.services[service].url + path, method, {
+    headers,
+    ...(body !== undefined && { body }),
+  })
 }
 
 /** The thread of a message with an answer, once it is sent, and the entry of that. */
 async function threadOn(extId: string): Promise<{ thread: string; entry: string }> {
   const thread = `t-${extId}-${Math.random()}`
-  const body = { extId, user: { phone: '5511988887777' }, thread: { extId: thread }, answer: { message: 'Hi' } }
+  const body = {
+    extId,
+    user: { phone: '5511988887777' },
+    thread: { extId: thread },
+    answer: { message: 'Hi' },
+  }
   expect((await call('webhook', 'POST', '/api/hooks/whatsapp', body)).status).toBe(200)
   return eventually(async () => {
     const { json } = await call('dispatcher', 'GET', `/rest/threads/${thread}/messages`)
@@ -69,22 +77,31 @@ async function threadOn(extId: string): Promise<{ thread: string; entry: string 
   })
 }
 
-async function upload(thread: string, { bytes, type, as = caller }: { bytes: Buffer; type: string; as?: typeof caller }) {
+async function upload(
+  thread: string,
+  { bytes, type, as = caller }: { bytes: Buffer; type: string; as?: typeof caller },
+) {
   const response = await fetch(`${parley.services.dispatcher.url}/rest/threads/${thread}/files?name=a.bin`, {
     method: 'POST',
     headers: { authorization: parley.authorization('gateway', 'dispatcher', as), 'content-type': type },
     body: new Uint8Array(bytes),
   })
-  return { status: response.status, json: (await response.json()) as { code?: string; _id?: string; type?: string; detail?: string } }
+  return {
+    status: response.status,
+    json: (await response.json()) as { code?: string; _id?: string; type?: string; detail?: string },
+  }
 }
-const reply = (thread: string, body: object) => call('dispatcher', 'POST', `/rest/threads/${thread}/messages`, body)
+const reply = (thread: string, body: object) =>
+  call('dispatcher', 'POST', `/rest/threads/${thread}/messages`, body)
 
 describe('a file for a reply', () => {
   test('is with the provider, is sent by its id, and is read again by the message that sent it', async () => {
     const { thread } = await threadOn('line')
     const { status, json } = await upload(thread, { bytes: PNG, type: 'image/png' })
     expect({ status, type: json.type }).toEqual({ status: 200, type: 'image' })
-    const sent = await reply(thread, { whatsapp: { type: 'image', image: { id: json._id, caption: 'A fern' } } })
+    const sent = await reply(thread, {
+      whatsapp: { type: 'image', image: { id: json._id, caption: 'A fern' } },
+    })
     const { _id } = sent.json as { _id: string }
     const read = await eventually(async () => {
       const response = await fetch(`${parley.services.dispatcher.url}/rest/messages/${_id}/media`, {
@@ -97,7 +114,12 @@ describe('a file for a reply', () => {
   })
 
   test.each([
-    ['of a type that the provider does not take', 'line', { bytes: Buffer.from('<svg/>'), type: 'image/svg+xml' }, 415],
+    [
+      'of a type that the provider does not take',
+      'line',
+      { bytes: Buffer.from('<svg/>'), type: 'image/svg+xml' },
+      415,
+    ],
     ['whose bytes are of another type', 'line', { bytes: Buffer.from('<html>'), type: 'image/png' }, 415],
     ['that hides a picture', 'line', { bytes: PNG, type: 'text/plain' }, 415],
     ['that is too large', 'line', { bytes: Buffer.alloc(5 * 1024 * 1024 + 1), type: 'image/png' }, 413],
@@ -129,7 +151,9 @@ describe('a reply that quotes', () => {
     expect(shown).toMatchObject({ quoted: { text: 'Hi' }, whatsapp: { text: { body: 'That *one*' } } })
     const { json } = await call('dispatcher', 'GET', `/rest/threads/${thread}`)
     await eventually(async () => {
-      const { lastMessage } = (await call('dispatcher', 'GET', `/rest/threads/${thread}`)).json as { lastMessage: string }
+      const { lastMessage } = (await call('dispatcher', 'GET', `/rest/threads/${thread}`)).json as {
+        lastMessage: string
+      }
       return lastMessage === 'That *one*'
     })
     expect(json).toMatchObject({ extId: thread })
@@ -140,7 +164,11 @@ describe('a reply that quotes', () => {
     const { entry: other } = await threadOn('line')
     for (const quoted of [other, `${other}:7`, 'unknown', ':', other.split(':')[0]]) {
       const { status, json } = await reply(thread, { text: 'That one', quoted })
-      expect([quoted, status, json]).toMatchObject([quoted, 422, { errors: [{ path: '/quoted', code: 'not_quotable' }] }])
+      expect([quoted, status, json]).toMatchObject([
+        quoted,
+        422,
+        { errors: [{ path: '/quoted', code: 'not_quotable' }] },
+      ])
     }
     const { thread: rpc, entry } = await threadOn('rpc')
     expect((await reply(rpc, { text: 'That one', quoted: entry })).status).toBe(422)

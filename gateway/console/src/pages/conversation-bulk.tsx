@@ -206,7 +206,9 @@ function AssignAll({ isDisabled, run }: ChoiceProps) {
         onChange={(event) => {
           const { value } = event.currentTarget
           event.currentTarget.value = ''
-          void run(value === 'none' ? assignTo(null, 'nobody') : assignTo(Number(value), names.get(value) ?? ''))
+          void run(
+            value === 'none' ? assignTo(null, 'nobody') : assignTo(Number(value), names.get(value) ?? ''),
+          )
         }}
       >
         <option value="" disabled>

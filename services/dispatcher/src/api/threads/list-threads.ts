@@ -3,7 +3,13 @@ import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { phoneAddress, phoneDigits } from '../../message/addresses.ts'
 import { MOST_LABELS, searchWords, type ThreadRecord } from '../../message/thread-record.ts'
-import { ADDRESS_INDEX, type Collections, PHONE_INDEX, STATUS_INDEX, WORDS_INDEX } from '../../store/collections.ts'
+import {
+  ADDRESS_INDEX,
+  type Collections,
+  PHONE_INDEX,
+  STATUS_INDEX,
+  WORDS_INDEX,
+} from '../../store/collections.ts'
 import type { VisibleThreads } from './find-thread.ts'
 
 /** So many of the threads that have the rarest of the words are looked at, those with the newest activity where the word is whole. */
