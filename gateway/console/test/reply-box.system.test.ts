@@ -58,7 +58,15 @@ beforeAll(async () => {
     return (json.data as { _id: string }[])[0]?._id
   })
   await made('PATCH', `/rest/threads/${carla}`, { handler: 'person' })
-  await made('POST', '/rest/people', { addresses: [ADDRESS], language: 'pt_BR' })
+  await made('PUT', '/rest/people/attributes', { attributes: [{ name: 'city', type: 'text' }] })
+  const known = {
+    language: 'pt_BR',
+    timeZone: 'America/Sao_Paulo',
+    tags: ['vip'],
+    attributes: { city: 'Santos' },
+  }
+  await made('POST', '/rest/people', { addresses: [ADDRESS], ...known })
+  await made('PATCH', `/rest/people/${ADDRESS}`, { consent: { marketing: { status: 'withdrawn' } } })
 })
 
 const TEMPLATES = [
@@ -237,5 +245,26 @@ describe('a message', () => {
       })
       await reply(page).fill('')
     })
+  })
+})
+
+test('what is known of the person stands beside the conversation, with their other conversations', async () => {
+  const body = {
+    extId: 'line',
+    user: { phone: '+55 11 98888-0001' },
+    thread: { extId: 'order-1' },
+    answer: { message: 'Hi' },
+  }
+  expect((await call('POST', '/api/hooks/whatsapp', body)).status).toBe(200)
+  await onPage(WITH_AXE, async (page) => {
+    await inConversation(page)
+    await page.getByRole('button', { name: 'Person', exact: true }).click()
+    const aside = page.getByRole('complementary', { name: 'About Carla' })
+    for (const text of ['+5511988880001', 'pt_BR', 'America/Sao_Paulo', 'vip', 'city', 'Santos', 'withdrawn'])
+      await aside.getByText(text, { exact: true }).first().waitFor()
+    await aside.getByRole('link', { name: 'line' }).waitFor()
+    expect(await violations(page, 'the person')).toEqual([])
+    await page.getByRole('button', { name: 'Person', exact: true }).click()
+    await aside.waitFor({ state: 'detached' })
   })
 })

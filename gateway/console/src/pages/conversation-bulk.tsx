@@ -175,13 +175,14 @@ function report(
 ): void {
   const what = counted(threads.length, 'conversation')
   const text = `${what} ${threads.length === 1 ? said.one : said.many}.`
-  if (failed !== undefined) return notify(`${text} Others are not: ${messageOf(failed)}`, 'bad')
-  if (undo === undefined) return notify(text)
-  notifyUndoable(text, async () => {
-    const undone = await changeAll(threads, undo, () => undefined)
+  const reverse = async (back: NonNullable<Work['undo']>) => {
+    const undone = await changeAll(threads, back, () => undefined)
     reload()
     if (undone.failed !== undefined) throw undone.failed
-  })
+  }
+  if (failed !== undefined) notify(`${text} Others are not: ${messageOf(failed)}`, 'bad')
+  else if (undo === undefined) notify(text)
+  else notifyUndoable(text, () => reverse(undo))
 }
 
 interface ChoiceProps {
