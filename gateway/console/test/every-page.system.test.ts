@@ -46,6 +46,8 @@ describe('a session', () => {
       await page.getByLabel('Email').fill('vera@example.com')
       await page.getByLabel('Role').selectOption({ label: 'Viewer' })
       await page.getByRole('button', { name: 'Invite', exact: true }).click()
+      const mail = page.getByRole('link', { name: 'Write the mail' })
+      expect(await mail.getAttribute('href')).toMatch(/^mailto:vera%40example\.com\?.*invitation%23/)
       return (await page.locator('dialog code').textContent()) ?? ''
     })
     await onPage({}, async (page) => {
@@ -283,6 +285,9 @@ const VIEWS = [
   'failed',
   'Look',
   'Load older',
+  'Person',
+  'Show the image',
+  'Get the document',
 ]
 
 /** What everybody may do with their own account. */
