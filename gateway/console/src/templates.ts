@@ -37,8 +37,8 @@ export function sendable(templates: readonly Template[]): Map<string, Template[]
 const baseOf = (language: string): string => language.split(/[_-]/)[0]?.toLowerCase() ?? ''
 
 /** The template in the first of the languages that it is there in, or in one of the same without its region. */
-export function inLanguage(all: readonly Template[], wanted: readonly string[]): Template | undefined {
-  for (const language of wanted) {
+export function inLanguage(all: readonly Template[], preferred: readonly string[]): Template | undefined {
+  for (const language of preferred) {
     const code = language.replace('-', '_').toLowerCase()
     const exact = all.find((one) => one.language.toLowerCase() === code)
     const found = exact ?? all.find((one) => baseOf(one.language) === baseOf(language))

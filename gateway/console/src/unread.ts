@@ -110,7 +110,7 @@ export function useNotices(): void {
       known.set(thread._id, { unread: thread.unread, assignedAt: thread.assignee?.at })
       // Those of which nothing was said for long.
       for (const [oldest] of known) if (known.size > MOST_KNOWN) known.delete(oldest)
-      if ((isNew || isAssignment) && isReader() && isWanted(thread, { isAssignment }))
+      if ((isNew || isAssignment) && isReader() && isRequested(thread, { isAssignment }))
         notifyOf(thread, { isAssignment })
     })
     return () => {
@@ -123,7 +123,7 @@ export function useNotices(): void {
 }
 
 /** Whether the account is told of such a thing, by its settings. */
-function isWanted({ assignee, unreadFor }: Thread, { isAssignment }: { isAssignment: boolean }): boolean {
+function isRequested({ assignee, unreadFor }: Thread, { isAssignment }: { isAssignment: boolean }): boolean {
   const { messages, handOvers, assignments, onlyOwn } = readNoticeSettings()
   if (isAssignment) return assignments
   const isOthers = assignee !== undefined && assignee._id !== me.get()?._id

@@ -10,7 +10,7 @@ import type { Thread } from '../threads.ts'
 
 const AT_ONCE = 4
 
-export interface Selection {
+interface Selection {
   /** Rows can be selected. */
   isOn: boolean
   chosen: Thread[]

@@ -85,7 +85,7 @@ export function useAttaching({ thread, provider, files, add }: AttachingOptions)
 }
 
 /** Why the provider does not take a file, before it is sent anywhere. */
-export function refusalOf(
+function refusalOf(
   { type, size }: Pick<File, 'type' | 'size'>,
   accepts: readonly AcceptedFiles[],
 ): string | undefined {

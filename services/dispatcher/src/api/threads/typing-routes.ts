@@ -30,7 +30,7 @@ export const showTyping = route({
   tag: 'threads',
   summary: 'Show the person that somebody is typing',
   description:
-    'For as long as the provider shows it: 25 seconds in WhatsApp, or until a message comes; what the person wrote is marked as read by it. Nothing is shown where `config.typing` is false, or nothing came from the provider.',
+    'For as long as the provider shows it, some 25 seconds, or until a message comes; what the person wrote is marked as read by it. Nothing is shown where `config.typing` is false, or nothing came from the provider.',
   parameters: [threadParameter],
   query: channelQuery,
   response: {

@@ -17,7 +17,7 @@ const UNKNOWN = 'application/octet-stream'
 const RECOGNISED = ['image/jpeg', 'image/png', 'application/pdf']
 
 /** A file for a person. */
-export interface UploadedFile {
+interface UploadedFile {
   bytes: Buffer
   contentType: string
   name: string
