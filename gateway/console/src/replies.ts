@@ -7,7 +7,7 @@ export type ReplyKind = 'text' | 'template' | 'media'
 
 /** What somebody has typed of a reply, of each kind. */
 export interface Draft {
-  kind?: ReplyKind
+  kind?: ReplyKind | undefined
   text: string
   template: string
   language: string
@@ -83,7 +83,7 @@ const listOf = (reply: Reply | undefined): Reply[] => (reply === undefined ? [] 
 const WITHOUT_CAPTION: readonly MediaType[] = ['audio', 'sticker']
 
 /** Whether the text is the caption of the first file. */
-export const isCaption = ({ files: [first], text }: Draft): boolean =>
+const isCaption = ({ files: [first], text }: Draft): boolean =>
   first !== undefined && !WITHOUT_CAPTION.includes(first.type) && text.length <= MAX_CAPTION
 /** As providers take it. */
 const MAX_CAPTION = 1_024
@@ -141,3 +141,25 @@ function linkedMedia({ media, link, caption }: Draft, { name, outbound }: Provid
     [name]: outbound.objects.ofMedia({ type: media, from: { link }, ...(caption !== '' && { caption }) }),
   }
 }
+
+/** What is typed now, once the file at a place of what is sent has gone. */
+export function withoutFile(now: Draft, sent: Draft, at: number): Draft {
+  const files = now.files.filter(({ _id }) => _id !== sent.files[at]?._id)
+  const isTextGone = isCaption(sent) && now.text === sent.text
+  return { ...now, files, quoted: undefined, ...(isTextGone && { text: '' }) }
+}
+
+/** What is typed now, once a reply of a kind has gone: what was typed meanwhile, and what was typed of other kinds. */
+export function withoutSent(now: Draft, { sent, kind }: { sent: Draft; kind: ReplyKind }): Draft {
+  const left = { ...now, kind: undefined, quoted: undefined }
+  if (kind === 'media') return { ...left, link: '', caption: '' }
+  if (kind === 'template') return { ...left, quoted: now.quoted, template: '', filled: {}, variables: '' }
+  const files = now.files.filter(({ _id }) => !sent.files.some((file) => file._id === _id))
+  return { ...left, files, text: now.text === sent.text ? '' : now.text }
+}
+
+/** Whether nothing is typed of any kind. */
+export const isEmpty = ({ text, template, variables, link, caption, files, quoted }: Draft): boolean =>
+  [text, template, variables, link, caption].every((one) => one === '') &&
+  files.length === 0 &&
+  quoted === undefined

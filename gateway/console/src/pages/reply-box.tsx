@@ -8,7 +8,18 @@ import { Failure } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { Formatted } from '../components/formatted.tsx'
 import { useSendKey, useSubmit } from '../components/submit.ts'
-import { type Draft, draftOf, givenTo, isCaption, type Reply, type ReplyKind, repliesOf } from '../replies.ts'
+import {
+  type Draft,
+  draftOf,
+  givenTo,
+  isEmpty,
+  type Reply,
+  type ReplyKind,
+  repliesOf,
+  withoutFile,
+  withoutSent,
+} from '../replies.ts'
+
 import { sendable, showTemplate, type Template, useTemplates } from '../templates.ts'
 import { previewOf, type Thread } from '../threads.ts'
 import { endTyping, showTyping } from '../typing.ts'
@@ -83,25 +94,15 @@ export function ReplyBox({ thread, stored, setDraft, isFirst, onSent, onNote }: 
   useDroppedFiles(attach)
   const { busy, error, submit } = useSubmit(async () => {
     if (attaching.isBusy) return
-    let typed = JSON.stringify(draft)
     for (const [at, one] of replies.entries()) {
       const headers = { 'idempotency-key': keyOf([thread._id, one]) }
       await call('POST', `/rest/threads/${thread._id}/messages`, { body: one, headers })
       gone()
-      // What was typed meanwhile is another reply.
-      const isAsTyped = JSON.stringify(latest.current) === typed
-      const isOver = at === replies.length - 1
       // What has gone is not sent again where the rest fails.
-      const files = latest.current.files.filter((file) => file._id !== draft.files[at]?._id)
-      if (isAsTyped && isOver) setDraft(undefined)
-      else
-        set({
-          files,
-          quoted: undefined,
-          ...(isAsTyped && one.text === undefined && isCaption(draft) && { text: '' }),
-        })
-      typed = isAsTyped ? JSON.stringify(latest.current) : typed
+      if (at < replies.length - 1) set(withoutFile(latest.current, draft, at))
     }
+    const left = withoutSent(latest.current, { sent: draft, kind })
+    setDraft(isEmpty(left) ? undefined : left)
     endTyping()
     // Whoever sends one template may send another.
     setSentKind(kind)
