@@ -1,7 +1,7 @@
 // Makes the console's bundle: node gateway/console/build.ts
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { extname, join } from 'node:path'
+import { basename, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'esbuild'
 
@@ -24,11 +24,15 @@ export async function buildConsole(): Promise<void> {
 }
 
 async function bundleConsole(): Promise<Bundle> {
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     entryPoints: [join(SOURCE, 'main.tsx')],
     outdir: DIST,
     bundle: true,
     write: false,
+    metafile: true,
+    splitting: true,
+    entryNames: 'console-[hash]',
+    chunkNames: 'console-[hash]',
     format: 'esm',
     platform: 'browser',
     target: ['es2023', 'chrome123', 'firefox128', 'safari17.5'],
@@ -39,14 +43,19 @@ async function bundleConsole(): Promise<Bundle> {
     loader: { '.svg': 'text' },
     plugins: [onlyWhatIsUsed],
   })
-  const hashed = outputFiles.map(({ path, contents }) => [hashedName(path, contents), contents] as const)
-  const find = (extension: string) => hashed.find(([name]) => extname(name) === extension)?.[0] ?? ''
+  const made = outputFiles.map(({ path, contents }) => [basename(path), contents] as const)
+  const [script = '', { imports } = { imports: [] }] =
+    Object.entries(metafile.outputs).find(
+      ([path, { entryPoint }]) => entryPoint?.endsWith('main.tsx') && extname(path) === '.js',
+    ) ?? []
+  const parts = imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => basename(path))
+  const style = made.find(([name]) => extname(name) === '.css')?.[0] ?? ''
   const icon = new TextEncoder().encode(ICON)
   const iconName = hashedName('icon.svg', icon)
   const unread = new TextEncoder().encode(UNREAD_ICON)
   const unreadName = hashedName('icon.svg', unread)
-  const page = pageOf({ script: find('.js'), style: find('.css'), icon: iconName, unread: unreadName })
-  return new Map([...hashed, [iconName, icon], [unreadName, unread], [PAGE, new TextEncoder().encode(page)]])
+  const page = pageOf({ script: basename(script), parts, style, icon: iconName, unread: unreadName })
+  return new Map([...made, [iconName, icon], [unreadName, unread], [PAGE, new TextEncoder().encode(page)]])
 }
 
 /** What the console takes of `@parley/shared` has no side effects, so modules that it does not use are left out. */
@@ -72,10 +81,14 @@ async function writeAtomically(file: string, content: Uint8Array | undefined): P
 /** Nothing in it is inline, so that its policy needs no exception. */
 const pageOf = ({
   script,
+  parts,
   style,
   icon,
   unread,
-}: Record<'script' | 'style' | 'icon' | 'unread', string>) => `<!doctype html>
+}: Record<'script' | 'style' | 'icon' | 'unread', string> & {
+  /** What the script needs to begin; pages that are loaded when somebody goes there are none of them. */
+  parts: readonly string[]
+}) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -84,7 +97,7 @@ const pageOf = ({
 <title>Parley</title>
 <link rel="icon" type="image/svg+xml" href="/console/assets/${icon}" data-unread="/console/assets/${unread}">
 <link rel="stylesheet" href="/console/assets/${style}">
-<script type="module" src="/console/assets/${script}"></script>
+${parts.map((part) => `<link rel="modulepreload" href="/console/assets/${part}">\n`).join('')}<script type="module" src="/console/assets/${script}"></script>
 </head>
 <body>
 <div id="console"></div>

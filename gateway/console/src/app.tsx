@@ -4,17 +4,13 @@ import { call, logOut, unreachable } from './api.ts'
 import { Button, Dialog, LeaveQuestion, Notices, notify } from './components/actions.tsx'
 import { Failure, Icon, type IconName, Loading, NotFound } from './components/basics.tsx'
 import { useKeys } from './components/keyboard.ts'
+import { lazyPage } from './components/lazy-page.tsx'
 import { useLoad } from './load.ts'
-import { AccountPage } from './pages/account.tsx'
-import { AssistantsPage } from './pages/assistants.tsx'
-import { ChannelsPage } from './pages/channels.tsx'
 import { ConnectedPage } from './pages/connected.tsx'
 import { ConversationsPage } from './pages/conversations.tsx'
-import { EventsPage } from './pages/events.tsx'
 import { LoginPage } from './pages/login.tsx'
 import { MessagesPage } from './pages/messages.tsx'
 import { OverviewPage } from './pages/overview.tsx'
-import { TeamPage } from './pages/team.tsx'
 import { roleInWords } from './people.ts'
 import { RESOURCES } from './resources.ts'
 import { type Me, may, me } from './rights.ts'
@@ -40,6 +36,8 @@ interface PageEntry {
 
 const ASKING_MS = 5_000
 
+const setUp = async () => (await import('./pages/set-up-pages.ts')).setUpPages
+
 const PAGES: readonly PageEntry[] = [
   { path: '/', name: 'Overview', icon: 'gauge', key: 'o', page: OverviewPage },
   {
@@ -53,18 +51,44 @@ const PAGES: readonly PageEntry[] = [
     icon: 'spark',
     key: 'a',
     reads: RESOURCES.map((resource) => resource.path),
-    page: AssistantsPage,
+    page: lazyPage(async () => (await setUp()).assistants),
   },
-  { path: '/channels', name: 'Channels', icon: 'plug', key: 'c', reads: ['channels'], page: ChannelsPage },
   {
-    ...{ path: '/events', name: 'Events', icon: 'bolt', key: 'e', page: EventsPage },
+    path: '/channels',
+    name: 'Channels',
+    icon: 'plug',
+    key: 'c',
+    reads: ['channels'],
+    page: lazyPage(async () => (await setUp()).channels),
+  },
+  {
+    ...{
+      path: '/events',
+      name: 'Events',
+      icon: 'bolt',
+      key: 'e',
+      page: lazyPage(async () => (await setUp()).events),
+    },
     reads: ['subscriptions'],
   },
   {
-    ...{ path: '/team', name: 'Team', icon: 'people', key: 'p', page: TeamPage },
+    ...{
+      path: '/team',
+      name: 'Team',
+      icon: 'people',
+      key: 'p',
+      page: lazyPage(async () => (await setUp()).team),
+    },
     reads: ['users', 'roles', 'tokens', 'audit'],
   },
-  { path: '/account', name: 'My account', icon: 'people', key: 'y', isAside: true, page: AccountPage },
+  {
+    path: '/account',
+    name: 'My account',
+    icon: 'people',
+    key: 'y',
+    isAside: true,
+    page: lazyPage(async () => (await setUp()).account),
+  },
   { path: '/connected', name: 'Connected', icon: 'plug', key: '', isAside: true, page: ConnectedPage },
 ]
 
