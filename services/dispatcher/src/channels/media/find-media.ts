@@ -29,8 +29,8 @@ export function findMedia({ body, source }: Pick<MessageRecord, 'body' | 'source
 export function findSentMedia({
   body,
 }: Pick<MessageRecord, 'body'>): (StoredMedia & { source: string }) | undefined {
-  const { answer } = JSON.parse(body) as WebhookMessage
-  for (const { args } of answer.functions ?? [])
+  const { answer } = JSON.parse(body) as Partial<WebhookMessage>
+  for (const { args } of answer?.functions ?? [])
     for (const { name, outbound, inbound } of allProviders()) {
       const object = own(args, name)
       const media = isJsonObject(object) ? outbound.objects?.mediaIn(object) : undefined
