@@ -59,6 +59,8 @@ async function target(world: MatrixWorld, path: string): Promise<string> {
       return made('POST', collection, { name, role: 'VIEWER', currentPassword: PASSWORD })
     case '/rest/people':
       return made('POST', collection, { addresses: [`whatsapp:DE.${randomUUID()}`], name })
+    case '/rest/people/imports':
+      return made('POST', `${collection}?tag=${MARK}`, new Blob(['phone\n'], { type: 'text/csv' }))
     case '/rest/segments':
       return made('PUT', `${collection}/s-${randomUUID()}`, { name, filter: {} })
     case '/rest/templates':
@@ -190,6 +192,7 @@ const plainBodies: Record<string, (world: MatrixWorld) => unknown> = {
   'POST /rest/threads/{id}/typing': () => undefined,
   'POST /rest/subscriptions/{id}/replay': () => ({ since: new Date(0).toISOString() }),
   'PUT /rest/people/attributes': () => ({ attributes: [] }),
+  'POST /rest/people/imports': () => new Blob(['phone\n'], { type: 'text/csv' }),
   'POST /rest/people': () => ({ addresses: [`whatsapp:DE.${randomUUID()}`] }),
   'PUT /rest/people/{id}': () => ({ addresses: [`whatsapp:DE.${randomUUID()}`] }),
   'PATCH /rest/people/{id}': () => ({ name: 'Cy' }),

@@ -19,6 +19,7 @@ import { campaignCollectionsOf, prepareCampaigns } from './campaigns/store/campa
 import type { Config } from './config.ts'
 import { consumePeople } from './consent/consume-people.ts'
 import type { Dependencies } from './dependencies.ts'
+import { prepareImports } from './imports/import-record.ts'
 import { PERSON_FIELDS } from './people/person-schema.ts'
 import { routes } from './routes.ts'
 import { prepareSegments } from './segments/segment-store.ts'
@@ -53,6 +54,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       await prepareAttributes(connection)
       await preparePeople(connection)
       await prepareConsents(connection)
+      await prepareImports(connection)
       await prepareSegments(connection)
       await prepareTemplates(connection)
       await prepareCampaigns(connection)
@@ -71,6 +73,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const running = startCampaigns({ ...campaigns, ready: mongo.ready })
   const dependencies: Dependencies & CampaignRoutesNeeded = {
     ...{ connection: mongo.connection, campaigns, ...others },
+    importMaxBytes: config.IMPORT_MAX_BYTES,
     authorizer: createAuthorizer(inner(config.IDENTITY_URL, 'identity'), fieldsOf),
   }
   const people =
@@ -90,6 +93,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   return {
     app,
     registry,
+    takesUploads: true,
     close: async () => {
       await running.close()
       await people?.close()
