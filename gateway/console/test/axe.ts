@@ -23,7 +23,6 @@ export async function violations(page: Page, path: string): Promise<string[]> {
     await page.setViewportSize(viewport)
     await page.emulateMedia({ colorScheme })
     const name = `${path || '/'} ${viewport.width} px ${colorScheme}`
-    await page.screenshot({ path: `/tmp/rb-shots/${name.replaceAll(/\W+/g, '-')}.png` })
     const overflow = await overflowOf(page)
     if (overflow > 0) found.push(`${name}: ${overflow} px wider than the screen`)
     found.push(...(await runAxe(page, rules)).map((violation) => `${name}: ${violation}`))
