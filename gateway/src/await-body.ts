@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { PendingResponse, ReceivedRequest } from '@parley/shared/exchange'
 import { FairSlots, type SlotLimits } from '@parley/shared/fair-slots'
 import { Problem, sendProblem } from '@parley/shared/problem'
@@ -59,6 +59,19 @@ function whenBuffered(req: IncomingMessage, proceed: () => void): void {
   }
   req.on('readable', look)
   req.on('error', () => undefined)
+}
+
+/** Closes the connection of a request that has its answer, where the rest of its body takes longer than `timeoutMs`. */
+export function boundRest(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { timeoutMs }: { timeoutMs: number },
+): void {
+  res.once('finish', () => {
+    if (req.complete) return
+    const timer = setTimeout(() => req.complete || req.socket.destroy(), timeoutMs)
+    req.once('close', () => clearTimeout(timer))
+  })
 }
 
 const isFull = (req: IncomingMessage): boolean => req.readableLength >= req.readableHighWaterMark
