@@ -5,6 +5,7 @@ import { defined } from '@parley/shared/defined'
 import { validate } from '@parley/shared/validate'
 import { z } from 'zod'
 import type { Dependencies } from '../dependencies.ts'
+import type { Author } from '../history/write-history.ts'
 import { addToHistory } from '../store/consent-history.ts'
 import type { Consent, PersonRecord } from '../store/person-record.ts'
 import { consentView } from './view.ts'
@@ -51,7 +52,7 @@ export function consentChangesIn(
 export async function storeConsent(
   { connection, dispatcher }: Pick<Dependencies, 'connection' | 'dispatcher'>,
   person: Pick<PersonRecord, '_id' | 'workspace' | 'addresses' | 'consent'>,
-  { changes, addresses = [] }: { changes: Changes; addresses?: readonly string[] | undefined },
+  { changes, by, addresses = [] }: { changes: Changes; by: Author; addresses?: readonly string[] | undefined },
 ): Promise<void> {
   const { _id, workspace } = person
   const all = [...new Set([...person.addresses, ...addresses])]
@@ -69,6 +70,6 @@ export async function storeConsent(
   for (const purpose of PURPOSES) {
     const change = changes[purpose]
     if (change !== undefined)
-      await addToHistory(connection, { _id: randomUUID(), workspace, person: _id, purpose, ...change })
+      await addToHistory(connection, { _id: randomUUID(), workspace, person: _id, purpose, by, ...change })
   }
 }

@@ -1,6 +1,7 @@
 import { type Route, route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
+import { authorOf } from '../../history/write-history.ts'
 import { type CampaignAction, nextState } from '../rules/campaign-state.ts'
 import { dueTime } from '../rules/due-time.ts'
 import { leaveOutWaiting } from '../run/wind-down.ts'
@@ -125,7 +126,8 @@ function routeOf({
         throw refuseState(campaign, `there is no ${action} from there`)
       const changed = await takeThrough(needed, campaign, {
         action,
-        change: await change(needed, campaign, caller),
+        by: authorOf(caller),
+        ...(await change(needed, campaign, caller)),
       })
       await after?.(needed, changed)
       res.json(viewOf(changed))
@@ -134,11 +136,11 @@ function routeOf({
 }
 
 async function takeThrough(
-  { campaigns }: CampaignRoutesNeeded,
+  { connection }: CampaignRoutesNeeded,
   campaign: CampaignRecord,
-  { action, change }: { action: CampaignAction; change: Change },
+  change: Parameters<typeof changeState>[2],
 ): Promise<CampaignRecord> {
-  const changed = await changeState(campaigns.collections, campaign, { action, ...change })
+  const changed = await changeState(connection, campaign, change)
   if (changed === undefined) throw refuseState(campaign, 'somebody has changed it in this moment')
   return changed
 }
