@@ -71,7 +71,9 @@ async function read(connection: Connection, written: readonly Written[]): Promis
   return {
     campaigns: new Map(campaigns.map((one) => [one._id, one])),
     templates: new Map(templates.map((one) => [one._id, one])),
-    people: new Map(people.flatMap((one) => [one._id, ...(one.joined ?? [])].map((id) => [id, one] as const))),
+    people: new Map(
+      people.flatMap((one) => [one._id, ...(one.joined ?? [])].map((id) => [id, one] as const)),
+    ),
   }
 }
 

@@ -108,8 +108,14 @@ async function* writtenSince(connection: Connection, since: Date | undefined): A
   if (since === undefined) return
   const at = { $gte: new Date(since.getTime() - AGAIN_MS) }
   const sources = [
-    historyOf(connection).find({ at }).sort({ at: 1 }).map((entry): Written => ({ kind: 'version', entry })),
-    consentsOf(connection).find({ at }).sort({ at: 1 }).map((entry): Written => ({ kind: 'consent', entry })),
+    historyOf(connection)
+      .find({ at })
+      .sort({ at: 1 })
+      .map((entry): Written => ({ kind: 'version', entry })),
+    consentsOf(connection)
+      .find({ at })
+      .sort({ at: 1 })
+      .map((entry): Written => ({ kind: 'consent', entry })),
   ]
   for (const source of sources) {
     let changes: Change[] = []

@@ -52,7 +52,11 @@ export function consentChangesIn(
 export async function storeConsent(
   { connection, dispatcher }: Pick<Dependencies, 'connection' | 'dispatcher'>,
   person: Pick<PersonRecord, '_id' | 'workspace' | 'addresses' | 'consent'>,
-  { changes, by, addresses = [] }: { changes: Changes; by: Author; addresses?: readonly string[] | undefined },
+  {
+    changes,
+    by,
+    addresses = [],
+  }: { changes: Changes; by: Author; addresses?: readonly string[] | undefined },
 ): Promise<void> {
   const { _id, workspace } = person
   const all = [...new Set([...person.addresses, ...addresses])]

@@ -28,7 +28,9 @@ export async function storeTemplates(
   })
   for (let first = 0; first < all.length; first += BATCH) {
     const some = all.slice(first, first + BATCH)
-    await inTransactionOn(connection, (session) => storeSome(connection, session, { some, workspace, by, at }))
+    await inTransactionOn(connection, (session) =>
+      storeSome(connection, session, { some, workspace, by, at }),
+    )
   }
 }
 

@@ -9,7 +9,12 @@ import {
 } from '@parley/local/simulator/client'
 import { sendJson } from '@parley/local/testing/send-json'
 import { eventually, listen, type Parsed } from '@parley/local/testing/service-under-test'
-import { type Parley, registerCaller, startParley } from '@parley/local/testing/start-parley'
+import {
+  type Parley,
+  type ParleyOptions,
+  registerCaller,
+  startParley,
+} from '@parley/local/testing/start-parley'
 import type { Caller, ServiceName } from '@parley/shared/internal-token'
 import type { PersonRecord } from '../../src/store/person-record.ts'
 
@@ -53,12 +58,15 @@ export interface Line {
 
 const phoneOf = (person: PersonRecord): string => person.addresses[0]?.slice('phone:'.length) ?? ''
 
-export async function startCampaignWorld(): Promise<CampaignWorld> {
+export async function startCampaignWorld(
+  options: Pick<ParleyOptions, 'proxies'> = {},
+): Promise<CampaignWorld> {
   const simulator = await buildSimulator({})
   const listening = await listen(simulator.app)
   const parley = await startParley({
     services: ['identity', 'configuration', 'webhook', 'dispatcher', 'campaigns'],
     environment: { dispatcher: { ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8' } },
+    ...options,
   })
   const caller = await registerCaller(parley)
   const database = parley.database('campaigns')

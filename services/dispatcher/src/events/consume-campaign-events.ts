@@ -1,4 +1,8 @@
-import { CAMPAIGN_EVENTS_TYPE, type CampaignEvent, publishedCampaignEvents } from '@parley/shared/campaign-events'
+import {
+  CAMPAIGN_EVENTS_TYPE,
+  type CampaignEvent,
+  publishedCampaignEvents,
+} from '@parley/shared/campaign-events'
 import type { JsonObject } from '@parley/shared/json-object'
 import { type Consumer, consumeBatches } from '@parley/shared/messaging/consumer'
 import type { ConsumerOptions, DeadLetter } from '@parley/shared/messaging/deliveries'
@@ -53,7 +57,9 @@ async function workEvents(
     deliveries.map(({ event }) => event),
   )
   await insert(
-    deliveries.filter(({ event }) => !erased.has(event)).map((one) => deliveryOf(one.subscription, one.event)),
+    deliveries
+      .filter(({ event }) => !erased.has(event))
+      .map((one) => deliveryOf(one.subscription, one.event)),
   )
   return dead
 }

@@ -45,7 +45,11 @@ export function updateCampaign(
   const { _id, revision } = campaign
   return inTransactionOn(connection, async (session) => {
     const found = await campaignCollectionsOf(connection).campaigns.findOneAndUpdate(
-      { _id, revision, ...(states !== undefined && { state: { $in: states } }) } as mongo.Filter<CampaignRecord>,
+      {
+        _id,
+        revision,
+        ...(states !== undefined && { state: { $in: states } }),
+      } as mongo.Filter<CampaignRecord>,
       { ...change, $set: { ...change.$set, updatedAt: new Date() }, $inc: { revision: 1 } },
       { returnDocument: 'after', ignoreUndefined: true, session },
     )

@@ -37,7 +37,7 @@ export interface ErasingPeople extends Erasing {
  */
 export async function erasePerson(needed: ErasingPeople, person: PersonNamed): Promise<{ done: boolean }> {
   const { collections, suppressions, publisher } = needed
-  const { workspace, addresses, people } = person
+  const { workspace, addresses, people = [] } = person
   const until = performance.now() + WORK_MS
   const at = new Date()
   await suppressions.change([{ ...person, purpose: 'marketing', status: 'withdrawn', source: 'api', at }])

@@ -16,7 +16,7 @@ export const personQuery = z.object({
   /** The names of their own threads, which may be addresses that they left. */
   threads: z.array(z.string().max(1_024)).max(MAX_NAMES),
   /** The ids of the person, and of those who were joined to them. */
-  people: z.array(z.string().max(64)).max(MAX_PEOPLE).default([]),
+  people: z.array(z.string().max(64)).max(MAX_PEOPLE).optional(),
 })
 
 /** A person by all of their addresses, in a workspace. */
