@@ -80,7 +80,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const stored = { connection: mongo.connection, ready: mongo.ready, log }
   const url = config.AMQP_URL
   const people = url === undefined ? undefined : await consumePeople({ ...stored, url })
-  const events = url === undefined ? undefined : await relayEvents({ ...stored, url })
+  const events = url === undefined ? undefined : await relayEvents({ ...stored, registry, url })
   const templates = await startTemplates({ ...dependencies, ready: mongo.ready, url, log })
   const app = createApp({
     log,

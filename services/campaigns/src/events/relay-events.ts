@@ -7,6 +7,7 @@ import { CAMPAIGN_EVENTS_QUEUE, declareCampaignEvents } from '@parley/shared/mes
 import { startRelay } from '@parley/shared/relay/relay'
 import { beginRelays, type StoredRelay } from '@parley/shared/relay/relay-state'
 import type { Connection, mongo } from 'mongoose'
+import { Gauge, type Registry } from 'prom-client'
 import { historyOf } from '../history/write-history.ts'
 import { consentsOf } from '../store/consent-history.ts'
 import { makeCollection } from '../store/make-collection.ts'
@@ -41,11 +42,13 @@ export async function relayEvents({
   url,
   connection,
   ready,
+  registry,
   log,
 }: {
   url: string
   connection: Connection
   ready: Promise<unknown>
+  registry: Registry
   log: Log
 }): Promise<{ close(): Promise<void> }> {
   const broker = await connectBroker({ url, declare: declareCampaignEvents, log })
@@ -66,6 +69,15 @@ export async function relayEvents({
         changes.map(({ written }) => written),
       )
       await publishAll(publisher, events)
+    },
+  })
+  new Gauge({
+    name: 'parley_relay_lag_seconds',
+    help: 'Age of the oldest write whose events are not published yet',
+    labelNames: ['relay'],
+    registers: [registry],
+    collect() {
+      this.set({ relay: RELAY }, relay.lagSeconds())
     },
   })
   return {
