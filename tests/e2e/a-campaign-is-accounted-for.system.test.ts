@@ -31,6 +31,10 @@ test(
     )
     expect(results.categories.map(({ category }) => category)).toEqual(['marketing'])
     expect(result.isWhole).toBe(true)
+    // Who opted out once their message was in the log is dead for that, and for nothing else.
+    expect(
+      results.failedBy.filter(({ code }) => code === 'opted_out').map(({ recipients }) => recipients),
+    ).toEqual([results.states.dead])
     expect(campaignText(result)).toMatch(/difference +0\n/)
   },
   RUN_MS,

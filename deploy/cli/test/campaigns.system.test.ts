@@ -96,7 +96,9 @@ test('parley campaigns drafts one, sends it, and says what became of it', async 
   const id = String((await one(['campaigns', 'apply', fileOf('summer.json', campaign)]))._id)
   expect(await one(['campaigns', 'estimate', id])).toMatchObject({ audience: 1, recipients: 1 })
   await one(['campaigns', 'apply', fileOf('change.json', { name: 'Late summer' }), id])
-  expect((await ana.run(['campaigns', 'list', '--state', 'draft'])).stdout).toBe(`${id}  draft      Late summer\n`)
+  expect((await ana.run(['campaigns', 'list', '--state', 'draft'])).stdout).toBe(
+    `${id}  draft      Late summer\n`,
+  )
   const refused = await ana.run(['campaigns', 'resume', id])
   expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('campaign_state')])
   await one(['campaigns', 'schedule', id])

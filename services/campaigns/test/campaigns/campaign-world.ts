@@ -4,6 +4,7 @@ import {
   configOf,
   misbehave,
   registerWebhook,
+  setTemplateState,
   simulatedNumber,
   writeAsPerson,
 } from '@parley/local/simulator/client'
@@ -52,6 +53,8 @@ export interface Line {
   sends(): Promise<{ to: string; template?: string; variables?: string[] }[]>
   misbehave(behaviour: object): Promise<void>
   writes(person: PersonRecord, text: string): Promise<unknown>
+  /** Has the provider approve a template that was made. */
+  approve(template: string): Promise<void>
   /** A webhook of the provider about the number's account. */
   notice(field: string, value: object): Promise<void>
 }
@@ -104,6 +107,7 @@ export async function startCampaignWorld(
         },
         misbehave: (behaviour) => misbehave({ ...number, behaviour }),
         writes: (person, text) => writeAsPerson(number, { from: phoneOf(person), name: 'Ana', text }),
+        approve: (name) => setTemplateState(number, { name, status: 'APPROVED' }),
         notice: async (field, value) => {
           const payload = JSON.stringify({
             object: 'whatsapp_business_account',

@@ -107,15 +107,15 @@ async function segmentFilterOf(
   })
 }
 
-/** Refuses a template that is known not to be sent as it stands. */
+/** Refuses a template that is known not to be sent as it stands; gives what its parameters are, where that is known. */
 export async function requireSendable(
   { connection, campaigns }: CampaignRoutesNeeded,
   { workspace, channel, definition }: CampaignRecord,
-): Promise<void> {
+): Promise<string | undefined> {
   const { template } = definition
   const known = await campaigns.findTemplate(connection, { workspace, channel, ...template })
   const stop = stopReason({ ...CALM, template: known, shape: undefined })
-  if (stop === undefined) return
+  if (stop === undefined) return known?.shape
   const message = `is not sent as it stands: ${stop}, ${known?.status ?? 'unknown'}`
   throw new Problem('validation_failed', { errors: [{ path: '/template', code: stop, message }] })
 }

@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import { type Route, route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
@@ -17,6 +18,7 @@ import {
 } from './campaign-access.ts'
 import { campaignView, campaignViewExample } from './campaign-schema.ts'
 import { viewOf } from './campaign-view.ts'
+import { requireFittingMessage } from './check-message.ts'
 
 /** Where a day begins first. */
 const FIRST_ZONE = 'Pacific/Kiritimati'
@@ -53,8 +55,9 @@ const actions: readonly ActionRoute[] = [
           errors: [{ path: '/schedule/endsAt', code: 'in_the_past', message: 'has gone by' }],
         })
       const may = await requireMaySend(needed, { caller, ...campaign })
-      await requireSendable(needed, campaign)
-      return { set: { ...may, active: true, beginsAt: new Date(beginOf(campaign)) } }
+      const shape = await requireSendable(needed, campaign)
+      await requireFittingMessage(needed, campaign)
+      return { set: { ...may, ...defined({ shape }), active: true, beginsAt: new Date(beginOf(campaign)) } }
     },
   },
   {
@@ -63,7 +66,7 @@ const actions: readonly ActionRoute[] = [
     id: 'unscheduleCampaign',
     summary: 'Make a scheduled campaign a draft again',
     description: 'It has not begun yet.',
-    change: async () => ({ unset: ['active', 'beginsAt', 'peopleRule', 'segmentFilter'] }),
+    change: async () => ({ unset: ['active', 'beginsAt', 'peopleRule', 'segmentFilter', 'shape'] }),
   },
   {
     name: 'pause',

@@ -72,7 +72,7 @@ async function begin(
 ): Promise<void> {
   const at = new Date(now)
   if ((campaign.beginsAt?.getTime() ?? 0) > now || known.facts === undefined) return
-  const shape = known.facts.template?.shape
+  const shape = campaign.shape ?? known.facts.template?.shape
   await changeState(services.connection, campaign, {
     ...{ action: 'begin', by: RUNTIME },
     set: { startedAt: at, since: at, ...(shape !== undefined && { shape }) },
