@@ -27,6 +27,9 @@ beforeAll(async () => {
     const tested = await world.ask('dispatcher', 'POST', '/rest/subscriptions/1/test')
     return tested.status === 200
   })
+  // Whoever makes deliveries knows the subscription by then.
+  await eventually(() => events.length > 0)
+  events.splice(0)
 }, START_MS)
 afterAll(async () => {
   await world.close()
