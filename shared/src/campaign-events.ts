@@ -7,7 +7,7 @@ import { jsonObject, safeInteger } from './json-object.ts'
 export const CAMPAIGN_EVENTS_TYPE = 'campaigns.events.v1'
 
 /** How many go together. */
-export const MAX_CAMPAIGN_EVENTS = 500
+const MAX_CAMPAIGN_EVENTS = 500
 
 /** One of them: what a subscription gets of it is `data`. */
 const campaignEvent = z.object({

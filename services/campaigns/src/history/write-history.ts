@@ -1,26 +1,14 @@
 import { changesBetween, type FieldChange } from '@parley/shared/field-changes'
-import type { Caller } from '@parley/shared/internal-token'
 import type { JsonObject } from '@parley/shared/json-object'
 import { parseJson } from '@parley/shared/parse-json'
 import { escapeKeys } from '@parley/shared/safe-keys'
 import { inTransaction } from '@parley/shared/transaction'
 import type { Connection, mongo } from 'mongoose'
+import type { Author } from '../store/author.ts'
 import { makeCollection } from '../store/make-collection.ts'
 
 /** What has a history; people have that of their consent. */
 export type HistoricResource = 'segments' | 'templates' | 'campaigns'
-
-/** The account that wrote. */
-export interface Author {
-  _id: number
-  username: string
-}
-
-/** The author of what happens by itself, or at a provider. */
-export const RUNTIME: Author = { _id: 0, username: 'runtime' }
-
-/** Whom the history names for what a caller writes. */
-export const authorOf = ({ account }: Caller): Author => ({ _id: account._id, username: account.username })
 
 /** One version of a document: who made it, when, and what changed. It stays when the document is deleted. */
 export interface HistoryRecord {

@@ -1,7 +1,7 @@
 import type { Purpose } from '@parley/shared/consent'
 import { insertNew } from '@parley/shared/insert-new'
 import type { Connection, mongo } from 'mongoose'
-import type { Author } from '../history/write-history.ts'
+import type { Author } from '../store/author.ts'
 import { makeCollection } from './make-collection.ts'
 import type { Consent } from './person-record.ts'
 

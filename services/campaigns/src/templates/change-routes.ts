@@ -6,7 +6,7 @@ import type { TemplateDraft, TemplateRules } from '@parley/shared/providers/temp
 import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
 import type { Dependencies } from '../dependencies.ts'
-import { type Author, authorOf } from '../history/write-history.ts'
+import { type Author, authorOf } from '../store/author.ts'
 import { askForChange, type Refusal } from './ask-provider.ts'
 import { requireTemplate } from './find-template-record.ts'
 import { syncAccount } from './sync-templates.ts'

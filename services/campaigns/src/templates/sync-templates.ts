@@ -1,7 +1,7 @@
 import type { InternalClient } from '@parley/shared/internal-client'
 import type { ProviderTemplate, TemplateNotice } from '@parley/shared/providers/templates'
 import type { Connection } from 'mongoose'
-import { type Author, RUNTIME } from '../history/write-history.ts'
+import { type Author, RUNTIME } from '../store/author.ts'
 import { askForTemplates, type Refusal } from './ask-provider.ts'
 import {
   type AccountRecord,

@@ -3,7 +3,7 @@ import { jsonObject, safeInteger } from '@parley/shared/json-object'
 import { providerNamed } from '@parley/shared/providers/registry'
 import type { Connection } from 'mongoose'
 import { z } from 'zod'
-import { RUNTIME } from '../history/write-history.ts'
+import { RUNTIME } from '../store/author.ts'
 import { type AccountRecord, accountsOf } from './template-store.ts'
 import { removeTemplates } from './write-templates.ts'
 

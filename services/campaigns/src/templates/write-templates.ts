@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { parseJson } from '@parley/shared/parse-json'
 import type { ProviderTemplate } from '@parley/shared/providers/templates'
 import type { Connection, mongo } from 'mongoose'
-import { type Author, inTransactionOn, writeHistory } from '../history/write-history.ts'
+import { inTransactionOn, writeHistory } from '../history/write-history.ts'
+import type { Author } from '../store/author.ts'
 import { type AccountRecord, type TemplateRecord, templateKey, templatesOf } from './template-store.ts'
 
 /** In one transaction. */

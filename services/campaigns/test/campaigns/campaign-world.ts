@@ -22,6 +22,9 @@ import type { PersonRecord } from '../../src/store/person-record.ts'
 /** What starting the system may take on a busy machine. */
 export const START_MS = 180_000
 
+/** On a machine that stalls, a send whose response was lost is made again after a minute. */
+const STATE_MS = 180_000
+
 type Response = Awaited<ReturnType<typeof sendJson>>
 
 /** The whole system with the simulator and a workspace, whose campaigns are sent to the simulator. */
@@ -158,7 +161,7 @@ export async function startCampaignWorld(
         found = await read(campaign)
         return found.state === state
       }
-      await eventually(isThere).catch(async (error: Error) => {
+      await eventually(isThere, { timeoutMs: STATE_MS }).catch(async (error: Error) => {
         const { states } = await succeed('campaigns', 'GET', `/rest/campaigns/${campaign}/results`)
         const { state: instead, paused, waiting } = found
         throw new Error(`${error.message}: ${JSON.stringify({ instead, paused, waiting, states })}`)

@@ -1,6 +1,6 @@
 import type { Log } from '@parley/shared/log'
 import type { mongo } from 'mongoose'
-import { RUNTIME } from '../../history/write-history.ts'
+import { RUNTIME } from '../../store/author.ts'
 import type { CampaignRecord, CampaignWait } from '../store/campaign-record.ts'
 import { changeState } from '../store/change-campaign.ts'
 import type { RecipientRecord } from '../store/recipient-record.ts'

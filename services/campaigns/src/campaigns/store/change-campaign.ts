@@ -1,5 +1,6 @@
 import type { Connection, mongo } from 'mongoose'
-import { type Author, inTransactionOn, writeHistory } from '../../history/write-history.ts'
+import { inTransactionOn, writeHistory } from '../../history/write-history.ts'
+import type { Author } from '../../store/author.ts'
 import { type CampaignAction, nextState, statesBefore } from '../rules/campaign-state.ts'
 import { campaignCollectionsOf } from './campaign-collections.ts'
 import type { CampaignRecord } from './campaign-record.ts'
