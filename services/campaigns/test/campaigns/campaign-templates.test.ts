@@ -83,13 +83,13 @@ test('a campaign whose template takes other parameters by the time of its sendin
     components: component('Oi {{1}}, bom dia.', ['Ana']),
   })
   expect(made.status).toBe(200)
-  const isKnownAs = (status: string) =>
-    eventually(async () => {
-      const { json } = await world.ask('campaigns', 'GET', `/rest/templates/${made.json._id}`)
-      return json.status === status
-    })
-  await line.approve('spring')
-  await isKnownAs('APPROVED')
+  const approve = async () => {
+    await line.approve('spring')
+    expect((await world.ask('campaigns', 'POST', '/rest/templates/sync')).status).toBe(200)
+    const { json } = await world.ask('campaigns', 'GET', `/rest/templates/${made.json._id}`)
+    expect(json.status).toBe('APPROVED')
+  }
+  await approve()
   const before = (await line.sends()).length
   const campaign = await draft({
     ...{ template: { name: 'spring', language: 'pt_BR' }, variables: [{ attribute: 'name' }] },
@@ -100,8 +100,7 @@ test('a campaign whose template takes other parameters by the time of its sendin
     components: component('Oi {{1}}, {{2}} bom dia.', ['Ana', 'um']),
   })
   expect(changed.status).toBe(200)
-  await line.approve('spring')
-  await isKnownAs('APPROVED')
+  await approve()
   // Its time comes.
   await world.parley
     .database('campaigns')
