@@ -72,12 +72,11 @@ export async function relayEvents({
     },
   })
   new Gauge({
-    name: 'parley_relay_lag_seconds',
-    help: 'Age of the oldest write whose events are not published yet',
-    labelNames: ['relay'],
+    name: 'parley_campaign_event_lag_seconds',
+    help: 'Age of the oldest change of a campaign, template or consent whose event is not published',
     registers: [registry],
     collect() {
-      this.set({ relay: RELAY }, relay.lagSeconds())
+      this.set(relay.lagSeconds())
     },
   })
   return {
