@@ -1,10 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { succeeded } from '@parley/client/parley-error'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { type CliWorld, type Somebody, signedIn, startCliWorld } from './cli-world.ts'
 
 const START_MS = 180_000
+/** It starts some fifteen processes one after another. */
+const RUN_MS = 600_000
 const SERVICES = ['identity', 'configuration', 'webhook', 'dispatcher', 'campaigns', 'gateway'] as const
 const PERSON = { addresses: ['phone:5511988887777'], name: 'João', tags: ['vip'] }
 
@@ -86,32 +89,41 @@ test('parley templates synchronises, lists, makes and deletes them', async () =>
   expect((await ana.run(['templates', 'show', String(_id)])).code).toBe(5)
 })
 
-test('parley campaigns drafts one, sends it, and says what became of it', async () => {
-  const { _id: person } = await one(['people', 'apply', fileOf('joao.json', PERSON)])
-  const campaign = {
-    ...{ name: 'Summer', channel: 1, template: { name: 'welcome_offer', language: 'pt_BR' } },
-    ...{ variables: [{ attribute: 'name' }, { text: '20%' }], audience: { people: [person] } },
-    requiresConsent: false,
-  }
-  const id = String((await one(['campaigns', 'apply', fileOf('summer.json', campaign)]))._id)
-  expect(await one(['campaigns', 'estimate', id])).toMatchObject({ audience: 1, recipients: 1 })
-  await one(['campaigns', 'apply', fileOf('change.json', { name: 'Late summer' }), id])
-  expect((await ana.run(['campaigns', 'list', '--state', 'draft'])).stdout).toBe(
-    `${id}  draft      Late summer\n`,
-  )
-  const refused = await ana.run(['campaigns', 'resume', id])
-  expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('campaign_state')])
-  await one(['campaigns', 'schedule', id])
-  await eventually(async () => (await one(['campaigns', 'show', id])).state === 'finished')
-  expect(await one(['campaigns', 'results', id])).toMatchObject({ audience: 1, difference: 0 })
-  const file = join(ana.folder, 'summer.ndjson')
-  expect((await ana.run(['campaigns', 'export', id, file])).stdout).toBe(`Written to ${file}.\n`)
-  const { stdout } = await ana.run(['campaigns', 'export', id])
-  expect(stdout).toBe(readFileSync(file, 'utf8'))
-  expect(stdout).toMatch(/"end":true,"recipients":1}\n$/)
-  const history = (await one(['campaigns', 'history', id])).data as { operation: string }[]
-  expect(history.at(-1)?.operation).toBe('created')
-  expect((await ana.run(['campaigns', 'delete', id, '--yes'])).code).toBe(0)
-  expect((await ana.run(['campaigns', 'show', id])).code).toBe(5)
-  expect((await ana.run(['campaigns', 'show', 'x'])).code).toBe(6)
-}, 120_000)
+test(
+  'parley campaigns drafts one, sends it, and says what became of it',
+  async () => {
+    const { _id: person } = await one(['people', 'apply', fileOf('joao.json', PERSON)])
+    const campaign = {
+      ...{ name: 'Summer', channel: 1, template: { name: 'welcome_offer', language: 'pt_BR' } },
+      ...{ variables: [{ attribute: 'name' }, { text: '20%' }], audience: { people: [person] } },
+      requiresConsent: false,
+    }
+    const id = String((await one(['campaigns', 'apply', fileOf('summer.json', campaign)]))._id)
+    expect(await one(['campaigns', 'estimate', id])).toMatchObject({ audience: 1, recipients: 1 })
+    await one(['campaigns', 'apply', fileOf('change.json', { name: 'Late summer' }), id])
+    expect((await ana.run(['campaigns', 'list', '--state', 'draft'])).stdout).toBe(
+      `${id}  draft      Late summer\n`,
+    )
+    const refused = await ana.run(['campaigns', 'resume', id])
+    expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('campaign_state')])
+    await one(['campaigns', 'schedule', id])
+    const params = { path: { id } }
+    await eventually(async () => {
+      const { state } = await succeeded(world.client.api.GET('/rest/campaigns/{id}', { params }))
+      return state === 'finished'
+    })
+    expect(await one(['campaigns', 'show', id])).toMatchObject({ state: 'finished', name: 'Late summer' })
+    expect(await one(['campaigns', 'results', id])).toMatchObject({ audience: 1, difference: 0 })
+    const file = join(ana.folder, 'summer.ndjson')
+    expect((await ana.run(['campaigns', 'export', id, file])).stdout).toBe(`Written to ${file}.\n`)
+    const { stdout } = await ana.run(['campaigns', 'export', id])
+    expect(stdout).toBe(readFileSync(file, 'utf8'))
+    expect(stdout).toMatch(/"end":true,"recipients":1}\n$/)
+    const history = (await one(['campaigns', 'history', id])).data as { operation: string }[]
+    expect(history.at(-1)?.operation).toBe('created')
+    expect((await ana.run(['campaigns', 'delete', id, '--yes'])).code).toBe(0)
+    expect((await ana.run(['campaigns', 'show', id])).code).toBe(5)
+    expect((await ana.run(['campaigns', 'show', 'x'])).code).toBe(6)
+  },
+  RUN_MS,
+)
