@@ -21,6 +21,7 @@ import { consumePeople } from './consent/consume-people.ts'
 import type { Dependencies } from './dependencies.ts'
 import { prepareEvents, relayEvents } from './events/relay-events.ts'
 import { prepareHistory } from './history/write-history.ts'
+import { prepareImports } from './imports/import-record.ts'
 import { PERSON_FIELDS } from './people/person-schema.ts'
 import { routes } from './routes.ts'
 import { prepareSegments } from './segments/segment-store.ts'
@@ -56,6 +57,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       await prepareAttributes(connection)
       await preparePeople(connection)
       await prepareConsents(connection)
+      await prepareImports(connection)
       await prepareSegments(connection)
       await prepareTemplates(connection)
       await prepareCampaigns(connection)
@@ -75,6 +77,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const running = startCampaigns({ ...campaigns, ready: mongo.ready })
   const dependencies: Dependencies & CampaignRoutesNeeded = {
     ...{ connection: mongo.connection, campaigns, ...others },
+    importMaxBytes: config.IMPORT_MAX_BYTES,
     authorizer: createAuthorizer(inner(config.IDENTITY_URL, 'identity'), fieldsOf),
   }
   const stored = { connection: mongo.connection, ready: mongo.ready, log }
@@ -94,6 +97,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   return {
     app,
     registry,
+    takesUploads: true,
     close: async () => {
       await running.close()
       await people?.close()

@@ -106,7 +106,7 @@ const exportPerson = route({
   id: 'exportPerson',
   summary: 'Export all that is stored of a person',
   description:
-    'In every service: the person, their consent and its history, their threads, messages with all that was sent, tasks and notices. It takes a role that may read all people, threads, messages and tasks. Messages come in pages: `next` leads to the next one.',
+    'In every service: the person, their consent and its history, the campaigns that they were in, their threads with what the team noted in them, messages with all that was sent, tasks and notices. It takes a role that may read all people, threads, messages and tasks. Messages come in pages: `next` leads to the next one.',
   query: z.object({ after: z.string().min(1).max(128).optional() }),
   response: {
     schema: z
@@ -114,7 +114,9 @@ const exportPerson = route({
         person: z.looseObject({}).optional(),
         consentHistory: z.array(z.looseObject({})).optional(),
         addressBook: z.array(z.looseObject({})).optional(),
+        campaigns: z.array(z.looseObject({})).optional(),
         threads: z.array(z.looseObject({})).optional(),
+        notes: z.array(z.looseObject({})).optional(),
         tasks: z.array(z.looseObject({})).optional(),
         notices: z.array(z.looseObject({})).optional(),
         suppressions: z.array(z.looseObject({})).optional(),
@@ -141,7 +143,7 @@ const deletePerson = route({
   id: 'deletePerson',
   summary: 'Erase a person',
   description:
-    'In every service, for good: the person, their consent, threads, messages, and the context of their tasks. It takes a role that may write all people, threads, messages and tasks. They get no marketing any more, of which a keyed hash of their addresses stays; the log of the broker has their messages for 7 days more. 503 where it takes longer: then it goes on with the next request.',
+    'In every service, for good: the person, their consent, threads with their notes, messages, and the context of their tasks; campaigns count what became of their messages as nobody’s. It takes a role that may write all people, threads, messages and tasks. They get no marketing any more, of which a keyed hash of their addresses stays; the log of the broker has their messages for 7 days more. 503 where it takes longer: then it goes on with the next request.',
   parameters: [
     personParameter,
     {

@@ -1,12 +1,17 @@
+import { defined } from '@parley/shared/defined'
+import type { Connection } from 'mongoose'
 import { z } from 'zod'
+import { campaignCollectionsOf } from '../campaigns/store/campaign-collections.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { viewOf } from '../people/view.ts'
 import { consentsOf } from '../store/consent-history.ts'
 import type { PersonRecord } from '../store/person-record.ts'
+import { recipientsOf } from '../store/recipient-record.ts'
 import { addressBookOf } from './address-book.ts'
 
 const QUERY_MS = 5_000
 const MAX_HISTORY = 1_000
+const MAX_CAMPAIGNS = 1_000
 
 const page = z.looseObject({ messages: z.array(z.unknown()), next: z.string().nullable() })
 
@@ -30,6 +35,28 @@ export async function exportEverything(
     person: viewOf(person),
     consentHistory: history.map(({ workspace: _workspace, person: _person, ...change }) => change),
     addressBook: book,
+    campaigns: await campaignsWith(connection, { workspace, people: [person._id, ...joined] }),
     ...found,
   }
+}
+
+/** What campaigns had of them, the latest first. */
+async function campaignsWith(
+  connection: Connection,
+  { workspace, people }: { workspace: number; people: string[] },
+): Promise<object[]> {
+  const found = await recipientsOf(connection)
+    .find({ workspace, person: { $in: people } }, { maxTimeMS: QUERY_MS })
+    .sort({ claimedAt: -1 })
+    .limit(MAX_CAMPAIGNS)
+    .toArray()
+  const ids = [...new Set(found.map(({ campaign }) => campaign))]
+  const campaigns = await campaignCollectionsOf(connection)
+    .campaigns.find({ _id: { $in: ids }, workspace }, { projection: { name: 1 }, maxTimeMS: QUERY_MS })
+    .toArray()
+  const names = new Map(campaigns.map(({ _id, name }) => [_id, name]))
+  return found.map(({ campaign, state, reason, due, claimedAt, repliedAt, optedOutAt, category, code }) => ({
+    ...{ campaign, state, due },
+    ...defined({ name: names.get(campaign), reason, claimedAt, repliedAt, optedOutAt, category, code }),
+  }))
 }

@@ -5,10 +5,10 @@ import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
 import type { Dependencies } from '../../dependencies.ts'
 import { historyRoute } from '../../history/history-route.ts'
+import { RECIPIENT_STATES, type RecipientRecord } from '../../store/recipient-record.ts'
 import { CAMPAIGN_STATES } from '../rules/campaign-state.ts'
 import { messageIdOf } from '../run/campaign-parts.ts'
 import { campaignCollectionsOf } from '../store/campaign-collections.ts'
-import { RECIPIENT_STATES, type RecipientRecord } from '../store/recipient-record.ts'
 import {
   type CampaignRoutesNeeded,
   campaignParameter,

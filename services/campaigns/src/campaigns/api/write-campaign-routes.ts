@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
+import type { Caller } from '@parley/shared/internal-token'
 import { type Route, route } from '@parley/shared/openapi/route'
 import { allows, type Decision } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
@@ -43,12 +44,14 @@ function writtenOf({ name, channel, ...definition }: Body): Written {
   return { name, channel, definition: definition as CampaignDefinition }
 }
 
-/** Refuses a filter over attributes that the workspace has not. */
+/** Refuses a filter over what the workspace has not. */
 async function requireAudience(
-  connection: CampaignRoutesNeeded['connection'],
-  { workspace, definition: { audience } }: CampaignRecord,
+  needed: CampaignRoutesNeeded,
+  caller: Caller,
+  { definition: { audience } }: CampaignRecord,
 ): Promise<void> {
-  if ('filter' in audience) await requireFilter(connection, workspace, audience.filter, '/audience')
+  if ('filter' in audience)
+    await requireFilter(needed, { caller, filter: audience.filter, path: '/audience' })
 }
 
 function requireMayWrite(write: Decision, campaign: CampaignRecord): void {
@@ -66,24 +69,23 @@ const postCampaign = route({
   description: 'Nothing is sent before it is scheduled.',
   body: { schema: campaignBody, example: campaignExample, maxBytes: MAX_BYTES },
   response,
-  handle:
-    ({ authorizer, connection }: CampaignRoutesNeeded) =>
-    async (_req, res, asked) => {
-      const caller = callerOf(res)
-      const write = await authorizer.require(caller, 'campaigns', 'write')
-      const now = new Date()
-      const campaign: CampaignRecord = {
-        _id: randomUUIDv7(),
-        workspace: caller.workspace._id,
-        ...writtenOf(asked.body()),
-        ...{ state: 'draft', revision: 0, createdAt: now, updatedAt: now },
-        createdBy: caller.account.username,
-      }
-      requireMayWrite(write, campaign)
-      await requireAudience(connection, campaign)
-      await addCampaign(connection, campaign, authorOf(caller))
-      res.json(viewOf(campaign))
-    },
+  handle: (needed: CampaignRoutesNeeded) => async (_req, res, asked) => {
+    const { authorizer, connection } = needed
+    const caller = callerOf(res)
+    const write = await authorizer.require(caller, 'campaigns', 'write')
+    const now = new Date()
+    const campaign: CampaignRecord = {
+      _id: randomUUIDv7(),
+      workspace: caller.workspace._id,
+      ...writtenOf(asked.body()),
+      ...{ state: 'draft', revision: 0, createdAt: now, updatedAt: now },
+      createdBy: caller.account.username,
+    }
+    requireMayWrite(write, campaign)
+    await requireAudience(needed, caller, campaign)
+    await addCampaign(connection, campaign, authorOf(caller))
+    res.json(viewOf(campaign))
+  },
 })
 
 const patchCampaign = route({
@@ -117,7 +119,7 @@ const patchCampaign = route({
       ...campaign,
       ...written,
     })
-    await requireAudience(needed.connection, { ...campaign, ...written })
+    await requireAudience(needed, caller, { ...campaign, ...written })
     const found = await updateCampaign(needed.connection, campaign, {
       by: authorOf(caller),
       change: { $set: written },

@@ -94,7 +94,12 @@ function noteCampaign(
   return writeHistory(connection, session, { workspace, resource: 'campaigns', by, changes })
 }
 
-const contentOf = ({ name, channel, definition, state, paused }: CampaignRecord): object => ({
-  ...{ name, channel, ...definition, state },
-  ...(paused !== undefined && { paused: { reason: paused.reason } }),
-})
+/** People who are named are counted: of somebody who is erased nothing stays. */
+function contentOf({ name, channel, definition, state, paused }: CampaignRecord): object {
+  const { audience } = definition
+  return {
+    ...{ name, channel, ...definition, state },
+    audience: 'people' in audience ? { people: audience.people.length } : audience,
+    ...(paused !== undefined && { paused: { reason: paused.reason } }),
+  }
+}
