@@ -50,7 +50,8 @@ beforeAll(async () => {
     firstStep: 1,
   })
   await workspace.call('PUT', '/rest/subscriptions/1', {
-    ...{ name: 'All', url: graph.url, events: ['message.received', 'message.delivered', 'channel.notice'] },
+    ...{ name: 'All', url: graph.url },
+    events: ['message.received', 'message.delivered', 'channel.notice', 'person.consent_changed'],
   })
 })
 
@@ -131,7 +132,13 @@ async function fill(who: Named): Promise<void> {
     const open = { workspace: { $exists: true }, open: true }
     const isSettled = (await parley.database('dispatcher').collection('messages').countDocuments(open)) === 0
     const { data } = (await workspace.call('GET', `/rest/people/phone:${who.phone}/consent`)) as Parsed
-    return isSettled && data.length >= 3
+    // What was said is with those who subscribed to it.
+    const { _id } = (await workspace.call('GET', `/rest/people/phone:${who.phone}`)) as Parsed
+    const isPosted = await parley
+      .database('dispatcher')
+      .collection('deliveries')
+      .findOne({ record: `people/${_id}` })
+    return isSettled && isPosted !== null && data.length >= 3
   })
 }
 
@@ -173,7 +180,14 @@ async function queued(): Promise<string[]> {
   const { amqpUrl } = await testServers()
   const connection = await connect(amqpUrl)
   const channel = await connection.createChannel()
-  const names = ['people', 'tasks', 'messages.notices', 'messages.rejected', 'messages.statuses']
+  const names = [
+    'people',
+    'campaigns.events',
+    'tasks',
+    'messages.notices',
+    'messages.rejected',
+    'messages.statuses',
+  ]
   const left: string[] = []
   for (const name of names) {
     const { messageCount } = await channel.checkQueue(name)
