@@ -68,9 +68,16 @@ export function boundRest(
   { timeoutMs }: { timeoutMs: number },
 ): void {
   res.once('finish', () => {
-    if (req.complete) return
-    const timer = setTimeout(() => req.complete || req.socket.destroy(), timeoutMs)
-    req.once('close', () => clearTimeout(timer))
+    if (req.complete || req.closed) return
+    const { socket } = req
+    const timer = setTimeout(() => socket.destroy(), timeoutMs)
+    const stop = () => {
+      clearTimeout(timer)
+      socket.removeListener('close', stop)
+    }
+    // A request that has its response is told no more of what becomes of its connection.
+    req.once('close', stop)
+    socket.once('close', stop)
   })
 }
 
