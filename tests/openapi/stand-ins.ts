@@ -118,6 +118,11 @@ async function newTemplate(run: RunSoFar, body: unknown): Promise<StandIn> {
   return { body: { ...(body as object), ...draftOf(await putAccountChannel(run.call)) } }
 }
 
+async function savedSegment(run: RunSoFar): Promise<StandIn> {
+  await run.call('PUT', '/rest/segments/brazil', { name: 'Brazil', filter: {} })
+  return {}
+}
+
 const madeTemplate = async (run: RunSoFar): Promise<StandIn> => ({
   parameters: { id: await makeTemplate(run.call) },
 })
@@ -156,10 +161,10 @@ export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn 
   readImport: idFrom('postImport'),
   listImportErrors: idFrom('postImport'),
   cancelImport: idFrom('postImport'),
-  readSegment: async (run) => {
-    await run.call('PUT', '/rest/segments/brazil', { name: 'Brazil', filter: {} })
-    return {}
-  },
+  readSegment: savedSegment,
+  readSegmentHistory: savedSegment,
+  readTemplateHistory: madeTemplate,
+  readCampaignHistory: campaign(),
   readCampaign: campaign(),
   listCampaignRecipients: campaign(),
   exportCampaign: campaign(),
