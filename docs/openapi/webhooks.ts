@@ -1,3 +1,6 @@
+import { campaignView, campaignViewExample } from '@parley/campaigns/campaigns/api/campaign-schema'
+import { personExample, personView } from '@parley/campaigns/people/person-schema'
+import { templateExample, templateView } from '@parley/campaigns/templates/template-schema'
 import { definitions } from '@parley/configuration/resources/all-resources'
 import { detail, detailExample } from '@parley/dispatcher/api/messages/message-schemas'
 import { notice, noticeExample } from '@parley/dispatcher/api/notices/notice-routes'
@@ -35,6 +38,24 @@ export function webhooks(schemas: Schemas): Record<string, object> {
       'Something happened to a channel at its provider',
       notice,
       noticeExample,
+    ),
+    'campaign.state_changed': event(
+      'campaign.state_changed',
+      'A campaign is in another state',
+      stateData,
+      stateExample,
+    ),
+    'template.status_changed': event(
+      'template.status_changed',
+      'A template has another status at its provider',
+      statusData,
+      statusExample,
+    ),
+    'person.consent_changed': event(
+      'person.consent_changed',
+      'Somebody agreed, or opted out',
+      consentData,
+      consentExample,
     ),
     'configuration.{resource}.{operation}': event(
       'configuration.assistant.updated',
@@ -76,6 +97,52 @@ const changeData = z
 const changeExample = {
   ...{ resource: 'assistant', _id: 1, version: 2, operation: 'updated' },
   ...{ by: { _id: 1, username: 'ana@example.com' }, document: { _id: 1, ...definitions.assistant.example } },
+}
+
+const by = z.object({ _id: safeInteger, username: z.string() })
+const runtime = { _id: 0, username: 'runtime' }
+const stateData = z
+  .object({
+    _id: z.uuid(),
+    state: z.string().nullable().describe('Null once it is deleted'),
+    before: z.string().nullable().describe('Null where it is new'),
+    reason: z.string().optional().describe('Why it paused'),
+    channel: safeInteger.optional(),
+    by: by.describe('`runtime` where it did so by itself'),
+    campaign: campaignView.nullable().describe('As it is now; null once it is deleted'),
+  })
+  .meta({ id: 'CampaignEventData' })
+const stateExample = {
+  ...{ _id: campaignViewExample._id, state: 'paused', before: 'running', reason: 'template_paused' },
+  ...{ channel: 1, by: runtime, campaign: campaignViewExample },
+}
+const statusData = z
+  .object({
+    _id: z.string(),
+    status: z.string(),
+    before: z.string(),
+    by,
+    template: templateView.nullable().describe('As it is now; null once it is deleted'),
+  })
+  .meta({ id: 'TemplateEventData' })
+const statusExample = {
+  ...{ _id: templateExample._id, status: 'APPROVED', before: 'PENDING', by: runtime },
+  template: templateExample,
+}
+const consentData = z
+  .object({
+    _id: z.uuid(),
+    purpose: z.enum(['marketing', 'service']),
+    status: z.enum(['granted', 'withdrawn']),
+    source: z.string().describe('Where it was said'),
+    text: z.string().optional().describe('The words that it was said with'),
+    by: by.optional(),
+    person: personView.describe('As they are now'),
+  })
+  .meta({ id: 'PersonEventData' })
+const consentExample = {
+  ...{ _id: personExample._id, purpose: 'marketing', status: 'withdrawn', source: 'message', text: 'Stop' },
+  person: personExample,
 }
 
 const subscriptionData = z

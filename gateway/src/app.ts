@@ -13,7 +13,7 @@ import { createServiceCalls, type ServiceCalls, type Target } from '@parley/shar
 import type { Request } from 'express'
 import { Registry } from 'prom-client'
 import { createAccessTokens } from './access-tokens.ts'
-import { awaitBody } from './await-body.ts'
+import { awaitBody, boundRest } from './await-body.ts'
 import { type Callers, createCallers } from './callers.ts'
 import type { GatewayConfig } from './config.ts'
 import { consolePages } from './console.ts'
@@ -107,6 +107,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
     cors,
     admit: gatekeeper({ services, callers, signer, limits, streams, trustedProxies }),
     awaitBody: awaitBody({ timeoutMs: config.BODY_TIMEOUT_MS }),
+    boundRest: (req, res) => boundRest(req, res, { timeoutMs: config.BODY_TIMEOUT_MS }),
     forward: forwarded.forward,
     own,
   })

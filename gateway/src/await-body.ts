@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { PendingResponse, ReceivedRequest } from '@parley/shared/exchange'
 import { FairSlots, type SlotLimits } from '@parley/shared/fair-slots'
 import { Problem, sendProblem } from '@parley/shared/problem'
@@ -59,6 +59,26 @@ function whenBuffered(req: IncomingMessage, proceed: () => void): void {
   }
   req.on('readable', look)
   req.on('error', () => undefined)
+}
+
+/** Closes the connection of a request that has its answer, where the rest of its body takes longer than `timeoutMs`. */
+export function boundRest(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { timeoutMs }: { timeoutMs: number },
+): void {
+  res.once('finish', () => {
+    if (req.complete || req.closed) return
+    const { socket } = req
+    const timer = setTimeout(() => socket.destroy(), timeoutMs)
+    const stop = () => {
+      clearTimeout(timer)
+      socket.removeListener('close', stop)
+    }
+    // A request that has its response is told no more of what becomes of its connection.
+    req.once('close', stop)
+    socket.once('close', stop)
+  })
 }
 
 const isFull = (req: IncomingMessage): boolean => req.readableLength >= req.readableHighWaterMark

@@ -33,6 +33,8 @@ interface Steps {
   /** Returns nothing where the request is let through in the same tick. Throws why it is not. */
   admit(routed: Routed): Promise<void> | undefined
   awaitBody: AwaitBody
+  /** Bounds what is still to come of a request once it has its response. */
+  boundRest(req: IncomingMessage, res: ServerResponse): void
   forward(req: ReceivedRequest, res: PendingResponse, refuse: (error: unknown) => void): void
   /** Answers what no service does: health, documentation, and that there is nothing. */
   own: RequestListener
@@ -57,6 +59,7 @@ export function createListener(steps: Steps): RequestListener {
     else admitting.then(proceed).catch(refuse)
   }
   return (req, plain) => {
+    steps.boundRest(req, plain)
     const path = pathOf(req)
     const route = findRoute(path, req.method)
     if (route === undefined) return own(req, plain)

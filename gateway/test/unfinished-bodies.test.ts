@@ -179,6 +179,17 @@ describe('a body that takes too long', () => {
   })
 })
 
+test.each(['/nowhere', '/rest/people/imports', '/rest/people'])(
+  'what is still to come of a refused request at %s is waited for no longer than a body',
+  async (path) => {
+    const { socket, received } = begin(post(path, 3_000_000), slow.system.url)
+    const trickle = setInterval(() => socket.writable && socket.write('x'), 20)
+    await new Promise((resolve) => socket.once('close', resolve))
+    clearInterval(trickle)
+    expect([401, 404]).toContain(statusOf(received()))
+  },
+)
+
 test('a file may take longer than other bodies while it goes on coming, and not when it stops', async () => {
   const wait = awaitBody({ timeoutMs: 4_500 })
   const server = await listen((req, plain) => {

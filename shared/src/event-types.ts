@@ -21,6 +21,13 @@ export const CHANNEL_NOTICE = 'channel.notice'
 export const TASK_EVENTS = ['task.started', 'task.step_completed', 'task.completed', 'task.failed'] as const
 export type TaskEvent = (typeof TASK_EVENTS)[number]
 
+/** A campaign, or what it rests on: somebody's consent, a template at its provider. */
+export const CAMPAIGN_EVENTS = [
+  'campaign.state_changed',
+  'person.consent_changed',
+  'template.status_changed',
+] as const
+
 const OPERATIONS = ['created', 'updated', 'deleted'] as const
 
 /** Events that a subscription may name; resources are named as in the paths. */
@@ -29,6 +36,7 @@ export const EVENT_TYPES: readonly string[] = [
   ...THREAD_EVENTS,
   CHANNEL_NOTICE,
   ...TASK_EVENTS,
+  ...CAMPAIGN_EVENTS,
   ...CONFIGURATION_RESOURCES.flatMap((name) =>
     OPERATIONS.map((operation) => `configuration.${name}.${operation}`),
   ),

@@ -16,7 +16,7 @@ const SHUTDOWN_MS = 25_000
 const KEEP_ALIVE_MS = 65_000
 const HEADERS_MS = 66_000
 const REQUEST_MS = 120_000
-// The gateway ends one that does not go on.
+// The gateway ends one that does not go on, or that was answered before.
 const UPLOAD_MS = 6 * 60 * 60_000
 const SWEEP_MS = 50
 const PRODUCTION_DRAIN_SECONDS = 3

@@ -21,6 +21,9 @@ const CANARY = {
 const OTHER = { phone: '4915550999999', id: 'DE.Spatz', name: 'Spatz', word: 'rohrdommel' }
 const TRACES = Object.values(CANARY)
 
+/** Under which the canary is in the records of others. */
+const ids: string[] = []
+
 let parley: Parley
 let graph: Listening
 let workspace: DispatchWorkspace
@@ -50,7 +53,8 @@ beforeAll(async () => {
     firstStep: 1,
   })
   await workspace.call('PUT', '/rest/subscriptions/1', {
-    ...{ name: 'All', url: graph.url, events: ['message.received', 'message.delivered', 'channel.notice'] },
+    ...{ name: 'All', url: graph.url },
+    events: ['message.received', 'message.delivered', 'channel.notice', 'person.consent_changed'],
   })
 })
 
@@ -97,6 +101,40 @@ const offer = (who: Named) =>
     },
   )
 
+/** A file with a row of a person, and with rows that are refused and have something of them. */
+async function importFile(who: Named): Promise<void> {
+  const rows = [
+    'phone,name,language,tags,consent,consentText,timeZone',
+    `+${who.phone},${who.name},de,${who.word},granted,${who.word},Europe/Berlin`,
+    `${who.name},${who.phone},${who.word},${who.id},${who.word},${who.word},${who.name}`,
+    `+${who.phone},"${who.name},${who.word}`,
+  ]
+  const response = await fetch(new URL(`/rest/people/imports?tag=shop`, parley.url), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${workspace.token}`, 'content-type': 'text/csv' },
+    body: rows.join('\n'),
+  })
+  expect(await response.json()).toMatchObject({ counts: { rows: 3, refused: 2 } })
+}
+
+/** A campaign to a person, which is over once its message has ended; and a note in the thread of it. */
+async function campaignTo(who: Named): Promise<void> {
+  const person = (await workspace.call('GET', `/rest/people/phone:${who.phone}`)) as Parsed
+  const drafted = (await workspace.call('POST', '/rest/campaigns', {
+    ...{ name: 'Spring', channel: 1, template: { name: 'offer', language: 'en' } },
+    ...{ variables: [{ attribute: 'name', fallback: 'you' }], audience: { people: [person._id] } },
+  })) as Parsed
+  await workspace.call('POST', `/rest/campaigns/${drafted._id}/schedule`)
+  await eventually(async () => {
+    const { states } = (await workspace.call('GET', `/rest/campaigns/${drafted._id}/results`)) as Parsed
+    return states.sent === 1
+  })
+  const { data } = (await workspace.call('GET', `/rest/threads?q=${who.phone}`)) as Parsed
+  expect(data.length).toBeGreaterThan(0)
+  for (const { _id } of data)
+    await workspace.call('POST', `/rest/threads/${_id}/notes`, { text: `${who.word} calls back` })
+}
+
 async function fill(who: Named): Promise<void> {
   await workspace.call('POST', '/rest/tasks', {
     ...{ name: 'Order', description: '', extId: who.phone, workflow: 1, currentStep: 1, status: 'active' },
@@ -131,8 +169,16 @@ async function fill(who: Named): Promise<void> {
     const open = { workspace: { $exists: true }, open: true }
     const isSettled = (await parley.database('dispatcher').collection('messages').countDocuments(open)) === 0
     const { data } = (await workspace.call('GET', `/rest/people/phone:${who.phone}/consent`)) as Parsed
-    return isSettled && data.length >= 3
+    // What was said is with those who subscribed to it.
+    const { _id } = (await workspace.call('GET', `/rest/people/phone:${who.phone}`)) as Parsed
+    const isPosted = await parley
+      .database('dispatcher')
+      .collection('deliveries')
+      .findOne({ record: `people/${_id}` })
+    return isSettled && isPosted !== null && data.length >= 3
   })
+  await importFile(who)
+  await campaignTo(who)
 }
 
 /** Where anything of the canary is, in any database. */
@@ -144,7 +190,7 @@ async function traces(): Promise<string[]> {
       const collection = database.collection(name)
       for await (const document of collection.find()) {
         const text = textOf(document)
-        for (const trace of TRACES)
+        for (const trace of [...TRACES, ...ids])
           if (text.includes(trace) && !isMark(name, document))
             found.push(`${service}.${name}: ${trace} in ${text.slice(0, 300)}`)
       }
@@ -173,7 +219,14 @@ async function queued(): Promise<string[]> {
   const { amqpUrl } = await testServers()
   const connection = await connect(amqpUrl)
   const channel = await connection.createChannel()
-  const names = ['people', 'tasks', 'messages.notices', 'messages.rejected', 'messages.statuses']
+  const names = [
+    'people',
+    'campaigns.events',
+    'tasks',
+    'messages.notices',
+    'messages.rejected',
+    'messages.statuses',
+  ]
   const left: string[] = []
   for (const name of names) {
     const { messageCount } = await channel.checkQueue(name)
@@ -210,12 +263,14 @@ test('a person can be exported and erased in every service while they are sent t
   expect(everything).toMatchObject({
     person: {
       name: CANARY.name,
-      tags: ['vip'],
+      tags: expect.arrayContaining(['vip', CANARY.word]),
       consent: { marketing: { status: 'granted', source: 'api' } },
     },
     addressBook: [{ addresses: expect.arrayContaining([`phone:${CANARY.phone}`, `whatsapp:${CANARY.id}`]) }],
+    campaigns: [{ name: 'Spring', state: 'sent' }],
     next: null,
   })
+  ids.push(everything.person._id)
   expect(everything.consentHistory.map(({ source }: Parsed) => source)).toEqual(
     expect.arrayContaining(['message', 'provider', 'api']),
   )
@@ -225,10 +280,12 @@ test('a person can be exported and erased in every service while they are sent t
     `${CANARY.word} in the task`,
     `${CANARY.word}: yes, please`,
     'requested to resume',
+    `${CANARY.word} calls back`,
   ])
     expect(exported).toContain(part)
   expect(exported).not.toContain(OTHER.phone)
   expect(exported).not.toContain('for somebody else')
+  expect((await traces()).some((one) => one.startsWith('campaigns.recipients'))).toBe(true)
 
   const sending = Array.from({ length: 10 }, () => offer(CANARY))
   // 503 says that there is more to erase: the next request goes on with it.
@@ -259,6 +316,14 @@ test('a person can be exported and erased in every service while they are sent t
   })
   const others = JSON.stringify(await workspace.call('GET', `/rest/people/phone:${OTHER.phone}/export`))
   expect(others).toContain(`Hello, ${OTHER.word}`)
+  // What became of the message counts on.
+  const { data: campaigns } = (await workspace.call('GET', '/rest/campaigns')) as Parsed
+  const audiences = await Promise.all(
+    campaigns.map(({ _id }: Parsed) => workspace.call('GET', `/rest/campaigns/${_id}/results`)),
+  )
+  expect(audiences).toEqual(
+    Array(2).fill(expect.objectContaining({ audience: 1, states: expect.objectContaining({ sent: 1 }) })),
+  )
 
   const response = await offer(CANARY)
   const id = response.headers.get('x-message-id')

@@ -92,13 +92,15 @@ async function consented(run: RunSoFar): Promise<StandIn> {
 }
 
 /** A thread of its own, which a message begins. */
-async function newThread(run: RunSoFar): Promise<StandIn> {
+async function newThread(run: RunSoFar, extId = 'support-line'): Promise<StandIn> {
   const id = `thread-${randomUUID()}`
-  const body = { extId: 'support-line', user: {}, thread: { extId: id }, answer: { message: 'Hello' } }
+  const body = { extId, user: {}, thread: { extId: id }, answer: { message: 'Hello' } }
   await run.call('POST', '/api/hooks/whatsapp', body)
   await eventually(async () => (await run.call('GET', `/rest/threads/${id}`)).extId === id)
   return { parameters: { id } }
 }
+
+const inNewThread = (run: RunSoFar): Promise<StandIn> => newThread(run)
 
 /** A message that waits for its time. */
 async function scheduled(run: RunSoFar): Promise<StandIn> {
@@ -114,6 +116,11 @@ async function scheduled(run: RunSoFar): Promise<StandIn> {
 
 async function newTemplate(run: RunSoFar, body: unknown): Promise<StandIn> {
   return { body: { ...(body as object), ...draftOf(await putAccountChannel(run.call)) } }
+}
+
+async function savedSegment(run: RunSoFar): Promise<StandIn> {
+  await run.call('PUT', '/rest/segments/brazil', { name: 'Brazil', filter: {} })
+  return {}
 }
 
 const madeTemplate = async (run: RunSoFar): Promise<StandIn> => ({
@@ -154,10 +161,10 @@ export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn 
   readImport: idFrom('postImport'),
   listImportErrors: idFrom('postImport'),
   cancelImport: idFrom('postImport'),
-  readSegment: async (run) => {
-    await run.call('PUT', '/rest/segments/brazil', { name: 'Brazil', filter: {} })
-    return {}
-  },
+  readSegment: savedSegment,
+  readSegmentHistory: savedSegment,
+  readTemplateHistory: madeTemplate,
+  readCampaignHistory: campaign(),
   readCampaign: campaign(),
   listCampaignRecipients: campaign(),
   exportCampaign: campaign(),
@@ -174,13 +181,18 @@ export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn 
   testCampaign: campaign(),
   readDelivery: testDelivery,
   replayDelivery: testDelivery,
-  readThread: newThread,
-  changeThread: newThread,
-  eraseThread: newThread,
-  readConversation: newThread,
-  replyInThread: newThread,
-  listThreadNotes: newThread,
-  addThreadNote: newThread,
+  readThread: inNewThread,
+  changeThread: inNewThread,
+  eraseThread: inNewThread,
+  readConversation: inNewThread,
+  replyInThread: inNewThread,
+  showTyping: inNewThread,
+  uploadFile: async (run) => {
+    await putAccountChannel(run.call)
+    return newThread(run, 'with-account')
+  },
+  listThreadNotes: inNewThread,
+  addThreadNote: inNewThread,
   deleteThreadNote: async (run) => {
     const { parameters } = await newThread(run)
     const { _id: note } = await run.call('POST', `/rest/threads/${parameters?.id}/notes`, { text: 'noted' })

@@ -48,7 +48,9 @@ async function target(world: MatrixWorld, path: string): Promise<string> {
     case '/rest/messages':
       return (path.endsWith('/replay') ? messages.pop() : messages[0]) ?? ''
     case '/rest/threads':
-      return newThread(world)
+      if (!path.endsWith('/files')) return newThread(world)
+      await putAccountChannel(asAdmin(world))
+      return newThread(world, { extId: 'with-account' })
     case '/rest/roles':
       return made('POST', collection, { ...newRole(), name })
     case '/rest/users':
@@ -58,7 +60,7 @@ async function target(world: MatrixWorld, path: string): Promise<string> {
     case '/rest/people':
       return made('POST', collection, { addresses: [`whatsapp:DE.${randomUUID()}`], name })
     case '/rest/people/imports':
-      return made('POST', `${collection}?tag=${MARK}`, 'phone\n')
+      return made('POST', `${collection}?tag=${MARK}`, new Blob(['phone\n'], { type: 'text/csv' }))
     case '/rest/segments':
       return made('PUT', `${collection}/s-${randomUUID()}`, { name, filter: {} })
     case '/rest/templates':
@@ -78,9 +80,12 @@ const asAdmin =
     (await onceAvailable(() => call(method, path, { token, body }))).json
 
 /** Each is a thread of its own, which a message begins. */
-async function newThread({ call, admin: token }: MatrixWorld): Promise<string> {
+async function newThread(
+  { call, admin: token }: MatrixWorld,
+  channel: { extId?: string } = {},
+): Promise<string> {
   const extId = `thread-${randomUUID()}`
-  const body = { ...messageOf(extId), answer: { message: MARK } }
+  const body = { ...messageOf(extId), ...channel, answer: { message: MARK } }
   await call('POST', '/rest/messages', { token, body })
   await eventually(async () => {
     const { status } = await call('GET', `/rest/threads/${extId}`, { token })
@@ -183,9 +188,11 @@ const plainBodies: Record<string, (world: MatrixWorld) => unknown> = {
   'PATCH /rest/threads/{id}': () => ({ unread: 0 }),
   'POST /rest/threads/{id}/messages': () => ({ text: 'hello' }),
   'POST /rest/threads/{id}/notes': () => ({ text: 'of the team' }),
+  'POST /rest/threads/{id}/files': () => new Blob(['9 to 5'], { type: 'text/plain' }),
+  'POST /rest/threads/{id}/typing': () => undefined,
   'POST /rest/subscriptions/{id}/replay': () => ({ since: new Date(0).toISOString() }),
   'PUT /rest/people/attributes': () => ({ attributes: [] }),
-  'POST /rest/people/imports': () => 'phone\n',
+  'POST /rest/people/imports': () => new Blob(['phone\n'], { type: 'text/csv' }),
   'POST /rest/people': () => ({ addresses: [`whatsapp:DE.${randomUUID()}`] }),
   'PUT /rest/people/{id}': () => ({ addresses: [`whatsapp:DE.${randomUUID()}`] }),
   'PATCH /rest/people/{id}': () => ({ name: 'Cy' }),

@@ -26,7 +26,7 @@ export const EXIT_MEANINGS: readonly [number, string][] = [
   [EXIT.usage, 'An argument is missing or wrong'],
   [EXIT.unauthenticated, 'Not logged in, or the token does not hold any more'],
   [EXIT.forbidden, 'The role does not allow it'],
-  [EXIT.notFound, 'There is no such message, channel or file'],
+  [EXIT.notFound, 'There is no such message, document or file'],
   [EXIT.refused, 'Parley refused the request as it stands'],
   [EXIT.unavailable, 'Parley can not be reached, is unavailable or limits the rate: try again later'],
   [EXIT.bug, 'Something else: the output can not be written, or a bug of this program'],

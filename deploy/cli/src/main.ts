@@ -1,15 +1,18 @@
 import { Command, CommanderError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
+import { addCampaigns } from './commands/campaigns.ts'
 import { addChat } from './commands/chat.ts'
 import { addCheck } from './commands/check.ts'
 import { addCompletion } from './commands/completion.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addListen } from './commands/listen.ts'
 import { addLogin, addLogout } from './commands/login.ts'
+import { addPeople, addSegments } from './commands/people.ts'
 import { addReplay } from './commands/replay.ts'
 import { addSend } from './commands/send.ts'
 import { addSpec } from './commands/spec.ts'
 import { addTail } from './commands/tail.ts'
+import { addTemplates } from './commands/templates.ts'
 import { addExport, addImport } from './commands/transfer.ts'
 import { addWhy } from './commands/why.ts'
 import { EXIT, EXIT_MEANINGS, Failure, reportFailure, unwritable } from './failure.ts'
@@ -53,14 +56,19 @@ function buildProgram({ json }: { json: boolean }): Command {
   const adders = [
     ...[addLogin, addLogout, addSend, addTail, addWhy, addReplay],
     ...[addListen, addChat],
+    ...[addPeople, addSegments, addTemplates, addCampaigns],
     ...[addExport, addImport, addSpec, addCheck, addDoctor, addCompletion],
   ]
   for (const add of adders) add(program)
-  for (const command of program.commands) {
-    command.option('--json', 'write JSON, one value a line')
-    command.showHelpAfterError(`(parley ${command.name()} --help shows all of it)`)
-  }
+  for (const command of program.commands) completeCommand(command, command.name())
   return program
+}
+
+/** What every command takes, and says of wrong arguments. */
+function completeCommand(command: Command, name: string): void {
+  for (const one of command.commands) completeCommand(one, `${name} ${one.name()}`)
+  if (command.commands.length === 0) command.option('--json', 'write JSON, one value a line')
+  command.showHelpAfterError(`(parley ${name} --help shows all of it)`)
 }
 
 function exitCodes(): string {

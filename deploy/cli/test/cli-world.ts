@@ -8,7 +8,7 @@ import { succeeded } from '@parley/client/parley-error'
 import { buildModelSimulator } from '@parley/local/model-simulator/app'
 import { buildSimulator } from '@parley/local/simulator/app'
 import { listen } from '@parley/local/testing/service-under-test'
-import { type Parley, startParley } from '@parley/local/testing/start-parley'
+import { type Parley, type ParleyOptions, startParley } from '@parley/local/testing/start-parley'
 
 /** As npm links it, which is what `npx parley` runs. */
 const PARLEY = fileURLToPath(new URL('../../../node_modules/.bin/parley', import.meta.url))
@@ -117,11 +117,12 @@ export interface CliWorld {
   close(): Promise<void>
 }
 
-export async function startCliWorld(): Promise<CliWorld> {
+export async function startCliWorld(options: Pick<ParleyOptions, 'services'> = {}): Promise<CliWorld> {
   const simulator = await buildSimulator({})
   const provider = await listen(simulator.app)
   const model = await listen(buildModelSimulator())
   const system = await startParley({
+    ...options,
     environment: {
       dispatcher: {
         ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8',

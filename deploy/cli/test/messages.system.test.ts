@@ -113,6 +113,15 @@ describe('parley send', () => {
     const { code, stderr } = await ana.run(['send', '--body', '-'], { input: JSON.stringify(body) })
     expect([code, stderr]).toEqual([6, expect.stringContaining('\n  /extId ')])
   })
+
+  test('says that accepted is not sent, and that a number is hardly one', async () => {
+    const args = ['send', '--channel', 'support-line', '--text', 'x']
+    const { code, stdout } = await ana.run([...args, '--phone', '12'])
+    expect(code).toBe(0)
+    expect(stdout).toContain('12 is hardly a phone number')
+    expect(stdout).toContain('--wait 10 waits until it is')
+    expect((await ana.run([...args, '--phone', '+5511900000011'])).stdout).not.toContain('hardly')
+  })
 })
 
 describe('parley why', () => {

@@ -259,6 +259,7 @@ describe('parley', () => {
       'replay',
       'export',
       'import',
+      ...['people', 'segments', 'templates', 'campaigns'],
       'check',
       'doctor',
       'completion',
@@ -277,6 +278,8 @@ describe('parley', () => {
       ]).stdout.toString()
     expect(complete(['parley', 're'])).toBe('replay\n')
     expect(complete(['parley', 'doctor', '--te'])).toBe('--template\n')
+    expect(complete(['parley', 'campaigns', 'est'])).toBe('estimate\n')
+    expect(complete(['parley', 'campaigns', 'list', '--st'])).toBe('--state\n')
     for (const shell of ['zsh', 'fish'])
       expect((await ana.run(['completion', shell])).stdout).toContain('parley')
   })

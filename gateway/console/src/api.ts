@@ -23,6 +23,7 @@ interface CallOptions {
 
 const TIMEOUT_MS = 30_000
 const PATIENT_MS = 320_000
+const UPLOAD_MS = 180_000
 /** So short that a list which asks again anyway does not wait for it. */
 const REPEAT_MS = 2_000
 const STREAM = '/rest/events'
@@ -67,6 +68,7 @@ const options: ParleyOptions = {
 /** The gateway as whoever is signed in. */
 export const parley = createParley(options)
 const patient = createParley({ ...options, timeoutMs: PATIENT_MS })
+const uploads = createParley({ ...options, timeoutMs: UPLOAD_MS, repeatForMs: 0 })
 
 /** Calls the API by a path and returns the JSON of the response. Throws a `ParleyError`, or `TypeError` without a response. */
 export async function call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
@@ -88,13 +90,23 @@ export async function callForBlob(path: string): Promise<Blob> {
   return (await request('GET', path, { parseAs: 'blob' })).data as Blob
 }
 
+/** Sends a file as it is. */
+export async function callWithFile<T>(
+  path: string,
+  { file, contentType, query = {} }: { file: Blob; contentType: string; query?: Query },
+): Promise<T> {
+  const headers = { 'content-type': contentType }
+  const options = { body: file, bodySerializer: (body: unknown) => body, headers, query, isUpload: true }
+  return (await request('POST', path, options)).data as T
+}
+
 /** Paths are made of names of resources here, which the types of the client do not follow. */
 async function request(
   method: string,
   path: string,
-  { query, patient: isPatient, ...rest }: CallOptions & { parseAs?: 'blob' },
+  { query, patient: isPatient, isUpload, ...rest }: CallOptions & RequestOptions,
 ): Promise<{ data?: unknown; response: Response }> {
-  const { api } = isPatient ? patient : parley
+  const { api } = isPatient ? patient : isUpload ? uploads : parley
   const send = api.request as unknown as (
     method: string,
     path: string,
@@ -112,6 +124,12 @@ async function request(
     : send(method.toLowerCase(), path, { ...rest, params }))
   if (!called.response.ok) await succeeded(Promise.resolve(called))
   return called
+}
+
+interface RequestOptions {
+  parseAs?: 'blob'
+  isUpload?: boolean
+  bodySerializer?: (body: unknown) => unknown
 }
 
 /** Every request goes this way, so that what can't be reached is known. */

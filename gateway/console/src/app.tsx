@@ -337,6 +337,7 @@ function Keys({ pages: all }: { pages: readonly PageEntry[] }) {
           ['/', 'Search'],
           ['j k', 'Next and previous row'],
           ['Enter', 'Open the row'],
+          ['x', 'Select the conversation'],
           ...pages.map(({ key, name }) => [`g ${key}`, name] as const),
           ['?', 'These keys'],
           ['Esc', 'Close a dialog'],

@@ -40,6 +40,10 @@ export function localTime(iso: string | undefined): string {
 
 export const count = (value: number): string => NUMBER.format(value)
 
+/** A number of things, by the name of one. */
+export const counted = (value: number, one: string): string =>
+  `${count(value)} ${one}${value === 1 ? '' : 's'}`
+
 /** A duration in milliseconds, to three figures in the unit that suits it. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${NUMBER.format(Math.round(ms))} ms`

@@ -5,19 +5,28 @@ import { createStore } from './store.ts'
 interface NoticeSettings {
   sound: boolean
   desktop: boolean
+  /** Of what. */
+  messages: boolean
+  handOvers: boolean
+  assignments: boolean
+  /** Not of what is assigned to others. */
+  onlyOwn: boolean
 }
 
 const PREFIX = 'parley.notices.'
-const NONE: NoticeSettings = { sound: false, desktop: false }
+const USUAL: NoticeSettings = {
+  ...{ sound: false, desktop: false },
+  ...{ messages: true, handOvers: true, assignments: true, onlyOwn: false },
+}
 
 /** Counts the changes, in this tab and in others. */
 export const noticeChanges = createStore(0)
 
 export function readNoticeSettings(): NoticeSettings {
   try {
-    return { ...NONE, ...JSON.parse(localStorage.getItem(PREFIX + account.get()) ?? '{}') }
+    return { ...USUAL, ...JSON.parse(localStorage.getItem(PREFIX + account.get()) ?? '{}') }
   } catch {
-    return NONE
+    return USUAL
   }
 }
 
@@ -31,7 +40,10 @@ export async function changeNotices(change: Partial<NoticeSettings>): Promise<bo
 }
 
 /** Whether anything is to be told in the background. */
-export const areNoticesOn = (): boolean => Object.values(readNoticeSettings()).includes(true)
+export function areNoticesOn(): boolean {
+  const { sound, desktop } = readNoticeSettings()
+  return sound || desktop
+}
 
 addEventListener('storage', ({ key }) => {
   if (key?.startsWith(PREFIX)) noticeChanges.set(noticeChanges.get() + 1)

@@ -7,7 +7,7 @@ export type ReplyKind = 'text' | 'template' | 'media'
 
 /** What somebody has typed of a reply, of each kind. */
 export interface Draft {
-  kind?: ReplyKind
+  kind?: ReplyKind | undefined
   text: string
   template: string
   language: string
@@ -18,6 +18,18 @@ export interface Draft {
   media: MediaType
   link: string
   caption: string
+  /** Those that the provider has already, in the sequence in which they are sent; the text is the caption of the first. */
+  files: readonly SentFile[]
+  /** What is replied to, of the conversation. */
+  quoted?: { _id: string; text: string } | undefined
+}
+
+/** A file that the provider has. */
+export interface SentFile {
+  _id: string
+  type: MediaType
+  name: string
+  bytes: number
 }
 
 const EMPTY: Draft = {
@@ -29,6 +41,7 @@ const EMPTY: Draft = {
   media: 'image',
   link: '',
   caption: '',
+  files: [],
 }
 
 /** A draft as it is stored, which an earlier version may have written. */
@@ -45,16 +58,47 @@ interface Replying {
   template: Template | undefined
 }
 
-/** The reply as far as it is typed; undefined while something of it is missing. */
-export function replyOf({ kind, draft, provider, template }: Replying): Reply | undefined {
+/** What is sent of what is typed, in sequence; nothing while something of it is missing. */
+export function repliesOf(replying: Replying): Reply[] {
+  const { quoted } = replying.draft
+  const [first, ...others] = unquoted(replying)
+  if (first === undefined) return []
+  const isQuoting = quoted !== undefined && replying.kind !== 'template'
+  return [isQuoting ? { ...first, quoted: quoted._id } : first, ...others]
+}
+
+function unquoted({ kind, draft, provider, template }: Replying): Reply[] {
   switch (kind) {
     case 'text':
-      return draft.text.trim() === '' ? undefined : { text: draft.text }
+      return [...filesOf(draft, provider), ...textOf(draft)]
     case 'template':
-      return template === undefined ? typedTemplate(draft) : filledTemplate(draft, provider, template)
+      return listOf(template === undefined ? typedTemplate(draft) : filledTemplate(draft, provider, template))
     case 'media':
-      return linkedMedia(draft, provider)
+      return listOf(linkedMedia(draft, provider))
   }
+}
+
+const listOf = (reply: Reply | undefined): Reply[] => (reply === undefined ? [] : [reply])
+
+const WITHOUT_CAPTION: readonly MediaType[] = ['audio', 'sticker']
+
+/** Whether the text is the caption of the first file. */
+const isCaption = ({ files: [first], text }: Draft): boolean =>
+  first !== undefined && !WITHOUT_CAPTION.includes(first.type) && text.length <= MAX_CAPTION
+/** As providers take it. */
+const MAX_CAPTION = 1_024
+
+const textOf = (draft: Draft): Reply[] =>
+  draft.text.trim() === '' || isCaption(draft) ? [] : [{ text: draft.text }]
+
+function filesOf(draft: Draft, { name: provider, outbound }: Provider): Reply[] {
+  const { objects } = outbound
+  if (objects === undefined) return []
+  return draft.files.map(({ _id: id, type, name: fileName }, at) => {
+    const caption = at === 0 && isCaption(draft) && draft.text.trim() !== '' ? draft.text : undefined
+    const media = { type, from: { id }, fileName, ...(caption !== undefined && { caption }) }
+    return { [provider]: objects.ofMedia(media) }
+  })
 }
 
 /** With placeholders for what is not filled in. */
@@ -93,5 +137,29 @@ function variablesOf(text: string): string[] | Record<string, string> {
 
 function linkedMedia({ media, link, caption }: Draft, { name, outbound }: Provider): Reply | undefined {
   if (outbound.objects === undefined || !/^https?:\/\/\S+$/.test(link)) return undefined
-  return { [name]: outbound.objects.ofMedia({ type: media, link, ...(caption !== '' && { caption }) }) }
+  return {
+    [name]: outbound.objects.ofMedia({ type: media, from: { link }, ...(caption !== '' && { caption }) }),
+  }
 }
+
+/** What is typed now, once the file at a place of what is sent has gone. */
+export function withoutFile(now: Draft, sent: Draft, at: number): Draft {
+  const files = now.files.filter(({ _id }) => _id !== sent.files[at]?._id)
+  const isTextGone = isCaption(sent) && now.text === sent.text
+  return { ...now, files, quoted: undefined, ...(isTextGone && { text: '' }) }
+}
+
+/** What is typed now, once a reply of a kind has gone: what was typed meanwhile, and what was typed of other kinds. */
+export function withoutSent(now: Draft, { sent, kind }: { sent: Draft; kind: ReplyKind }): Draft {
+  const left = { ...now, kind: undefined, quoted: undefined }
+  if (kind === 'media') return { ...left, link: '', caption: '' }
+  if (kind === 'template') return { ...left, quoted: now.quoted, template: '', filled: {}, variables: '' }
+  const files = now.files.filter(({ _id }) => !sent.files.some((file) => file._id === _id))
+  return { ...left, files, text: now.text === sent.text ? '' : now.text }
+}
+
+/** Whether nothing is typed of any kind. */
+export const isEmpty = ({ text, template, variables, link, caption, files, quoted }: Draft): boolean =>
+  [text, template, variables, link, caption].every((one) => one === '') &&
+  files.length === 0 &&
+  quoted === undefined

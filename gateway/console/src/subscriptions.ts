@@ -37,5 +37,8 @@ const NAMES: Record<string, string> = {
   message: 'Messages',
   thread: 'Conversations',
   task: 'Tasks',
+  campaign: 'Campaigns',
+  person: 'People',
+  template: 'Templates',
   configuration: 'Configuration',
 }

@@ -24,6 +24,8 @@ export interface Thread {
   unread: number
   /** Why, while there is something to read. */
   unreadFor?: { why: 'unanswered' | 'handed_off' | 'handler_is_person'; reason: string | null }
+  /** The campaign that wrote to the person last. */
+  campaign?: { _id: string; at: string }
   /** Until when free text goes out; null where that is not known. */
   serviceWindowEndsAt: string | null
   task?: { _id: number; name: string; status: string; workflow: number; currentStep: number } | null

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import { call, type Page } from './api.ts'
 import { useLoad } from './load.ts'
-import { raiseNotice } from './notices.ts'
+import { raiseNotice, readNoticeSettings } from './notices.ts'
 import { may, me } from './rights.ts'
 import { leaveTo } from './router.ts'
 import { account } from './session.ts'
@@ -110,7 +110,8 @@ export function useNotices(): void {
       known.set(thread._id, { unread: thread.unread, assignedAt: thread.assignee?.at })
       // Those of which nothing was said for long.
       for (const [oldest] of known) if (known.size > MOST_KNOWN) known.delete(oldest)
-      if ((isNew || isAssignment) && isReader()) notifyOf(thread, { isAssignment })
+      if ((isNew || isAssignment) && isReader() && isRequested(thread, { isAssignment }))
+        notifyOf(thread, { isAssignment })
     })
     return () => {
       unfollow()
@@ -119,6 +120,15 @@ export function useNotices(): void {
       leave()
     }
   }, [])
+}
+
+/** Whether the account is told of such a thing, by its settings. */
+function isRequested({ assignee, unreadFor }: Thread, { isAssignment }: { isAssignment: boolean }): boolean {
+  const { messages, handOvers, assignments, onlyOwn } = readNoticeSettings()
+  if (isAssignment) return assignments
+  const isOthers = assignee !== undefined && assignee._id !== me.get()?._id
+  if (onlyOwn && isOthers) return false
+  return unreadFor?.why === 'handed_off' ? handOvers : messages
 }
 
 const MOST_KNOWN = 2_000

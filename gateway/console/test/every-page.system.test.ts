@@ -1,13 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
-import type { Page } from 'playwright-core'
-import { consoleSystem, DESK, PHONE } from './console-system.ts'
+import { overflowOf, violations } from './axe.ts'
+import { consoleSystem, PHONE } from './console-system.ts'
 import { consolePages, goInside, register, signIn } from './pages.ts'
 import { seed } from './seed.ts'
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** The conversation of somebody who waits for the team. */
 let marta: string
@@ -54,6 +50,8 @@ describe('a session', () => {
       await page.getByLabel('Email').fill('vera@example.com')
       await page.getByLabel('Role').selectOption({ label: 'Viewer' })
       await page.getByRole('button', { name: 'Invite', exact: true }).click()
+      const mail = page.getByRole('link', { name: 'Write the mail' })
+      expect(await mail.getAttribute('href')).toMatch(/^mailto:vera%40example\.com\?.*invitation%23/)
       return (await page.locator('dialog code').textContent()) ?? ''
     })
     await onPage({}, async (page) => {
@@ -295,51 +293,10 @@ const VIEWS = [
   'Export',
   'Fields',
   'JSON',
+  'Person',
+  'Show the image',
+  'Get the document',
 ]
 
 /** What everybody may do with their own account. */
 const OF_ONESELF = ['Save', 'Change the password', 'End', 'End all others']
-
-const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-/** In the dark only the colors differ. */
-const LOOKS = [PHONE, DESK].flatMap((viewport) => [
-  { viewport, colorScheme: 'light' as const, rules: { type: 'tag', values: WCAG } },
-  {
-    ...{ viewport, colorScheme: 'dark' as const },
-    rules: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] },
-  },
-])
-
-/** What axe finds against WCAG 2.2 AA, at each size and in both themes. */
-async function violations(page: Page, path: string): Promise<string[]> {
-  await page.evaluate(AXE)
-  const found: string[] = []
-  for (const { viewport, colorScheme, rules } of LOOKS) {
-    await page.setViewportSize(viewport)
-    await page.emulateMedia({ colorScheme })
-    const name = `${path || '/'} ${viewport.width} px ${colorScheme}`
-    const overflow = await overflowOf(page)
-    if (overflow > 0) found.push(`${name}: ${overflow} px wider than the screen`)
-    found.push(...(await runAxe(page, rules)).map((violation) => `${name}: ${violation}`))
-  }
-  return found
-}
-
-/** By how many px the page is wider than the screen. */
-function overflowOf(page: Page): Promise<number> {
-  return page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-}
-
-function runAxe(page: Page, runOnly: object): Promise<string[]> {
-  return page.evaluate(
-    async (options) => {
-      type Axe = {
-        run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>
-      }
-      const { axe } = globalThis as unknown as { axe: Axe }
-      const { violations } = await axe.run(options)
-      return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
-    },
-    { runOnly },
-  )
-}

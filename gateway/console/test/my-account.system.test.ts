@@ -106,5 +106,17 @@ test('what people write to the team is reported once over all tabs, and not to w
     await say('Or today?')
     await eventually(async () => raised.length > 1)
     expect(raised).toEqual(['Inês: Is anybody there?', 'Inês: Or today?'])
+
+    // Only of what the account wants to be told of.
+    await open(page, '/account', '.rows')
+    await page.getByLabel('What people write to the team').click()
+    const [list = page] = others
+    await list.goto(`${system.url}/console/conversations`)
+    await say('Nobody is told of this')
+    await list.locator('.threads').getByText('Nobody is told of this').waitFor()
+    await page.getByLabel('What people write to the team').click()
+    await say('Of this they are')
+    await eventually(async () => raised.length > 2)
+    expect(raised.slice(2)).toEqual(['Inês: Of this they are'])
   })
 })

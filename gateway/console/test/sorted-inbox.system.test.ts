@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
 import type { Page } from 'playwright-core'
+import { violations } from './axe.ts'
 import { consoleSystem, PHONE } from './console-system.ts'
 import { signIn } from './pages.ts'
 
@@ -203,3 +204,89 @@ describe('a conversation', () => {
     })
   })
 })
+
+describe('many conversations', () => {
+  const names = ['Ines', 'Iris', 'Ivone']
+  const toolbar = (page: Page) => page.getByRole('toolbar', { name: 'What is done with those selected' })
+  const select = (page: Page, name: string) => page.getByRole('checkbox', { name: `Select ${name}` })
+  const statesOf = async () => {
+    const all = await Promise.all(names.map((name) => call('GET', `/rest/threads?q=${name}`)))
+    return all.map(
+      ({ json }) => (json.data as { status: string; assignee?: { name: string }; unread: number }[])[0],
+    )
+  }
+
+  test('are assigned, labelled, read and resolved at once, and put back', async () => {
+    for (const [at, name] of names.entries()) await conversationWith(name, `551198888200${at}`)
+    await writes('Ines', '5511988882000', 'One more thing')
+    await onPage({ bypassCSP: true }, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, '/conversations', '.threads a')
+      for (const name of names) await row(page, name).waitFor()
+      await page.getByRole('button', { name: 'Select', exact: true }).click()
+      // With Shift those between are selected, too.
+      const [first, last] = await page.evaluate(() => {
+        const all = [...document.querySelectorAll('.threads .thread-name')].map(
+          ({ textContent }) => textContent,
+        )
+        const at = ['Ines', 'Iris', 'Ivone'].map((name) => all.indexOf(name)).sort()
+        return [all[at[0] ?? 0] ?? '', all[at[2] ?? 0] ?? '']
+      })
+      await select(page, String(first)).click()
+      await select(page, String(last)).click({ modifiers: ['Shift'] })
+      await toolbar(page).getByText('3 selected').waitFor()
+      expect(await violations(page, 'selected conversations')).toEqual([])
+      await toolbar(page).getByLabel('Assign to').selectOption({ label: 'Bruno Lima' })
+      await page.getByText('3 conversations are assigned to Bruno Lima.').waitFor()
+      expect((await statesOf()).map((one) => one?.assignee?.name)).toEqual(names.map(() => 'Bruno Lima'))
+      await page.getByRole('button', { name: 'Undo' }).click()
+      await eventually(async () => (await statesOf()).every((one) => one?.assignee === undefined))
+
+      // By the keyboard alone.
+      await page.locator('h1').click()
+      for (let move = 0; move < 50 && !(await focusedRow(page)).includes('Ines'); move++)
+        await page.keyboard.press('j')
+      await page.keyboard.press('x')
+      await toolbar(page).getByText('1 selected').waitFor()
+      await toolbar(page).getByRole('button', { name: 'Mark as read' }).click()
+      await page.getByText('1 conversation is read.').waitFor()
+      expect((await statesOf())[0]?.unread).toBe(0)
+
+      await page.getByRole('button', { name: 'Select', exact: true }).click()
+      for (const name of names) await select(page, name).click()
+      await toolbar(page).getByLabel('A label for all of them').fill('spring')
+      await toolbar(page).getByRole('button', { name: 'Add' }).click()
+      await row(page, 'Iris').getByText('spring').waitFor()
+      await page.getByRole('button', { name: 'Select', exact: true }).click()
+      for (const name of names) await select(page, name).click()
+      await toolbar(page).getByRole('button', { name: 'Resolve' }).click()
+      await page.getByText('3 conversations are resolved.').waitFor()
+      for (const name of names) await row(page, name).waitFor({ state: 'detached' })
+      expect((await statesOf()).map((one) => one?.status)).toEqual(names.map(() => 'resolved'))
+      await page.getByRole('button', { name: 'Undo' }).click()
+      for (const name of names) await row(page, name).waitFor()
+    })
+  })
+
+  test('say what could not be done, and stay selected', async () => {
+    await asAna(async (page) => {
+      await open(page, '/conversations', '.threads a')
+      await page.getByRole('button', { name: 'Select', exact: true }).click()
+      for (const name of ['Ines', 'Iris']) await select(page, name).click()
+      let refused = 0
+      await page.route('**/rest/threads/*', (route) =>
+        route.request().method() === 'PATCH' && refused++ === 0
+          ? route.fulfill({ status: 403, json: { code: 'forbidden', title: 'The role does not allow this' } })
+          : route.continue(),
+      )
+      await toolbar(page).getByRole('button', { name: 'Reopen' }).click()
+      await page.getByText('Others are not: The role does not allow this').waitFor()
+      await toolbar(page).getByText('2 selected').waitFor()
+      await page.keyboard.press('Escape')
+      await toolbar(page).waitFor({ state: 'detached' })
+    })
+  })
+})
+
+const focusedRow = (page: Page): Promise<string> =>
+  page.evaluate(() => document.activeElement?.closest('[data-row]')?.textContent ?? '')

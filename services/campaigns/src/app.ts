@@ -19,6 +19,8 @@ import { campaignCollectionsOf, prepareCampaigns } from './campaigns/store/campa
 import type { Config } from './config.ts'
 import { consumePeople } from './consent/consume-people.ts'
 import type { Dependencies } from './dependencies.ts'
+import { prepareEvents, relayEvents } from './events/relay-events.ts'
+import { prepareHistory } from './history/write-history.ts'
 import { prepareImports } from './imports/import-record.ts'
 import { PERSON_FIELDS } from './people/person-schema.ts'
 import { routes } from './routes.ts'
@@ -51,6 +53,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     memory: config.MEMORY,
     log,
     prepare: async (connection) => {
+      await prepareHistory(connection)
       await prepareAttributes(connection)
       await preparePeople(connection)
       await prepareConsents(connection)
@@ -58,6 +61,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
       await prepareSegments(connection)
       await prepareTemplates(connection)
       await prepareCampaigns(connection)
+      await prepareEvents(connection)
     },
   })
   const fieldsOf = (resource: string) => RULED_FIELDS[resource]
@@ -76,11 +80,11 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     importMaxBytes: config.IMPORT_MAX_BYTES,
     authorizer: createAuthorizer(inner(config.IDENTITY_URL, 'identity'), fieldsOf),
   }
-  const people =
-    config.AMQP_URL === undefined
-      ? undefined
-      : await consumePeople({ url: config.AMQP_URL, connection: mongo.connection, ready: mongo.ready, log })
-  const templates = await startTemplates({ ...dependencies, ready: mongo.ready, url: config.AMQP_URL, log })
+  const stored = { connection: mongo.connection, ready: mongo.ready, log }
+  const url = config.AMQP_URL
+  const people = url === undefined ? undefined : await consumePeople({ ...stored, url })
+  const events = url === undefined ? undefined : await relayEvents({ ...stored, registry, url })
+  const templates = await startTemplates({ ...dependencies, ready: mongo.ready, url, log })
   const app = createApp({
     log,
     registry,
@@ -97,6 +101,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     close: async () => {
       await running.close()
       await people?.close()
+      await events?.close()
       await templates.stop()
       await Promise.all([mongo.close(), calls.close(), tracing.close()])
     },

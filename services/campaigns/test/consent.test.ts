@@ -86,3 +86,22 @@ test('an address that is added to somebody who has opted out is suppressed befor
     { body: { changes: [{ addresses: [address, added], status: 'withdrawn' }] } },
   ])
 })
+
+test('somebody who is erased by several requests at once stays in a campaign as one, who is nobody', async () => {
+  const { path, _id } = await somebody()
+  const recipients = server.database.collection<{ _id: string; campaign: string; person: string }>(
+    'recipients',
+  )
+  const campaigns = Array.from({ length: 40 }, (_, n) => `erased-${n}`)
+  await recipients.insertMany(
+    campaigns.map((campaign) => ({
+      ...{ _id: `${campaign}/${_id}`, workspace: 1, campaign, person: _id, state: 'sent' },
+      ...{ due: new Date(), updatedAt: new Date() },
+    })),
+  )
+  const erased = await Promise.all(Array.from({ length: 6 }, () => server.call('DELETE', path)))
+  for (const { status } of erased) expect([200, 404]).toContain(status)
+  const left = await recipients.find({ campaign: { $in: campaigns } }).toArray()
+  expect(left.map(({ campaign }) => campaign).toSorted()).toEqual(campaigns.toSorted())
+  expect(left.filter(({ person }) => !person.startsWith('erased-'))).toEqual([])
+})

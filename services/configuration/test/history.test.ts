@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
+import { changesBetween } from '@parley/shared/field-changes'
 import fc from 'fast-check'
-import { changesBetween } from '../src/history/write-history.ts'
 import { bodies } from './bodies.ts'
 import { configurationForTests } from './configuration-server.ts'
 import { eventually } from './eventually.ts'

@@ -1,9 +1,10 @@
 import { expect, test } from '@jest/globals'
+import { changesBetween } from '@parley/shared/field-changes'
 import { mapSecrets } from '@parley/shared/map-secrets'
 import { createSecretBox, openSecrets, sealSecrets, secretKeysOf } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-names'
 import fc from 'fast-check'
-import { changesBetween, sealChanges } from '../src/history/write-history.ts'
+import { sealChanges } from '../src/history/write-history.ts'
 import { revealAt } from '../src/secrets/presenter.ts'
 import { sealFields } from '../src/secrets/seal-fields.ts'
 

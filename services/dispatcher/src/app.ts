@@ -64,7 +64,7 @@ export async function buildApp(
   const outbound = createOutbound({ ...common, consent, statuses: statuses.arrival })
   const events = startEvents({
     ...common,
-    recordConsent,
+    ...{ recordConsent, suppressions },
     http: createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS }),
     views: { detailOf, summaryOf, threadOf: threadSummary },
   })
@@ -74,7 +74,7 @@ export async function buildApp(
   }
   const changes = [
     ...followDocumentChanges({ ...common, replica: { changed } }),
-    ...[events.changes, events.notices],
+    ...[events.changes, events.notices, events.campaigns],
   ]
   const followers = [...changes, ...statuses.consumers.values()]
   let work: Work | undefined

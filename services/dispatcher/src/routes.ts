@@ -18,6 +18,7 @@ import {
   testSubscription,
 } from './api/subscriptions/delivery-routes.ts'
 import { type Conversations, readThreadMessages, replyInThread } from './api/threads/conversation-routes.ts'
+import { type Files, uploadFile } from './api/threads/file-routes.ts'
 import { deleteNote, listNotes, type Notes, postNote } from './api/threads/note-routes.ts'
 import {
   deleteThread,
@@ -26,6 +27,7 @@ import {
   readOneThread,
   type Threads,
 } from './api/threads/thread-routes.ts'
+import { showTyping, type TypingShown } from './api/threads/typing-routes.ts'
 import { type Counted, readTraffic } from './api/traffic/traffic-routes.ts'
 import { type InFlight, readWaiting } from './api/traffic/waiting-routes.ts'
 import { readUsage, type Used } from './api/usage/usage-routes.ts'
@@ -44,6 +46,8 @@ type Needed = OfMessages &
   Following &
   Threads &
   Conversations &
+  Files &
+  TypingShown &
   Notes
 
 /** Every public operation of this service. */
@@ -56,5 +60,6 @@ export const routes: readonly Route<Needed>[] = [
   ...[listDeliveries, readDelivery, replayDelivery, replayDeliveries, testSubscription],
   ...[followEvents, followThread],
   ...[listThreads, readOneThread, patchThread, deleteThread, readThreadMessages, replyInThread],
+  ...[uploadFile, showTyping],
   ...[listNotes, postNote, deleteNote],
 ]

@@ -16,6 +16,8 @@ export const NOTICE_KEY = 'notice'
 export const TASKS_QUEUE = 'tasks'
 /** What the dispatcher gets to know of people, and their changes of consent, for the campaigns service. */
 export const PEOPLE_QUEUE = 'people'
+/** What happens to campaigns, templates and people's consent, for the dispatcher: an exchange, and the queue that it leads to. */
+export const CAMPAIGN_EVENTS_QUEUE = 'campaigns.events'
 // Nobody publishes to the default exchange: permission for it is permission for every queue.
 /** Leads to `messages.rejected` alone. */
 export const DEAD_LETTER_EXCHANGE = 'rejected'
@@ -38,6 +40,7 @@ export const SEALED_READERS = 'dispatcher.configuration.sealed'
 /** The largest message that RabbitMQ 4 takes: a larger one closes the channel, again and again. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
+const MAX_CAMPAIGN_EVENTS = 1_000_000
 const LOG_MAX_AGE = '7D'
 const LOG_SEGMENT_BYTES = 100_000_000
 const LOG_MAX_BYTES = 20_000_000_000
@@ -124,6 +127,16 @@ export async function declarePeople(channel: Channel): Promise<void> {
   await channel.assertQueue(PEOPLE_QUEUE, ORDERED_QUEUE)
   await channel.bindQueue(PEOPLE_QUEUE, PEOPLE_EXCHANGE, '')
   await declareDeadLetters(channel)
+}
+
+/** Declares the queue of what happens to campaigns, whoever comes first. It drops the oldest beyond a million. */
+export async function declareCampaignEvents(channel: Channel): Promise<void> {
+  await channel.assertExchange(CAMPAIGN_EVENTS_QUEUE, 'fanout', { durable: true })
+  await channel.assertQueue(CAMPAIGN_EVENTS_QUEUE, {
+    durable: true,
+    arguments: { ...ORDERED_QUEUE.arguments, 'x-max-length': MAX_CAMPAIGN_EVENTS },
+  })
+  await channel.bindQueue(CAMPAIGN_EVENTS_QUEUE, CAMPAIGN_EVENTS_QUEUE, '')
 }
 
 /** Declares the queue of submissions to tasks, the queue of dead letters, and the exchanges that lead to them. */

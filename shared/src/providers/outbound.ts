@@ -143,17 +143,34 @@ export interface ObjectRules {
   /** The bounds, told to a model, of what it may say beside a text. */
   limits: string
   description: string
-  /** The object that sends media from where they are. */
-  ofMedia(media: LinkedMedia): Record<string, unknown>
+  /** The object that sends media. */
+  ofMedia(media: SentMedia): JsonObject
+  /** The media that an object sends, where the provider has them itself. */
+  mediaIn(object: Readonly<Record<string, unknown>>): StoredMedia | undefined
+  /** The object that sends a text, which is in the provider's markup already. */
+  ofText(text: string): JsonObject
+  /** The object as a reply to a message, by the provider's id of that. */
+  quoting(object: Readonly<Record<string, unknown>>, providerId: string): JsonObject
+  /** What an object replies to, by the provider's id. */
+  quotedIn(object: Readonly<Record<string, unknown>>): string | undefined
   /** The view of an object for people. */
   preview(object: Readonly<Record<string, unknown>>): ObjectPreview
 }
 
-interface LinkedMedia {
+interface SentMedia {
   type: MediaType
-  /** Where the provider gets them. */
-  link: string
+  /** Where the provider gets them, or its id of them. */
+  from: { link: string } | { id: string }
   caption?: string
+  /** Of a document. */
+  fileName?: string
+}
+
+/** Media that a provider has. */
+export interface StoredMedia {
+  type: MediaType
+  id: string
+  fileName?: string
 }
 
 export interface ObjectPreview {
@@ -179,6 +196,27 @@ export interface MediaRequests {
   locate(response: ProviderResponse, settings: Settings): MediaLocation
   /** True when a response means that the provider no longer has them, where that is not 404. */
   isGone?(response: ProviderResponse): boolean
+  /** Files of ours; undefined where it takes none. */
+  upload?: Upload
+}
+
+/** How a provider takes a file, which a message then sends by its id. */
+interface Upload {
+  accepts: readonly AcceptedFiles[]
+  /** The form that it is posted in, under the name `file`. */
+  request(
+    settings: Settings,
+    file: { contentType: string },
+  ): Pick<ProviderRequest, 'url' | 'headers'> & { fields: Readonly<Record<string, string>> }
+  /** Its id; undefined where the response says none. */
+  idIn(response: ProviderResponse): string | undefined
+}
+
+/** Files that are sent as one type of media. */
+export interface AcceptedFiles {
+  type: MediaType
+  contentTypes: readonly string[]
+  maxBytes: number
 }
 
 type MediaLocation =

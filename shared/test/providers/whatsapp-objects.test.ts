@@ -4,10 +4,18 @@ import { objects } from '@parley/shared/providers/whatsapp/objects'
 const LINK = 'https://example.com/file'
 
 test.each([
-  [{ type: 'image', link: LINK, caption: 'The fern' }, { image: { link: LINK, caption: 'The fern' } }],
-  [{ type: 'document', link: LINK }, { document: { link: LINK } }],
+  [
+    { type: 'image', from: { link: LINK }, caption: 'The fern' },
+    { image: { link: LINK, caption: 'The fern' } },
+  ],
+  [{ type: 'document', from: { link: LINK } }, { document: { link: LINK } }],
   // The Cloud API refuses a caption of audio.
-  [{ type: 'audio', link: LINK, caption: 'The fern' }, { audio: { link: LINK } }],
+  [{ type: 'audio', from: { link: LINK }, caption: 'The fern' }, { audio: { link: LINK } }],
+  [
+    { type: 'document', from: { id: '1037' }, fileName: 'a.pdf', caption: 'Here' },
+    { document: { id: '1037', caption: 'Here', filename: 'a.pdf' } },
+  ],
+  [{ type: 'image', from: { id: '1037' }, fileName: 'a.png' }, { image: { id: '1037' } }],
 ] as const)('media %j are an object that the Cloud API takes', (media, content) => {
   const object = objects.ofMedia(media)
   expect(object).toEqual({ type: media.type, ...content })
@@ -32,4 +40,27 @@ test.each([
   [{}, { type: 'message' }],
 ])('of the object %j people see %j', (object, preview) => {
   expect(objects.preview(object)).toEqual(preview)
+})
+
+test.each([
+  [
+    { type: 'image', image: { id: '1037' } },
+    { type: 'image', id: '1037' },
+  ],
+  [
+    { type: 'document', document: { id: '1037', filename: 'a.pdf' } },
+    { type: 'document', id: '1037', fileName: 'a.pdf' },
+  ],
+  [{ type: 'image', image: { link: LINK } }, undefined],
+  [{ type: 'image', image: { id: '../10' } }, undefined],
+  [{ type: 'text', text: { body: 'x' } }, undefined],
+])('of the object %j the provider has the media %j', (object, media) => {
+  expect(objects.mediaIn(object)).toEqual(media)
+})
+
+test('an object that quotes names what it quotes, and is one that may be sent', () => {
+  const object = objects.quoting(objects.ofText('Yes'), 'wamid.1')
+  expect(objects.quotedIn(object)).toBe('wamid.1')
+  expect(objects.errorsOf(object)).toEqual([])
+  expect(objects.quotedIn(objects.ofText('Yes'))).toBeUndefined()
 })

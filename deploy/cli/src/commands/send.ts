@@ -3,6 +3,7 @@ import { text as streamText } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Message, Parley, Schemas, SentMessage } from '@parley/client'
 import { ParleyError } from '@parley/client/parley-error'
+import { phoneDigits } from '@parley/shared/providers/address'
 import type { Command } from 'commander'
 import { integer } from '../arguments.ts'
 import { EXIT, Failure, PostFailure, reportFailure } from '../failure.ts'
@@ -75,6 +76,13 @@ async function send(options: Options): Promise<void> {
         `No channel has the external id ${printable(message.extId)}: it goes nowhere until one has.`,
       ),
     )
+  if (!options.json && isHardlyPhone(options.phone))
+    say(
+      paint(
+        'yellow',
+        `${printable(options.phone ?? '')} is hardly a phone number: it has its country in it, as +5511988887777.`,
+      ),
+    )
   const waited = options.wait === undefined ? undefined : settled(parley, id, options.wait)
   const end = await waited?.catch((error: unknown) => {
     // Without its id whoever posted it could only post it again.
@@ -86,8 +94,15 @@ async function send(options: Options): Promise<void> {
   if (end !== undefined) say(`${paintState(end.state)} ${printable(end.reason ?? '')}`.trimEnd())
   if (options.wait !== undefined && !SETTLED.includes(end?.state ?? ''))
     say(`It is not sent yet after ${options.wait} s.`)
+  if (options.wait === undefined) say(paint('dim', 'That is not sent yet: --wait 10 waits until it is.'))
   say(paint('dim', `parley why ${id}`))
 }
+
+/** So many digits the shortest numbers have, with their country. */
+const FEWEST_DIGITS = 7
+
+const isHardlyPhone = (phone: string | undefined): boolean =>
+  phone !== undefined && (phoneDigits(phone)?.length ?? 0) < FEWEST_DIGITS
 
 /** Throws a PostFailure with the key; Ctrl-C shows it too. A repeat without it would be a second message. */
 async function post(

@@ -102,7 +102,8 @@ export function createAccountTemplates(known: () => readonly KnownTemplate[]): A
         throw new MetaError({ status: 400, code: INVALID, message: `Object ${id} does not exist` })
       const { category = template.category, components = template.components } = read(changed, body)
       made.set(id, { ...template, category, components, status: 'PENDING' })
-      states.delete(`${template.name}/${template.language}`)
+      // What was said of all of its languages is over for this one: it is reviewed again.
+      states.set(`${template.name}/${template.language}`, { status: 'PENDING', category })
     },
     remove(account, { id, name }) {
       const gone = [...made.values()].filter(
@@ -116,7 +117,10 @@ export function createAccountTemplates(known: () => readonly KnownTemplate[]): A
       if (language === undefined)
         for (const each of states.keys()) if (each.startsWith(`${name}/`)) states.delete(each)
       states.set(key, { ...states.get(key), ...state })
-      return list('', name).filter((one) => one.name === name && (language ?? one.language) === one.language)
+      const own = [...made.values()].map(({ account: _account, ...one }) => withState(one))
+      return [...list('', name), ...own].filter(
+        (one) => one.name === name && (language ?? one.language) === one.language,
+      )
     },
     statusOf: (name, language) => stateOf(name, language).status ?? madeOf(name, language)?.status,
     categoryOf: (name, language) => stateOf(name, language).category ?? madeOf(name, language)?.category,

@@ -26,6 +26,8 @@ export interface LoggedSend {
   /** The components of a template, where it was given more than these texts. */
   components?: Components
   text?: string
+  /** The message that it replies to. */
+  quoted?: string
   /** Of another type, what stands under its name. */
   content?: unknown
 }

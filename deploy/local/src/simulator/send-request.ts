@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import type { JsonObject } from '@parley/shared/json-object'
 import { z } from 'zod'
 import { CONTENTS } from './interactive-message.ts'
@@ -28,6 +29,7 @@ const envelope = {
     .regex(/^[A-Z]{2}\.(ENT\.)?[A-Za-z\d]{1,128}$/, 'is not a user id')
     .optional(),
   biz_opaque_callback_data: z.string().max(MAX_OPAQUE).optional(),
+  context: z.looseObject({ message_id: z.string().min(1).max(MAX_OPAQUE).startsWith('wamid.') }).optional(),
   message_send_ttl_seconds: z.int().min(30).max(2_592_000).optional(),
 }
 const otherType = (type: keyof typeof CONTENTS) =>
@@ -82,7 +84,8 @@ export function readSend(body: unknown): SendRequest {
     })
   }
   const to = data.to === undefined ? input : readTo(data.to, data.recipient_type)
-  const recipient = { to, opaque: data.biz_opaque_callback_data ?? null }
+  const quoted = data.context?.message_id
+  const recipient = { to, opaque: data.biz_opaque_callback_data ?? null, ...defined({ quoted }) }
   switch (data.type) {
     case 'text':
       return { input, content: { ...recipient, type: 'text', text: (data as TextSend).text.body } }

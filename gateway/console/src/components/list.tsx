@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { call, type Page } from '../api.ts'
 import { type LoadOptions, useLoad } from '../load.ts'
 import { Button } from './actions.tsx'
@@ -136,10 +136,37 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, empty, error }: 
   )
 }
 
+/** How far an endless list goes on by itself: all of what is shown is asked for again and again. */
+const MOST_BY_ITSELF = 500
+
+interface MoreProps {
+  list: Pick<Listed<unknown>, 'rows' | 'next' | 'more'>
+  /** It goes on by itself once its end is seen. */
+  isEndless?: boolean
+}
+
 /** A button for the next page of a list, where there is one. */
-export const More = ({ list }: { list: Pick<Listed<unknown>, 'next' | 'more'> }) =>
-  list.next === null ? null : (
-    <div class="more">
+export function More({ list, isEndless = false }: MoreProps) {
+  const end = useRef<HTMLDivElement>(null)
+  const latest = useRef(list)
+  latest.current = list
+  const length = list.rows?.length ?? 0
+  const goesOn = isEndless && list.next !== null && length < MOST_BY_ITSELF
+  useEffect(() => {
+    if (!goesOn || end.current === null) return
+    const seen = new IntersectionObserver(([entry]) => {
+      if (!entry?.isIntersecting) return
+      seen.disconnect()
+      // The button is there for another try.
+      void latest.current.more().catch(() => undefined)
+    })
+    seen.observe(end.current)
+    return () => seen.disconnect()
+  }, [goesOn, length])
+  if (list.next === null) return null
+  return (
+    <div class="more" ref={end}>
       <Button onClick={list.more}>Load more</Button>
     </div>
   )
+}

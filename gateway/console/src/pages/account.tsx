@@ -178,40 +178,46 @@ function programOf(userAgent: string | null): string {
 /** Kept in this browser, since each one is somewhere else. */
 function NoticesCard() {
   useStore(noticeChanges)
-  const { sound, desktop } = readNoticeSettings()
+  const settings = readNoticeSettings()
   const canShow = 'Notification' in globalThis && navigator.locks !== undefined
+  const isOn = settings.sound || settings.desktop
   const set = async (change: Parameters<typeof changeNotices>[0]) => {
     if (!(await changeNotices(change)))
       notify('The browser does not allow notices of this page: allow them in its settings.', 'bad')
   }
+  const choices = (all: readonly { key: keyof typeof settings; name: string; isThere: boolean }[]) =>
+    all.map(({ key, name, isThere }) => (
+      <label key={key}>
+        <input
+          type="checkbox"
+          checked={settings[key]}
+          disabled={!isThere}
+          onChange={(event) => {
+            const { checked } = event.currentTarget
+            event.currentTarget.checked = settings[key]
+            void set({ [key]: checked })
+          }}
+        />
+        {name}
+      </label>
+    ))
   return (
-    <Card
-      title="Notices"
-      note="Of what people write to the team, what is handed over, and what is assigned to me; in this browser"
-    >
+    <Card title="Notices" note="In this browser">
       <div class="field choices">
-        {[
-          { name: 'A sound', isOn: sound, choose: (isOn: boolean) => set({ sound: isOn }), isThere: true },
-          {
-            ...{ name: 'On the desktop', isOn: desktop, isThere: canShow },
-            choose: (isOn: boolean) => set({ desktop: isOn }),
-          },
-        ].map(({ name, isOn, isThere, choose }) => (
-          <label key={name}>
-            <input
-              type="checkbox"
-              checked={isOn}
-              disabled={!isThere}
-              onChange={(event) => {
-                const { checked } = event.currentTarget
-                event.currentTarget.checked = isOn
-                void choose(checked)
-              }}
-            />
-            {name}
-          </label>
-        ))}
+        {choices([
+          { key: 'sound', name: 'A sound', isThere: true },
+          { key: 'desktop', name: 'On the desktop', isThere: canShow },
+        ])}
       </div>
+      <fieldset class="field choices">
+        <legend>Of what</legend>
+        {choices([
+          { key: 'messages', name: 'What people write to the team', isThere: isOn },
+          { key: 'handOvers', name: 'What an assistant hands over', isThere: isOn },
+          { key: 'assignments', name: 'What is assigned to me', isThere: isOn },
+          { key: 'onlyOwn', name: 'Nothing of what is assigned to others', isThere: isOn },
+        ])}
+      </fieldset>
       <p class="note">
         None comes while you look at the conversation. A tab of the console has to be open, which may be in
         the background.

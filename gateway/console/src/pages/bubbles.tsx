@@ -1,6 +1,8 @@
 import { reasonInWords } from '@parley/shared/explain-message'
+import type { JsonObject } from '@parley/shared/json-object'
 import type { Speaking } from '@parley/shared/providers/marked-up'
 import type { ObjectPreview } from '@parley/shared/providers/outbound'
+import { allProviders, providerNamed } from '@parley/shared/providers/registry'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { callForBlob } from '../api.ts'
@@ -24,7 +26,12 @@ interface Shown {
   channel: Speaking
   /** Those of the channel, as far as they are known. */
   templates: readonly Template[] | undefined
+  /** Undefined where nobody may reply. */
+  onQuote: OnQuote | undefined
 }
+
+/** Something is to be replied to. */
+export type OnQuote = (quoted: { _id: string; text: string }) => void
 
 interface BubblesProps extends Shown {
   items: Said[]
@@ -84,10 +91,39 @@ function Bubble({ said, ...shown }: Shown & { said: Said }) {
         {isOurs && <span>{STATES[state] ?? state}</span>}
         {!isOurs && isWrong && <span>{state}</span>}
         {why && <span>{why}</span>}
+        {shown.onQuote && isQuotable(said, shown.channel) && (
+          <button
+            type="button"
+            class="link"
+            aria-label={`Quote “${wordsOf(said).slice(0, LONGEST_LABEL)}”`}
+            onClick={() => shown.onQuote?.({ _id: said._id, text: wordsOf(said).slice(0, LONGEST_QUOTE) })}
+          >
+            Quote
+          </button>
+        )}
       </p>
     </>
   )
 }
+
+const LONGEST_LABEL = 40
+const LONGEST_QUOTE = 200
+const QUOTABLE = ['sent', 'delivered', 'read']
+
+/** Whether a reply can quote it, as far as is known here: the provider knows it, and nobody took it back. */
+const isQuotable = ({ from, state, deleted, reason }: Said, { callback }: Speaking): boolean =>
+  providerNamed(callback)?.outbound.objects !== undefined &&
+  deleted === undefined &&
+  reason !== 'reaction' &&
+  (from === 'person' || (from !== 'provider' && QUOTABLE.includes(state)))
+
+/** What was said, in words. */
+const wordsOf = (said: Said): string =>
+  said.text ??
+  said.transcript ??
+  said.template ??
+  previewOf(said)?.text ??
+  `[${said.media ?? previewOf(said)?.type ?? 'message'}]`
 
 function authorOf({ from, by, name, through }: Said): string | undefined {
   if (through === 'app') return 'From the app'
@@ -109,11 +145,12 @@ function SaidContent({ said, channel, templates }: Shown & { said: Said }) {
     <>
       {quoted && <blockquote class="quiet">{quoted.text}</blockquote>}
       {text && <Formatted text={text} />}
-      {media && (media.includes('audio') ? <Audio id={message} /> : <span class="quiet">[{media}]</span>)}
+      {media && <Media id={message} type={media} />}
       {transcript && <p class="quiet">“{transcript}”</p>}
       {given && <TemplateContent given={given} shown={showTemplate(templates, given, channel)} />}
       {shownObject && <TemplateView preview={shownObject.preview} />}
       {preview && !shownObject && <ObjectContent preview={preview} />}
+      {object && hasFile(object) && <Media id={message} type={String(object.type)} />}
       {!text && !media && !transcript && !template && !preview && <span class="quiet">[no text]</span>}
     </>
   )
@@ -152,7 +189,7 @@ export function TemplateContent({ given: { template, language, variables }, show
 /** What was sent in a provider's own form: its kind, its link and its words. */
 export const ObjectContent = ({ preview: { type, link, text } }: { preview: ObjectPreview }) => (
   <>
-    <span class="kind">{type}</span>
+    {type !== 'text' && <span class="kind">{type}</span>}
     {link && (
       <span class="link-text">
         <Linked text={link} />
@@ -161,6 +198,40 @@ export const ObjectContent = ({ preview: { type, link, text } }: { preview: Obje
     {text && <Formatted text={text} />}
   </>
 )
+
+/** Whether an object sends a file that the provider has. */
+const hasFile = (object: JsonObject): boolean =>
+  allProviders().some(({ outbound }) => outbound.objects?.mediaIn(object) !== undefined)
+
+const SHOWABLE = ['image', 'video', 'sticker', 'document']
+
+/** What came with a message: audio and pictures are loaded on demand, of the rest its type is said. */
+function Media({ id, type }: { id: string; type: string }) {
+  const [loaded, setLoaded] = useState<{ url: string; contentType: string }>()
+  useEffect(() => () => void (loaded && URL.revokeObjectURL(loaded.url)), [loaded])
+  if (type.includes('audio')) return <Audio id={id} />
+  if (!SHOWABLE.includes(type) || !may('read', 'messages')) return <span class="quiet">[{type}]</span>
+  const load = async () => {
+    const blob = await callForBlob(`/rest/messages/${id}/media`)
+    setLoaded({ url: URL.createObjectURL(blob), contentType: blob.type })
+  }
+  if (loaded === undefined)
+    return (
+      <Button small onClick={load}>
+        {type === 'document' ? 'Get the document' : `Show the ${type}`}
+      </Button>
+    )
+  const { url, contentType } = loaded
+  if (contentType.startsWith('image/'))
+    return <img class="media" src={url} alt={`The ${type} of this message`} />
+  // biome-ignore lint/a11y/useMediaCaption: what a person filmed has no captions
+  if (contentType.startsWith('video/')) return <video class="media" controls src={url} />
+  return (
+    <a href={url} download={`${type}-${id.slice(-8)}`}>
+      Save the {type}
+    </a>
+  )
+}
 
 /** The audio of a message, loaded on demand. */
 export function Audio({ id }: { id: string }) {

@@ -5,20 +5,26 @@ import { useChannelNamed } from '../channel-named.ts'
 import { Button } from '../components/actions.tsx'
 import { Badge, Failure, Loading, Time } from '../components/basics.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
+import { useDraft } from '../drafts.ts'
 import { type Loaded, useLoad } from '../load.ts'
+import type { Draft } from '../replies.ts'
 import { may, me } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { type LiveEvent, onLive } from '../shared-stream.ts'
+import { createStore, useStore } from '../store.ts'
 import { useTemplates } from '../templates.ts'
 import { knownBy, type Note, nameOf, objectIn, type Said, type SaidPage, type Thread } from '../threads.ts'
 import { setTitle } from '../title.ts'
 import { useShown } from '../unread.ts'
-import { Bubbles } from './bubbles.tsx'
+import { Bubbles, type OnQuote } from './bubbles.tsx'
+import { PersonAside } from './conversation-person.tsx'
 import { Sorting } from './conversation-sorting.tsx'
 import { NoteBox, NoteBubble, useNotes } from './notes.tsx'
 import { ReplyBox } from './reply-box.tsx'
 
 const PAGE = 50
+/** Whether what is known of the person stands beside conversations, in this tab. */
+const personShown = createStore(false)
 
 interface ConversationProps {
   /** The thread's `_id`, or its `extId`. */
@@ -59,6 +65,8 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
   // Whoever took over writes next.
   const [isTaken, setTaken] = useState(false)
   const [isNoting, setNoting] = useState(false)
+  const isPersonShown = useStore(personShown)
+  const [draft, setDraft] = useDraft<Partial<Draft>>(thread._id)
   const notes = useNotes(thread, (data) => isOf(thread, data))
   const change = async (body: object) => {
     await call('PATCH', path, { body })
@@ -69,7 +77,10 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
   }, [thread._id, thread.unread, writable])
   const isOurs = thread.handler === 'person'
   return (
-    <section class="conversation" aria-label={`Conversation with ${nameOf(thread)}`}>
+    <section
+      class={isPersonShown ? 'conversation with-person' : 'conversation'}
+      aria-label={`Conversation with ${nameOf(thread)}`}
+    >
       <header class="conversation-head">
         <div class="grow">
           <a class="back" href={hrefOf('/conversations')}>
@@ -98,6 +109,14 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
               until <Time at={thread.handlerUntil} />
             </span>
           )}
+          <button
+            type="button"
+            class="button small"
+            aria-pressed={isPersonShown}
+            onClick={() => personShown.set(!isPersonShown)}
+          >
+            Person
+          </button>
           {writable && isOurs && (
             <Button small onClick={() => change({ handler: 'assistant' })}>
               Give back
@@ -106,11 +125,24 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
         </div>
       </header>
       <Sorting thread={thread} change={change} />
-      <Talk thread={thread} said={said} notes={notes} />
+      {isPersonShown && <PersonAside thread={thread} />}
+      <Talk
+        {...{ thread, said, notes }}
+        onQuote={
+          writable && isOurs
+            ? (quoted) => {
+                setNoting(false)
+                setDraft({ ...draft, kind: 'text', quoted })
+              }
+            : undefined
+        }
+      />
       {isNoting && <NoteBox thread={thread} onSaved={notes.reload} onClose={() => setNoting(false)} />}
       {writable && isOurs && !isNoting && (
         <ReplyBox
           thread={thread}
+          stored={draft}
+          setDraft={setDraft}
           isFirst={isTaken}
           onNote={() => setNoting(true)}
           onSent={() => {
@@ -207,10 +239,12 @@ function Talk({
   thread,
   said: { items, error, previous, older, typed },
   notes,
+  onQuote,
 }: {
   thread: Thread
   said: Conversed
   notes: Loaded<Note[]>
+  onQuote: OnQuote | undefined
 }) {
   const { channel } = thread
   const speaking = useChannelNamed(channel)
@@ -248,7 +282,7 @@ function Talk({
           </Button>
         </div>
       )}
-      <Bubbles {...{ items, interleaved, templates }} channel={speaking} />
+      <Bubbles {...{ items, interleaved, templates, onQuote }} channel={speaking} />
       {typed && <p class="bubble ours typed">{markedUp(typed, speaking)}</p>}
     </ScrollRegion>
   )

@@ -1,12 +1,15 @@
+import { Button } from '../components/actions.tsx'
 import { Badge, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { useRows } from '../components/keyboard.ts'
 import { More, useList } from '../components/list.tsx'
 import { useDrafts } from '../drafts.ts'
 import { count } from '../format.ts'
 import type { Draft } from '../replies.ts'
+import { may } from '../rights.ts'
 import { hrefOf, type PageProps } from '../router.ts'
 import { initialsOf, nameOf, shownLast, type Thread } from '../threads.ts'
 import { ConversationPane } from './conversation.tsx'
+import { BulkBar, useSelection } from './conversation-bulk.tsx'
 import { chosenFilters, Filters, listQuery } from './conversation-filters.tsx'
 
 /** The conversations with people, and the one that is open beside them. */
@@ -36,11 +39,20 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
   const draftOf = useDrafts<Draft>()
   const chosen = chosenFilters(query)
   const pathOf = ({ _id }: Thread) => `/conversations/${_id}${chosen.size === 0 ? '' : `?${chosen}`}`
-  const at = useRows({ length: list.rows?.length ?? 0 })
+  const rows = list.rows ?? []
+  const at = useRows({ length: rows.length })
+  const selection = useSelection(rows, at)
   return (
     <>
-      <PageHead title="Conversations" isPart={current !== undefined} />
+      <PageHead title="Conversations" isPart={current !== undefined}>
+        {may('write', 'threads') && !selection.isOn && rows.length > 0 && (
+          <Button small onClick={selection.begin}>
+            Select
+          </Button>
+        )}
+      </PageHead>
       <Filters query={query} />
+      {selection.isOn && <BulkBar {...{ selection, rows }} reload={list.reload} />}
       {list.rows === undefined && (list.error ? <Failure error={list.error} /> : <Loading lines={6} />)}
       {list.rows?.length === 0 &&
         (chosen.size > 0 ? (
@@ -50,7 +62,15 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
         ))}
       <ul class="threads">
         {list.rows?.map((thread, row) => (
-          <li key={thread._id} data-row>
+          <li key={thread._id} data-row class={selection.isOn ? 'selectable' : undefined}>
+            {selection.isOn && (
+              <input
+                type="checkbox"
+                aria-label={`Select ${nameOf(thread)}`}
+                checked={selection.has(thread)}
+                onClick={(event) => selection.toggle(thread, { isRange: event.shiftKey })}
+              />
+            )}
             <a
               href={hrefOf(pathOf(thread))}
               class={row === at ? 'at' : undefined}
@@ -86,7 +106,7 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
           </li>
         ))}
       </ul>
-      <More list={list} />
+      <More list={list} isEndless />
     </>
   )
 }

@@ -8,12 +8,24 @@ import { Failure } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { Formatted } from '../components/formatted.tsx'
 import { useSendKey, useSubmit } from '../components/submit.ts'
-import { useDraft } from '../drafts.ts'
-import { type Draft, draftOf, givenTo, type Reply, type ReplyKind, replyOf } from '../replies.ts'
+import {
+  type Draft,
+  draftOf,
+  givenTo,
+  isEmpty,
+  type Reply,
+  type ReplyKind,
+  repliesOf,
+  withoutFile,
+  withoutSent,
+} from '../replies.ts'
+
 import { sendable, showTemplate, type Template, useTemplates } from '../templates.ts'
 import { previewOf, type Thread } from '../threads.ts'
+import { endTyping, showTyping } from '../typing.ts'
 import { ObjectContent, TemplateContent } from './bubbles.tsx'
 import { CannedReplies, useCannedReplies } from './canned-replies.tsx'
+import { AttachButton, ReplyFiles, useAttaching } from './reply-files.tsx'
 import { TemplatePicker, TypedTemplate } from './template-picker.tsx'
 
 const KINDS: { kind: ReplyKind; name: string }[] = [
@@ -25,6 +37,9 @@ const MEDIA = ['image', 'document', 'video', 'audio'] as const
 
 interface ReplyProps {
   thread: Thread
+  /** What is typed already. */
+  stored: Partial<Draft> | undefined
+  setDraft(draft: Partial<Draft> | undefined): void
   /** The text has the focus when it appears. */
   isFirst: boolean
   onSent(): void
@@ -36,12 +51,11 @@ interface ReplyProps {
  * Where somebody of the team replies: a text within the 24 hours, a template or media at any time that the provider lets
  * them. What they typed is there when they come back.
  */
-export function ReplyBox({ thread, isFirst, onSent, onNote }: ReplyProps) {
+export function ReplyBox({ thread, stored, setDraft, isFirst, onSent, onNote }: ReplyProps) {
   const left = useTimeLeft(thread.serviceWindowEndsAt)
   const isOver = left !== undefined && left <= 0
   const channel = useChannelNamed(thread.channel)
   const provider = providerNamed(channel.callback) ?? usualProvider()
-  const [stored, setDraft] = useDraft<Partial<Draft>>(thread._id)
   const draft = useMemo(() => draftOf(stored), [stored])
   const latest = useRef(draft)
   latest.current = draft
@@ -54,8 +68,8 @@ export function ReplyBox({ thread, isFirst, onSent, onNote }: ReplyProps) {
   }
   const text = useRef<HTMLTextAreaElement>(null)
   useEffect(() => {
-    if (isFirst) text.current?.focus()
-  }, [isFirst])
+    if (isFirst || draft.quoted !== undefined) text.current?.focus()
+  }, [isFirst, draft.quoted?._id])
   const canned = useCannedReplies(kind === 'text' ? draft.text : '', thread)
   const isChoosing = canned.replies.length > 0
   const choose = (one: Parameters<typeof canned.filled>[0] | undefined) => {
@@ -66,20 +80,47 @@ export function ReplyBox({ thread, isFirst, onSent, onNote }: ReplyProps) {
   const isTemplateKnown = templates === undefined || sendable(templates).size > 0
   const template = chosenTemplate(draft, templates)
   const isUnchosen = kind === 'template' && isTemplateKnown && template === undefined
-  const reply = isUnchosen ? undefined : replyOf({ kind, draft, provider, template })
+  const replies = isUnchosen ? [] : repliesOf({ kind, draft, provider, template })
+  const [reply] = replies
+  const attaching = useAttaching({
+    ...{ thread, provider, files: draft.files },
+    add: (file) => set({ files: [...latest.current.files, file] }),
+  })
+  const attach = (files: Iterable<File>) => {
+    if (isOver) return
+    set({ kind: 'text' })
+    attaching.attach(files)
+  }
+  useDroppedFiles(attach)
   const { busy, error, submit } = useSubmit(async () => {
-    if (reply === undefined) return
-    const headers = { 'idempotency-key': keyOf([thread._id, reply]) }
-    await call('POST', `/rest/threads/${thread._id}/messages`, { body: reply, headers })
-    gone()
+    if (attaching.isBusy) return
+    for (const [at, one] of replies.entries()) {
+      const headers = { 'idempotency-key': keyOf([thread._id, one]) }
+      await call('POST', `/rest/threads/${thread._id}/messages`, { body: one, headers })
+      gone()
+      // What has gone is not sent again where the rest fails.
+      if (at < replies.length - 1) set(withoutFile(latest.current, draft, at))
+    }
+    const left = withoutSent(latest.current, { sent: draft, kind })
+    setDraft(isEmpty(left) ? undefined : left)
+    endTyping()
     // Whoever sends one template may send another.
     setSentKind(kind)
-    // What was typed meanwhile is another reply.
-    if (latest.current === draft) setDraft(undefined)
     onSent()
   })
   return (
-    <form class="reply" onSubmit={submit} data-passing>
+    <form
+      class="reply"
+      onSubmit={submit}
+      onPaste={(event) => {
+        const { files, types } = event.clipboardData ?? {}
+        // What is copied from documents is a text and a picture of it.
+        if (files === undefined || files.length === 0 || types?.includes('text/plain')) return
+        event.preventDefault()
+        attach(files)
+      }}
+      data-passing
+    >
       <div class="reply-head">
         <div class="segments">
           {KINDS.filter((one) => one.kind !== 'media' || provider.outbound.objects).map((one) => (
@@ -99,6 +140,14 @@ export function ReplyBox({ thread, isFirst, onSent, onNote }: ReplyProps) {
         </div>
         <WindowNote left={left} />
       </div>
+      {draft.quoted && kind !== 'template' && (
+        <div class="quoted">
+          <blockquote class="quiet">{draft.quoted.text}</blockquote>
+          <button type="button" aria-label="Do not quote it" onClick={() => set({ quoted: undefined })}>
+            ✕
+          </button>
+        </div>
+      )}
       {kind === 'text' && <CannedReplies choice={canned} onChoose={choose} />}
       {kind === 'text' && (
         <textarea
@@ -115,7 +164,10 @@ export function ReplyBox({ thread, isFirst, onSent, onNote }: ReplyProps) {
           disabled={isOver}
           rows={3}
           value={draft.text}
-          onInput={(event) => set({ text: event.currentTarget.value })}
+          onInput={(event) => {
+            set({ text: event.currentTarget.value })
+            showTyping(thread._id)
+          }}
           onKeyDown={(event) => {
             if (isChoosing && isOfChoice(event)) {
               event.preventDefault()
@@ -132,6 +184,7 @@ export function ReplyBox({ thread, isFirst, onSent, onNote }: ReplyProps) {
         ) : (
           <TypedTemplate {...{ draft, set }} />
         ))}
+      {kind === 'text' && <ReplyFiles {...{ draft, attaching, set }} />}
       {kind === 'media' && <MediaFields draft={draft} set={set} />}
       <Preview
         reply={reply ?? (template && givenTo(draft, provider, template))}
@@ -140,12 +193,36 @@ export function ReplyBox({ thread, isFirst, onSent, onNote }: ReplyProps) {
       />
       <Failure error={error} />
       <div class="actions end">
-        <Button type="submit" kind="primary" disabled={busy || reply === undefined}>
+        {kind === 'text' && !isOver && <AttachButton {...{ provider, attach }} />}
+        <Button type="submit" kind="primary" disabled={busy || reply === undefined || attaching.isBusy}>
           Send
         </Button>
       </div>
     </form>
   )
+}
+
+/** Files that are dropped anywhere on the page, which the browser would else open in its place. */
+function useDroppedFiles(attach: (files: Iterable<File>) => void): void {
+  const latest = useRef(attach)
+  latest.current = attach
+  useEffect(() => {
+    const isOfFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('Files') === true
+    const over = (event: DragEvent) => {
+      if (isOfFiles(event)) event.preventDefault()
+    }
+    const drop = (event: DragEvent) => {
+      if (!isOfFiles(event)) return
+      event.preventDefault()
+      latest.current(event.dataTransfer?.files ?? [])
+    }
+    document.addEventListener('dragover', over)
+    document.addEventListener('drop', drop)
+    return () => {
+      document.removeEventListener('dragover', over)
+      document.removeEventListener('drop', drop)
+    }
+  }, [])
 }
 
 /** The one that is named, as it is in the language; undefined where it is not known. */
@@ -204,7 +281,7 @@ function Preview({ reply, isWhole, channel, templates }: PreviewProps) {
   const { text, template, language } = reply
   const preview = previewOf(reply)
   const written = text && markedUp(text, channel)
-  if (written === text && template === undefined && preview === undefined) return null
+  if (written === text && template === undefined && preview?.link === undefined) return null
   const isTemplate = template !== undefined && language !== undefined
   const given = isTemplate ? { ...reply, template, language } : undefined
   const shown = given && showTemplate(templates, given, channel)

@@ -1,6 +1,6 @@
 import type { Provider } from '@parley/shared/providers/provider'
 import type { TemplateField } from '@parley/shared/providers/templates'
-import { useId, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { Loading } from '../components/basics.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
 import { usePersonOf } from '../person-of.ts'
@@ -100,7 +100,6 @@ interface ListProps {
 
 /** The approved ones by name, each as it reads in the first of the languages. */
 function TemplateList({ byName, languages, onChoose }: ListProps) {
-  const id = useId()
   const [sought, setSought] = useState('')
   const words = sought
     .toLowerCase()
@@ -117,10 +116,7 @@ function TemplateList({ byName, languages, onChoose }: ListProps) {
         <TextField label="Find a template" type="search" value={sought} onChange={setSought} isFirst />
       )}
       {all.length === 0 && <p class="note">No template has that.</p>}
-      <ul aria-labelledby={id}>
-        <li class="hidden" id={id}>
-          Templates
-        </li>
+      <ul aria-label="Templates">
         {all.slice(0, MOST_LISTED).map((template) => (
           <li key={template._id}>
             <button type="button" class="template-choice" onClick={() => onChoose(template)}>

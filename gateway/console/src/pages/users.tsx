@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
-import { Button, DeleteButton, Dialog, notify, Paste } from '../components/actions.tsx'
+import { Button, DeleteButton, Dialog, LinkButton, notify, Paste } from '../components/actions.tsx'
 import { Card, Empty, Failure, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
@@ -142,6 +142,9 @@ function InviteDialog({ roles, onClose, onDone }: InviteProps) {
         <>
           <p>Send {email} this address. It is shown once, and works for seven days.</p>
           <Paste value={link} label="the invitation" />
+          <div class="actions end">
+            <LinkButton href={mailOf(email, link)}>Write the mail</LinkButton>
+          </div>
         </>
       ) : (
         <form onSubmit={submit}>
@@ -157,6 +160,14 @@ function InviteDialog({ roles, onClose, onDone }: InviteProps) {
       )}
     </Dialog>
   )
+}
+
+/** A mail of the viewer's own program, with the address in it. */
+function mailOf(email: string, link: string): string {
+  const { name = 'our workspace' } = me.get()?.workspace ?? {}
+  const subject = `Join ${name} on Parley`
+  const body = `You are invited to ${name}. This address works for seven days:\n\n${link}\n`
+  return `mailto:${encodeURIComponent(email)}?subject=${encodeURIComponent(subject)}&body=${encodeURIComponent(body)}`
 }
 
 function UserDialog({ user, roles, onClose, onDone }: InviteProps & { user: User }) {

@@ -1,3 +1,4 @@
+import { safeInteger } from '@parley/shared/json-object'
 import { cursorOf, encodeCursor, pageLimit } from '@parley/shared/list-query'
 import { pageOf } from '@parley/shared/openapi/operation'
 import { type Route, route } from '@parley/shared/openapi/route'
@@ -32,6 +33,10 @@ const entry = z
       .string()
       .describe('Where it was said: `message`, `button`, `provider`, `refusal`, `api` or `import`'),
     text: z.string().optional().describe('The words that it was said with'),
+    by: z
+      .object({ _id: safeInteger, username: z.string() })
+      .optional()
+      .describe('The account that wrote it, with `api`'),
   })
   .meta({ id: 'ConsentChange' })
 const example = {

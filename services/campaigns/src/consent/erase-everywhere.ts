@@ -16,16 +16,17 @@ const progress = z.object({ done: z.boolean() })
  */
 export async function eraseEverywhere(
   { connection, dispatcher, webhook }: Pick<Dependencies, 'connection' | 'dispatcher' | 'webhook'>,
-  person: Pick<PersonRecord, 'workspace' | 'addresses'>,
+  person: Pick<PersonRecord, 'workspace' | 'addresses' | 'joined'> & Partial<Pick<PersonRecord, '_id'>>,
 ): Promise<void> {
-  const { workspace } = person
+  const { workspace, _id, joined = [] } = person
+  const people = _id === undefined ? [] : [_id, ...joined]
   const { named } = await addressBookOf(webhook, person)
   const { addresses } = named
   const inner = `/internal/workspaces/${workspace}/people/erase`
   for (let round = 0; ; round++) {
     if (round === MAX_ROUNDS)
       throw new Problem('unavailable', { detail: 'Not all is erased yet: the next request goes on with it.' })
-    if (progress.parse(await dispatcher.post(inner, named)).done) break
+    if (progress.parse(await dispatcher.post(inner, { ...named, people })).done) break
   }
   await webhook.post(inner, { addresses })
   await eraseHere(connection, { workspace, addresses })

@@ -42,15 +42,16 @@ async function forgetRecipients(
   named: { workspace: number; person: { $in: string[] } },
 ): Promise<void> {
   const recipients = recipientsOf(connection)
-  for (;;) {
-    const found = await recipients.find(named, { maxTimeMS: QUERY_MS }).limit(BATCH).toArray()
-    if (found.length === 0) return
-    const nobodies = found.map(nobody)
-    await inTransaction({ startSession: () => connection.getClient().startSession() }, async (session) => {
-      await recipients.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } }, { session })
-      await recipients.insertMany(nobodies, { session })
-    })
+  const client = { startSession: () => connection.getClient().startSession() }
+  // Read in the transaction: of two that erase the same person at once, one finds nothing left.
+  const forgetSome = async (session: mongo.ClientSession): Promise<number> => {
+    const found = await recipients.find(named, { maxTimeMS: QUERY_MS, session }).limit(BATCH).toArray()
+    if (found.length === 0) return 0
+    await recipients.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } }, { session })
+    await recipients.insertMany(found.map(nobody), { session })
+    return found.length
   }
+  while ((await inTransaction(client, forgetSome)) > 0);
 }
 
 function nobody(recipient: RecipientRecord): RecipientRecord {

@@ -5,6 +5,7 @@ import { defined } from '@parley/shared/defined'
 import { validate } from '@parley/shared/validate'
 import { z } from 'zod'
 import type { Dependencies } from '../dependencies.ts'
+import type { Author } from '../store/author.ts'
 import { addToHistory } from '../store/consent-history.ts'
 import type { Consent, PersonRecord } from '../store/person-record.ts'
 import { consentView } from './view.ts'
@@ -51,7 +52,7 @@ export function consentChangesIn(
 export async function storeConsent(
   { connection, dispatcher }: Pick<Dependencies, 'connection' | 'dispatcher'>,
   { _id, workspace, addresses }: Pick<PersonRecord, '_id' | 'workspace' | 'addresses'>,
-  changes: Changes,
+  { changes, by }: { changes: Changes; by: Author },
 ): Promise<void> {
   const suppressions = PURPOSES.flatMap((purpose) => {
     const one = changes[purpose]
@@ -65,6 +66,6 @@ export async function storeConsent(
   for (const purpose of PURPOSES) {
     const change = changes[purpose]
     if (change !== undefined)
-      await addToHistory(connection, { _id: randomUUID(), workspace, person: _id, purpose, ...change })
+      await addToHistory(connection, { _id: randomUUID(), workspace, person: _id, purpose, by, ...change })
   }
 }

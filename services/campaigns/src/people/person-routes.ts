@@ -4,6 +4,7 @@ import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
 import type { AttributeValue } from '../attributes/attribute-values.ts'
 import type { Dependencies } from '../dependencies.ts'
+import { authorOf } from '../store/author.ts'
 import type { PersonRecord } from '../store/person-record.ts'
 import { consentChangesIn, storeConsent } from './change-consent.ts'
 import { changePerson, requireTag, sendPerson } from './change-person.ts'
@@ -168,7 +169,7 @@ const patchPerson = route({
     requireMayWrite(access, [found], patchedPerson(found, body))
     requireTag(req, found)
     const changes = consentChangesIn(found, body)
-    await storeConsent(dependencies, found, changes)
+    await storeConsent(dependencies, found, { changes, by: authorOf(caller) })
     const person = await changePerson(dependencies, {
       ...{ req, workspace, name, access },
       change: (current) => {

@@ -1,15 +1,20 @@
+import type { Caller } from '@parley/shared/internal-token'
 import type { OperationParameter } from '@parley/shared/openapi/operation'
 import { type Route, route } from '@parley/shared/openapi/route'
 import { allows } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
+import type { Connection, mongo } from 'mongoose'
 import { z } from 'zod'
 import type { Dependencies } from '../dependencies.ts'
+import { historyRoute } from '../history/history-route.ts'
+import { inTransactionOn, writeHistory } from '../history/write-history.ts'
 import { visibleTo } from '../people/find-person.ts'
+import { authorOf } from '../store/author.ts'
 import { findSegment, requireFilter, viewOf } from './find-segment.ts'
 import { segmentFilter } from './segment-filter.ts'
 import { countPeople } from './segment-people.ts'
-import { segmentsOf } from './segment-store.ts'
+import { type SegmentRecord, segmentsOf } from './segment-store.ts'
 
 const MAX_BYTES = 256 * 1024
 const MAX_SEGMENTS = 200
@@ -109,22 +114,50 @@ const putSegment = route({
       await requireFilter({ connection, authorizer }, { caller, filter })
       const segments = segmentsOf(connection)
       const _id = { workspace, id }
-      const before = await segments.findOne({ _id }, { maxTimeMS: QUERY_MS })
-      const now = new Date()
-      const next = { _id, name, filter, createdAt: before?.createdAt ?? now, updatedAt: now }
-      if ((before !== null && !allows(write, viewOf(before))) || !allows(write, viewOf(next)))
-        throw new Problem('forbidden', { detail: 'The role may not write this segment.' })
-      if (
-        before === null &&
-        (await segments.countDocuments({ '_id.workspace': workspace })) >= MAX_SEGMENTS
-      ) {
-        const message = `a workspace has at most ${MAX_SEGMENTS} segments`
-        throw new Problem('validation_failed', { errors: [{ path: '', code: 'too_many', message }] })
-      }
-      await segments.replaceOne({ _id }, next, { upsert: true })
-      res.json(viewOf(next))
+      const saved = await inTransactionOn(connection, async (session) => {
+        const before = await segments.findOne({ _id }, { session })
+        const now = new Date()
+        const next = { _id, name, filter, createdAt: before?.createdAt ?? now, updatedAt: now }
+        if ((before !== null && !allows(write, viewOf(before))) || !allows(write, viewOf(next)))
+          throw new Problem('forbidden', { detail: 'The role may not write this segment.' })
+        if (before === null) await requireRoom(connection, workspace, session)
+        await segments.replaceOne({ _id }, next, { upsert: true, session })
+        await noteChange(connection, session, { caller, id, before, after: next })
+        return next
+      })
+      res.json(viewOf(saved))
     },
 })
+
+async function requireRoom(
+  connection: Connection,
+  workspace: number,
+  session: mongo.ClientSession,
+): Promise<void> {
+  const count = await segmentsOf(connection).countDocuments({ '_id.workspace': workspace }, { session })
+  if (count < MAX_SEGMENTS) return
+  const message = `a workspace has at most ${MAX_SEGMENTS} segments`
+  throw new Problem('validation_failed', { errors: [{ path: '', code: 'too_many', message }] })
+}
+
+/** What the history says of a segment. */
+function noteChange(
+  connection: Connection,
+  session: mongo.ClientSession,
+  {
+    caller,
+    id,
+    before,
+    after,
+  }: { caller: Caller; id: string; before: SegmentRecord | null; after: SegmentRecord | null },
+): Promise<void> {
+  const content = (segment: SegmentRecord | null) =>
+    segment === null ? undefined : { name: segment.name, filter: segment.filter }
+  return writeHistory(connection, session, {
+    ...{ workspace: caller.workspace._id, resource: 'segments', by: authorOf(caller) },
+    changes: [{ id, before: content(before), after: content(after) }],
+  })
+}
 
 const deleteSegment = route({
   method: 'DELETE',
@@ -147,10 +180,13 @@ const deleteSegment = route({
       const write = await authorizer.require(caller, 'segments', 'write')
       const read = await authorizer.decide(caller, 'segments', 'read')
       const _id = { workspace: caller.workspace._id, id }
-      const found = await segmentsOf(connection).findOne({ _id }, { maxTimeMS: QUERY_MS })
-      if (found === null || !allows(read, viewOf(found))) throw new Problem('not_found')
-      if (!allows(write, viewOf(found))) throw new Problem('forbidden')
-      await segmentsOf(connection).deleteOne({ _id })
+      await inTransactionOn(connection, async (session) => {
+        const found = await segmentsOf(connection).findOne({ _id }, { session })
+        if (found === null || !allows(read, viewOf(found))) throw new Problem('not_found')
+        if (!allows(write, viewOf(found))) throw new Problem('forbidden')
+        await segmentsOf(connection).deleteOne({ _id }, { session })
+        await noteChange(connection, session, { caller, id, before: found, after: null })
+      })
       res.json({ _id: id, deleted: true })
     },
 })
@@ -183,7 +219,19 @@ const countSegment = route({
     },
 })
 
+const segmentHistory = historyRoute({
+  ...{ resource: 'segments', title: 'Segment', one: 'a segment', tag: 'people', parameter, idOf },
+  example: {
+    ...{ version: 1, operation: 'created', at: AT, by: { _id: 1, username: 'ana@example.com' } },
+    changes: [{ path: '/name', after: 'Brazil' }],
+  },
+  find: async (connection, { workspace, id, session }) => {
+    const found = await segmentsOf(connection).findOne({ _id: { workspace, id } }, { session })
+    return found === null ? undefined : viewOf(found)
+  },
+})
+
 /** The operations of `/rest/segments`. */
 export const segmentRoutes: readonly Route<Dependencies>[] = [
-  ...[listSegments, readSegment, putSegment, deleteSegment, countSegment],
+  ...[listSegments, readSegment, putSegment, deleteSegment, countSegment, segmentHistory],
 ]

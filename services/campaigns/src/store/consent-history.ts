@@ -1,6 +1,7 @@
 import type { Purpose } from '@parley/shared/consent'
 import { insertNew } from '@parley/shared/insert-new'
 import type { Connection, mongo } from 'mongoose'
+import type { Author } from '../store/author.ts'
 import { makeCollection } from './make-collection.ts'
 import type { Consent } from './person-record.ts'
 
@@ -11,6 +12,8 @@ export interface ConsentEntry extends Consent {
   /** The id of the person, or of one who was joined to them later. */
   person: string
   purpose: Purpose
+  /** The account that wrote it, where it was by the API. */
+  by?: Author
 }
 
 /** The history of consent of all workspaces. */

@@ -6,6 +6,7 @@ import type { TemplateDraft, TemplateRules } from '@parley/shared/providers/temp
 import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
 import type { Dependencies } from '../dependencies.ts'
+import { type Author, authorOf } from '../store/author.ts'
 import { askForChange, type Refusal } from './ask-provider.ts'
 import { requireTemplate } from './find-template-record.ts'
 import { syncAccount } from './sync-templates.ts'
@@ -66,7 +67,7 @@ const postTemplate = route({
       { kind: 'create', draft },
     )
     if (made.kind !== 'done') throw refusedBy(made)
-    await syncAccount(dependencies, account, { name: draft.name })
+    await syncAccount(dependencies, account, { name: draft.name, by: authorOf(callerOf(res)) })
     const found = await templatesOf(dependencies.connection).findOne(
       { workspace, account: account.account, name: draft.name, language: draft.language },
       { maxTimeMS: QUERY_MS },
@@ -93,7 +94,10 @@ const putTemplate = route({
     const { name, language, parameterFormat } = definitionOf(record)
     const draft = { name, language, category, components, ...(parameterFormat && { parameterFormat }) }
     requireValid(rulesOf(record.provider), draft)
-    await change(dependencies, record, { kind: 'edit', providerId: record.id, draft })
+    await change(dependencies, record, {
+      by: authorOf(callerOf(res)),
+      operation: { kind: 'edit', providerId: record.id, draft },
+    })
     const { _id } = record
     const found = await templatesOf(dependencies.connection).findOne({ _id }, { maxTimeMS: QUERY_MS })
     res.json(viewOf(found ?? record))
@@ -117,13 +121,20 @@ const deleteTemplate = route({
   handle: (dependencies: Dependencies) => async (req, res) => {
     const record = await requireTemplate(dependencies, res, { id: req.params.id, access: 'write' })
     const { id: providerId, name } = record
-    await change(dependencies, record, { kind: 'remove', providerId, name })
+    await change(dependencies, record, {
+      by: authorOf(callerOf(res)),
+      operation: { kind: 'remove', providerId, name },
+    })
     res.json({ _id: providerId, deleted: true })
   },
 })
 
 /** Asks the provider for a change, then how the templates of that name are now. */
-async function change(dependencies: Dependencies, record: TemplateRecord, operation: object): Promise<void> {
+async function change(
+  dependencies: Dependencies,
+  record: TemplateRecord,
+  { operation, by }: { operation: object; by: Author },
+): Promise<void> {
   const { workspace, provider, account, name } = record
   const _id = `${workspace}/${provider}/${account}`
   const found = await accountsOf(dependencies.connection).findOne({ _id }, { maxTimeMS: QUERY_MS })
@@ -134,7 +145,7 @@ async function change(dependencies: Dependencies, record: TemplateRecord, operat
     operation,
   )
   if (done.kind !== 'done') throw refusedBy(done)
-  await syncAccount(dependencies, found, { name })
+  await syncAccount(dependencies, found, { name, by })
 }
 
 async function requireAll(

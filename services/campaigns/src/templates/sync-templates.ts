@@ -1,15 +1,16 @@
 import type { InternalClient } from '@parley/shared/internal-client'
 import type { ProviderTemplate, TemplateNotice } from '@parley/shared/providers/templates'
-import type { Connection, mongo } from 'mongoose'
+import type { Connection } from 'mongoose'
+import { type Author, RUNTIME } from '../store/author.ts'
 import { askForTemplates, type Refusal } from './ask-provider.ts'
 import {
   type AccountRecord,
   accountsOf,
   definitionOf,
   type TemplateRecord,
-  templateKey,
   templatesOf,
 } from './template-store.ts'
+import { changeTemplates, removeTemplates, storeTemplates } from './write-templates.ts'
 
 const MAX_PAGES = 200
 const PUSHED_AT_ONCE = 50
@@ -30,7 +31,7 @@ export interface Syncing {
 export async function syncAccount(
   syncing: Syncing,
   account: AccountRecord,
-  { name, notice }: { name?: string; notice?: TemplateNotice } = {},
+  { name, notice, by = RUNTIME }: { name?: string; notice?: TemplateNotice; by?: Author } = {},
 ): Promise<Refusal | undefined> {
   const accounts = accountsOf(syncing.connection)
   const { _id } = account
@@ -43,10 +44,12 @@ export async function syncAccount(
     return listed
   }
   const found = listed.templates.map((one) => withNotice(one, notice))
-  await store(syncing.connection, account, { found, at, name })
+  await storeTemplates(syncing.connection, account, { found, at, by })
   const names = name === undefined ? await namesOf(syncing.connection, account, found) : [name]
   await push(syncing, account, { names, at })
-  await removeGone(syncing.connection, account, { at, name })
+  const { workspace, account: ofAccount } = account
+  const gone = { workspace, account: ofAccount, syncedAt: { $lt: at }, ...(name !== undefined && { name }) }
+  await removeTemplates(syncing.connection, gone, by)
   const next = name === undefined ? { syncedAt: at, dueAt: new Date(at.getTime() + DAY_MS) } : {}
   await accounts.updateOne({ _id }, { $set: next, $unset: { error: '', leasedUntil: '' } })
   return undefined
@@ -75,53 +78,6 @@ function withNotice(template: ProviderTemplate, notice: TemplateNotice | undefin
   if (notice === undefined || (notice.language ?? template.language) !== template.language) return template
   const { status = template.status, category = template.category, quality = template.quality } = notice
   return { ...template, status, category, ...(quality !== undefined && { quality }) }
-}
-
-async function store(
-  connection: Connection,
-  { workspace, provider, account }: AccountRecord,
-  { found, at }: { found: readonly ProviderTemplate[]; at: Date; name: string | undefined },
-): Promise<void> {
-  if (found.length === 0) return
-  const templates = templatesOf(connection)
-  const writes = found.map(({ providerId: id, components, ...template }) => {
-    const said = { ...template, components: JSON.stringify(components) }
-    const isSame = {
-      $and: Object.entries(said).map(([key, value]) => ({ $eq: [`$${key}`, { $literal: value }] })),
-    }
-    const replacement = {
-      ...Object.fromEntries(
-        Object.entries({ workspace, id, provider, account, ...said }).map(([key, value]) => [
-          key,
-          { $literal: value },
-        ]),
-      ),
-      ...{ _id: templateKey(workspace, id), syncedAt: at },
-      updatedAt: { $cond: [isSame, '$updatedAt', at] },
-    }
-    return {
-      updateOne: {
-        filter: { _id: templateKey(workspace, id) },
-        // What was asked for later stays.
-        update: [
-          { $replaceWith: { $cond: [{ $gt: ['$syncedAt', at] }, '$$ROOT', replacement] } },
-        ] as mongo.Document[],
-        upsert: true,
-      },
-    }
-  })
-  await templates.bulkWrite(writes, { ordered: false })
-}
-
-async function removeGone(
-  connection: Connection,
-  { workspace, account }: AccountRecord,
-  { at, name }: { at: Date; name: string | undefined },
-): Promise<void> {
-  await templatesOf(connection).deleteMany({
-    ...{ workspace, account, syncedAt: { $lt: at } },
-    ...(name !== undefined && { name }),
-  })
 }
 
 /** Those that are stored, and those that are gone. */
@@ -168,12 +124,9 @@ async function changeStored(
   }
   if (Object.keys(change).length === 0) return
   const { workspace } = account
-  const templates = templatesOf(syncing.connection)
   const ofName = { workspace, account: account.account, name }
-  await templates.updateMany(
-    { ...ofName, ...(language !== undefined && { language }) },
-    { $set: { ...change, updatedAt: at } },
-  )
-  await templates.updateMany(ofName, { $set: { syncedAt: at } })
+  const filter = { ...ofName, ...(language !== undefined && { language }) }
+  await changeTemplates(syncing.connection, filter, { set: change, by: RUNTIME, at })
+  await templatesOf(syncing.connection).updateMany(ofName, { $set: { syncedAt: at } })
   await push(syncing, account, { names: [name], at })
 }

@@ -3,7 +3,9 @@ import { jsonObject, safeInteger } from '@parley/shared/json-object'
 import { providerNamed } from '@parley/shared/providers/registry'
 import type { Connection } from 'mongoose'
 import { z } from 'zod'
-import { type AccountRecord, accountsOf, templatesOf } from './template-store.ts'
+import { RUNTIME } from '../store/author.ts'
+import { type AccountRecord, accountsOf } from './template-store.ts'
+import { removeTemplates } from './write-templates.ts'
 
 const MAX_CHANNELS = 10_000
 const PAGE = 200
@@ -37,7 +39,7 @@ export async function findAccounts(
     )
   const gone = { workspace, _id: { $nin: found.map(({ _id }) => _id) } }
   for (const { _id, account } of await accounts.find(gone).toArray()) {
-    await templatesOf(connection).deleteMany({ workspace, account })
+    await removeTemplates(connection, { workspace, account }, RUNTIME)
     await accounts.deleteOne({ _id })
   }
   return accounts.find({ workspace }).sort({ _id: 1 }).toArray()

@@ -7,6 +7,7 @@ import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
 import type { Dependencies } from '../dependencies.ts'
+import { historyRoute } from '../history/history-route.ts'
 import { changeRoutes } from './change-routes.ts'
 import { requireTemplate, templatesVisibleTo } from './find-template-record.ts'
 import { previewTemplate } from './preview-template.ts'
@@ -20,7 +21,7 @@ import {
   templateView,
   viewOf,
 } from './template-schema.ts'
-import { accountsOf, LIST_INDEX, templatesOf } from './template-store.ts'
+import { accountsOf, LIST_INDEX, templateKey, templatesOf } from './template-store.ts'
 
 const QUERY_MS = 5_000
 const MAX_BYTES = 256 * 1024
@@ -164,8 +165,22 @@ const showTemplate = route({
   },
 })
 
+const templateHistory = historyRoute({
+  ...{ resource: 'templates', title: 'Template', one: 'a template', tag, parameter: idParameter },
+  example: {
+    ...{ version: 2, operation: 'updated', at: '2026-11-02T12:00:00.000Z' },
+    by: { _id: 0, username: 'runtime' },
+    changes: [{ path: '/status', before: 'PENDING', after: 'APPROVED' }],
+  },
+  idOf: ({ id }) => id,
+  find: async (connection, { workspace, id, session }) => {
+    const found = await templatesOf(connection).findOne({ _id: templateKey(workspace, id) }, { session })
+    return found ?? undefined
+  },
+})
+
 /** The operations of `/rest/templates`. */
 export const templateRoutes: readonly Route<Dependencies>[] = [
-  ...[listTemplates, syncTemplates, readTemplate, showTemplate],
+  ...[listTemplates, syncTemplates, readTemplate, showTemplate, templateHistory],
   ...changeRoutes,
 ]

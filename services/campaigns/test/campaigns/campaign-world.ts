@@ -4,17 +4,26 @@ import {
   configOf,
   misbehave,
   registerWebhook,
+  setTemplateState,
   simulatedNumber,
   writeAsPerson,
 } from '@parley/local/simulator/client'
 import { sendJson } from '@parley/local/testing/send-json'
 import { eventually, listen, type Parsed } from '@parley/local/testing/service-under-test'
-import { type Parley, registerCaller, startParley } from '@parley/local/testing/start-parley'
+import {
+  type Parley,
+  type ParleyOptions,
+  registerCaller,
+  startParley,
+} from '@parley/local/testing/start-parley'
 import type { Caller, ServiceName } from '@parley/shared/internal-token'
 import type { PersonRecord } from '../../src/store/person-record.ts'
 
 /** What starting the system may take on a busy machine. */
 export const START_MS = 180_000
+
+/** On a machine that stalls, a send whose response was lost is made again after a minute. */
+const STATE_MS = 180_000
 
 type Response = Awaited<ReturnType<typeof sendJson>>
 
@@ -47,18 +56,23 @@ export interface Line {
   sends(): Promise<{ to: string; template?: string; variables?: string[] }[]>
   misbehave(behaviour: object): Promise<void>
   writes(person: PersonRecord, text: string): Promise<unknown>
+  /** Has the provider approve a template that was made. */
+  approve(template: string): Promise<void>
   /** A webhook of the provider about the number's account. */
   notice(field: string, value: object): Promise<void>
 }
 
 const phoneOf = (person: PersonRecord): string => person.addresses[0]?.slice('phone:'.length) ?? ''
 
-export async function startCampaignWorld(): Promise<CampaignWorld> {
+export async function startCampaignWorld(
+  options: Pick<ParleyOptions, 'proxies'> = {},
+): Promise<CampaignWorld> {
   const simulator = await buildSimulator({})
   const listening = await listen(simulator.app)
   const parley = await startParley({
     services: ['identity', 'configuration', 'webhook', 'dispatcher', 'campaigns'],
     environment: { dispatcher: { ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8' } },
+    ...options,
   })
   const caller = await registerCaller(parley)
   const database = parley.database('campaigns')
@@ -96,6 +110,7 @@ export async function startCampaignWorld(): Promise<CampaignWorld> {
         },
         misbehave: (behaviour) => misbehave({ ...number, behaviour }),
         writes: (person, text) => writeAsPerson(number, { from: phoneOf(person), name: 'Ana', text }),
+        approve: (name) => setTemplateState(number, { name, status: 'APPROVED' }),
         notice: async (field, value) => {
           const payload = JSON.stringify({
             object: 'whatsapp_business_account',
@@ -146,7 +161,7 @@ export async function startCampaignWorld(): Promise<CampaignWorld> {
         found = await read(campaign)
         return found.state === state
       }
-      await eventually(isThere).catch(async (error: Error) => {
+      await eventually(isThere, { timeoutMs: STATE_MS }).catch(async (error: Error) => {
         const { states } = await succeed('campaigns', 'GET', `/rest/campaigns/${campaign}/results`)
         const { state: instead, paused, waiting } = found
         throw new Error(`${error.message}: ${JSON.stringify({ instead, paused, waiting, states })}`)

@@ -206,7 +206,12 @@ describe('how many may be sent', () => {
     expect(peopleFreeAt(hours, HOUR_MS)).toBe(25 * HOUR_MS)
     expect(peopleLeft(hours, 250, 24 * HOUR_MS)).toBe(10)
     expect(peopleLeft(hours, 250, 25 * HOUR_MS)).toBe(210)
-    expect(withPeople(hours, 1, 30 * HOUR_MS)).toEqual({ 30: 1 })
+    expect(withPeople(hours, 1, 8 * 24 * HOUR_MS)).toEqual({ 192: 1 })
+  })
+
+  test('a clock that is set forth two days and back gives nobody a new limit', () => {
+    const ahead = withPeople(withPeople({}, 240, 0), 5, 48 * HOUR_MS)
+    expect(peopleLeft(ahead, 250, HOUR_MS)).toBe(5)
   })
 
   test('a budget of money is for whole messages, the smaller one counts', () => {

@@ -1,5 +1,5 @@
 import { collectPage } from '@parley/shared/collect-page'
-import { safeInteger } from '@parley/shared/json-object'
+import { type FieldChange, type HistoryEntryView, historyPage } from '@parley/shared/field-changes'
 import { idCursor } from '@parley/shared/list-query'
 import { mapYielding } from '@parley/shared/map-yielding'
 import { type Route, route } from '@parley/shared/openapi/route'
@@ -15,27 +15,11 @@ import { idParameter } from '../requests/parameters.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { EXAMPLE_TIME, resourceDescription } from '../resources/resource-schemas.ts'
 import { revealAt } from '../secrets/presenter.ts'
-import type { Database, FieldChange, HistoryEntry } from '../store/database.ts'
+import type { Database, HistoryEntry } from '../store/database.ts'
 import { liveDocument, type StoredDocument, sinceOf } from '../store/stored-document.ts'
 import { wasCredentials } from './write-history.ts'
 
 const PAGE = 50
-
-const change = z.object({
-  path: z.string().describe('A JSON Pointer'),
-  before: z.unknown().optional(),
-  after: z.unknown().optional(),
-})
-const entry = z.object({
-  version: z.number().int(),
-  operation: z.enum(['created', 'updated', 'deleted']),
-  at: z.iso.datetime(),
-  by: z.object({ _id: safeInteger, username: z.string() }),
-  changes: z.array(change).nullable().describe('Null where they are not known'),
-})
-const entries = z
-  .object({ data: z.array(entry), next: z.string().nullable() })
-  .meta({ id: 'History', description: 'What happened to a document, the latest first' })
 
 /**
  * `GET /rest/{resource}/{id}/history`: what happened to a document, latest first, 50 (or 8 MiB) at a time. Who may read
@@ -45,7 +29,7 @@ const entries = z
 export function readHistory(definition: ResourceDefinition): Route<Dependencies> {
   const { title, example } = definition
   const { history, one, firstField } = resourceDescription(definition)
-  const created: z.input<typeof entry> = {
+  const created: HistoryEntryView = {
     version: 1,
     operation: 'created',
     at: EXAMPLE_TIME,
@@ -60,7 +44,7 @@ export function readHistory(definition: ResourceDefinition): Route<Dependencies>
     summary: `Read what happened to ${one}`,
     parameters: [idParameter(definition)],
     query: z.object({ after: idCursor.optional() }),
-    response: { schema: entries, example: { data: [created], next: null } },
+    response: { schema: historyPage, example: { data: [created], next: null } },
     errors: ['invalid_id', 'not_found'],
     handle:
       ({ database, authorizer, secrets }: Dependencies) =>

@@ -1,6 +1,7 @@
 import { defined } from '@parley/shared/defined'
+import { changesBetween, type FieldChange } from '@parley/shared/field-changes'
 import { insertNew } from '@parley/shared/insert-new'
-import { type JsonObject, pointerSegment } from '@parley/shared/json-object'
+import type { JsonObject } from '@parley/shared/json-object'
 import { escapeKeys, unescapeKeys } from '@parley/shared/safe-keys'
 import { type SecretBox, sealSecrets } from '@parley/shared/sealed-value'
 import { isCredentialsName } from '@parley/shared/secret-names'
@@ -10,7 +11,7 @@ import type { DocumentWrite } from '../relay/relay.ts'
 import { definitions } from '../resources/all-resources.ts'
 import type { ResourceDefinition } from '../resources/definition.ts'
 import { reachAt } from '../secrets/presenter.ts'
-import type { Database, FieldChange, HistoryEntry } from '../store/database.ts'
+import type { Database, HistoryEntry } from '../store/database.ts'
 import { isErasure, isSealing, type StoredDocument } from '../store/stored-document.ts'
 
 const NAME = '/name'
@@ -18,7 +19,6 @@ const MAX_RENAMES = 1_000
 
 const { calculateObjectSize } = mongoose.mongo.BSON
 const MAX_BYTES = 8 * 1024 * 1024
-const MAX_CHANGES = 500
 const CONTEXT = '/context'
 const THREAD = '/extId'
 
@@ -91,30 +91,6 @@ function boundedChanges(
 
 const fieldsOf = (definition: ResourceDefinition, stored: StoredDocument | undefined): JsonObject =>
   stored?.doc === undefined ? {} : withoutOwnFields(definition, unescapeKeys(stored.doc))
-
-/**
- * How `after` differs from `before`: objects by their members, arrays as a whole. More than 500 differences
- * are listed by top-level field.
- */
-export function changesBetween(before: JsonObject, after: JsonObject): FieldChange[] {
-  const detailed = compare(before, after, { path: '', deep: true })
-  return detailed.length <= MAX_CHANGES ? detailed : compare(before, after, { path: '', deep: false })
-}
-
-function compare(before: JsonObject, after: JsonObject, at: { path: string; deep: boolean }): FieldChange[] {
-  const names = new Set([...Object.keys(before), ...Object.keys(after)])
-  return [...names].flatMap((name) => {
-    const path = `${at.path}/${pointerSegment(name)}`
-    const old = Object.hasOwn(before, name) ? before[name] : undefined
-    const now = Object.hasOwn(after, name) ? after[name] : undefined
-    if (at.deep && isObject(old) && isObject(now)) return compare(old, now, { path, deep: true })
-    if (JSON.stringify(old) === JSON.stringify(now)) return []
-    return [{ path, ...defined({ before: old }), ...defined({ after: now }) }]
-  })
-}
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Changes with their secrets sealed: a document may have had them in the clear. The same array where nothing changed. */
 export function sealChanges(

@@ -1,5 +1,6 @@
 import type { ResourceName } from '@parley/shared/configuration-resources'
 import { ensureIndexes } from '@parley/shared/ensure-indexes'
+import type { FieldChange } from '@parley/shared/field-changes'
 import type { Log } from '@parley/shared/log'
 import type { Memory } from '@parley/shared/memory'
 import { connectMongo } from '@parley/shared/mongo'
@@ -113,13 +114,6 @@ async function enablePreImages(
     await db.command({ collMod: name, changeStreamPreAndPostImages })
     return false
   }
-}
-
-/** One place (a JSON Pointer) at which two states differ; a side that has nothing there is left out. */
-export interface FieldChange {
-  path: string
-  before?: unknown
-  after?: unknown
 }
 
 /** One version of one document: who made it, when, and what changed. */

@@ -32,6 +32,7 @@ export function createApi(
   return {
     ...connecting,
     ...{ channels, agents, http: media, deliveries: collections.deliveries },
+    showTyping: agents.showTyping,
     committer: createCommitter(collections.messages, `cancel:${instance}`),
     streams: createEventStreams({
       ...options,

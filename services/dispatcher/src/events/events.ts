@@ -17,11 +17,13 @@ import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import type { HttpClient } from '../channels/http/http-client.ts'
 import type { RecordConsent } from '../consent/record-consent.ts'
+import type { Suppressions } from '../consent/suppressions.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { NoticeRecord } from '../message/notice-record.ts'
 import type { ThreadRecord } from '../message/thread-record.ts'
 import type { Instance } from '../store/collections.ts'
 import type { EventCollections } from '../store/event-collections.ts'
+import { consumeCampaignEvents } from './consume-campaign-events.ts'
 import { consumeChanges } from './consume-changes.ts'
 import { consumeNotices } from './consume-notices.ts'
 import { deliverShard } from './deliver-shard.ts'
@@ -48,6 +50,8 @@ interface OutgoingEvents {
   changes: Consumer
   /** Consumes what happened to channels at their providers; to be attached to the broker. */
   notices: Consumer
+  /** Consumes what happened to campaigns, templates and people's consent; to be attached to the broker. */
+  campaigns: Consumer
   relay: Relay
   /** How many deliveries of this instance's shards are not done; at most 10,000 of those not tried and of those to be retried. */
   waiting(): Promise<number>
@@ -75,6 +79,7 @@ export function startEvents(options: {
   authorizer: Authorizer
   views: EventViews
   recordConsent: RecordConsent
+  suppressions: Pick<Suppressions, 'withoutErased'>
   retentionMs: number
   /** Declares the queue of changes again when it was deleted. */
   declare(): Promise<void>
@@ -120,6 +125,10 @@ export function startEvents(options: {
       ...{ notices: collections.notices, subscriptions, insert, extIdOf, retentionMs, declare, log, now },
       deadLetters: options.deadLetters,
       recordConsent: options.recordConsent,
+    }),
+    campaigns: consumeCampaignEvents({
+      ...{ subscriptions, insert, declare, log, deadLetters: options.deadLetters },
+      suppressions: options.suppressions,
     }),
     close: async () => {
       await Promise.all([reading.stop(), relay.close(), worked.close()])

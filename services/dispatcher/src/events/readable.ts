@@ -136,6 +136,9 @@ const OF_RUNTIME: Readonly<Record<string, string>> = {
   thread: 'threads',
   task: 'tasks',
   subscription: 'subscriptions',
+  campaign: 'campaigns',
+  template: 'templates',
+  person: 'people',
 }
 
 /** What a role decides about whoever gets an event. */
@@ -147,5 +150,6 @@ export function resourceOf({ event }: Pick<Delivery, 'event'>): string {
 /** The document that rules look at, as it is in the event; undefined where the event does not have the whole of it. */
 function documentIn({ payload }: Delivery): object | undefined {
   const { data } = parseJson(payload) as { data: Record<string, unknown> }
-  return (data.document ?? data.task ?? undefined) as object | undefined
+  const { document, task, campaign, template, person } = data
+  return (document ?? task ?? campaign ?? template ?? person ?? undefined) as object | undefined
 }

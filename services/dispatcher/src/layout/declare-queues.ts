@@ -4,7 +4,7 @@ import {
   connectLayout,
   declareLayout,
 } from '@parley/shared/messaging/layout'
-import { declareDispatcherTopology } from '@parley/shared/messaging/topology'
+import { declareCampaignEvents, declareDispatcherTopology } from '@parley/shared/messaging/topology'
 import type { Channel } from 'amqplib'
 import { declareEventQueue } from '../events/consume-changes.ts'
 import { declareChangeQueues } from '../replica/follow-changes.ts'
@@ -21,6 +21,7 @@ export function declareQueues(options: {
     await declareDispatcherTopology(channel)
     await declareChangeQueues(channel, instance)
     await declareEventQueue(channel)
+    await declareCampaignEvents(channel)
     await ready
     await declareLayouts(channel, layout)
   }

@@ -17,8 +17,8 @@ export function objectIn(content: SendContent): ObjectContent | undefined {
 /** The object itself; undefined where it is in an answer that is not the message's. */
 export function objectOf(
   { object, provider, position }: ObjectContent,
-  message: Pick<WebhookMessage, 'answer'> | undefined,
+  message: Partial<Pick<WebhookMessage, 'answer'>> | undefined,
 ): JsonObject | undefined {
   if (object !== undefined) return parseJson(object) as JsonObject
-  return message?.answer.functions?.[position ?? -1]?.args?.[provider] as JsonObject | undefined
+  return message?.answer?.functions?.[position ?? -1]?.args?.[provider] as JsonObject | undefined
 }

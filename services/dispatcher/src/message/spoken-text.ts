@@ -4,19 +4,23 @@ import type { MessageRecord, ObjectContent, PersonalContent, Send } from './mess
 import { objectIn, objectOf } from './object-content.ts'
 import { receivedContent } from './received-content.ts'
 
-/** What goes to the person, as a text that tells people what it is. */
-export function textOfContent(content: PersonalContent): string {
+/** What goes to the person, as a text that tells people what it is. An object may be in the message that it is sent by. */
+export function textOfContent(content: PersonalContent, message?: FindMessage): string {
   if (content.kind === 'text') return content.text
-  if (content.kind !== 'template') return textOfObject(content)
+  if (content.kind !== 'template') return textOfObject(content, message)
   const { template, language, variables } = content
   return `[Template ${template} (${language})${variables.map((one) => ` | ${one}`).join('')}]`
 }
 
-function textOfObject(content: ObjectContent): string {
-  const object = content.object === undefined ? undefined : objectOf(content, undefined)
+function textOfObject(content: ObjectContent, message?: FindMessage): string {
+  const object = objectOf(content, content.object === undefined ? message?.() : undefined)
   const preview = object && providerNamed(content.provider)?.outbound.objects?.preview(object)
+  if (preview?.type === 'text' && preview.text !== undefined) return preview.text
   return [`[${preview?.type ?? content.type}]`, preview?.link, preview?.text].filter(Boolean).join(' ')
 }
+
+/** Reads the message that a send belongs to; undefined where that can't be read. */
+type FindMessage = () => Partial<Pick<WebhookMessage, 'answer'>> | undefined
 
 export type PersonalSend = Send & { content: PersonalContent }
 

@@ -153,6 +153,8 @@ export const WORDS_INDEX = { workspace: 1, words: 1, ...LATEST } as const
 export const ADDRESS_INDEX = { workspace: 1, addresses: 1, ...LATEST } as const
 /** Of threads that an earlier version wrote last. */
 export const PHONE_INDEX = { workspace: 1, phone: 1, ...LATEST } as const
+/** The name of the index that the open ones are listed by. */
+export const STATUS_INDEX = 'threads_by_status'
 /** Threads are listed by their last activity; each of the others has only those threads that have such a field. */
 const THREAD_INDEXES: mongo.IndexDescription[] = [
   { key: { workspace: 1, ...LATEST } },
@@ -164,10 +166,8 @@ const THREAD_INDEXES: mongo.IndexDescription[] = [
     partialFilterExpression: { 'assignee._id': { $exists: true } },
   },
   { key: { workspace: 1, labels: 1, ...LATEST }, partialFilterExpression: { labels: { $exists: true } } },
-  {
-    key: { workspace: 1, 'closed.status': 1, ...LATEST },
-    partialFilterExpression: { 'closed.status': { $exists: true } },
-  },
+  // Also of those that are open, which have no such field.
+  { key: { workspace: 1, 'closed.status': 1, ...LATEST }, name: STATUS_INDEX },
   { key: WORDS_INDEX, partialFilterExpression: { words: { $exists: true } } },
   { key: ADDRESS_INDEX, partialFilterExpression: { addresses: { $exists: true } } },
   { key: PHONE_INDEX, partialFilterExpression: { phone: { $exists: true } } },
@@ -190,6 +190,9 @@ const OUTDATED = [
   'workspace_1_receivedAt_-1__id_-1',
 ]
 
+/** It had those alone that are resolved or snoozed. */
+const OUTDATED_OF_THREADS = ['workspace_1_closed.status_1_lastAt_-1__id_-1']
+
 /** Makes the indexes, and where there is none the layout, of so many partitions; harmless when they are there. */
 export async function prepareDatabase(connection: Connection, partitions: number): Promise<void> {
   const collections = collectionsOf(connection)
@@ -208,7 +211,7 @@ export async function prepareDatabase(connection: Connection, partitions: number
     ],
     { outdated: OUTDATED },
   )
-  await ensureIndexes(connection, collections.threads, THREAD_INDEXES)
+  await ensureIndexes(connection, collections.threads, THREAD_INDEXES, { outdated: OUTDATED_OF_THREADS })
   await ensureIndexes(connection, collections.notes, [
     { key: { workspace: 1, thread: 1, channel: 1, at: -1, _id: -1 } },
     { key: { expiresAt: 1 }, expireAfterSeconds: 0 },

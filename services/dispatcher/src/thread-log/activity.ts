@@ -45,7 +45,7 @@ export function excerptOf(record: MessageRecord): Excerpt {
   const addresses = addressesIn(record)
   const settled = sends.findLast(isSentToPerson)
   const send = settled ?? (record.inbound === true ? undefined : sends.findLast(isPersonal))
-  const sent = send && shown(textOfContent(send.content))
+  const sent = send && shown(textOfContent(send.content, () => messageIn({ body })))
   const settledAt = settled && sentAt(record, settled)
   const at = settledAt !== undefined && settledAt > receivedAt ? settledAt : receivedAt
   return { at, body, changed, source, sent, transcript, addresses }

@@ -5,7 +5,7 @@ import { currentMessage } from '../message/current-message.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { receivedContent } from '../message/received-content.ts'
 import { isPersonal, textOfContent } from '../message/spoken-text.ts'
-import { ofThread } from '../message/thread-record.ts'
+import { ofThread, type ThreadRecord } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 
 const MAX_TEXT = 500
@@ -59,6 +59,28 @@ export async function quotedBy(
   return id === undefined ? undefined : (await readQuoted(record, [id])).get(id)
 }
 
+/** The provider's id of an entry of a conversation: of what its person wrote, or of a send; undefined where it has none. */
+export async function providerIdOf(
+  { messages }: Pick<Collections, 'messages'>,
+  {
+    thread,
+    entry,
+  }: { thread: Pick<ThreadRecord, 'workspace' | 'channel' | 'extId' | 'joined'>; entry: string },
+): Promise<string | undefined> {
+  const { workspace, channel, extId, joined } = thread
+  // A send is named after its message.
+  const [_id] = entry.split(':')
+  if (workspace === undefined || _id === undefined) return undefined
+  const found = await messages.findOne(
+    { _id, workspace, channel, thread: ofThread({ extId, joined }) },
+    { projection: { ...FOUND, inbound: 1 }, maxTimeMS: QUERY_MS },
+  )
+  if (found === null) return undefined
+  if (entry !== _id) return found.sends.find(({ id }) => id === entry)?.providerId
+  const message = messageIn(found.body)
+  return message && receivedContent(message, found.source)?.providerId
+}
+
 const FOUND = {
   source: 1,
   changed: 1,
@@ -70,8 +92,11 @@ type Found = Pick<MessageRecord, '_id' | 'source' | 'changed' | 'transcript' | '
   body: string | null
 }
 
+const messageIn = (body: string | null): WebhookMessage | undefined =>
+  body === null ? undefined : (jsonOrUndefined(body) as WebhookMessage | undefined)
+
 function writtenIn({ _id, source, changed, transcript, body }: Found): Quoted {
-  const message = body === null ? undefined : (jsonOrUndefined(body) as WebhookMessage | undefined)
+  const message = messageIn(body)
   const content = message && receivedContent(message, source)
   const from = content?.isOwn ? 'business' : 'person'
   const now = message && currentMessage(message, changed)
@@ -80,11 +105,12 @@ function writtenIn({ _id, source, changed, transcript, body }: Found): Quoted {
   return { messageId: _id, from, text: shown(text) }
 }
 
-function sentAmong({ _id, sends }: Found, ids: ReadonlySet<string>): [string, Quoted][] {
+function sentAmong({ _id, sends, body }: Found, ids: ReadonlySet<string>): [string, Quoted][] {
   return sends.flatMap((send) => {
     const { providerId = '' } = send
     if (!ids.has(providerId) || !isPersonal(send)) return []
-    return [[providerId, { messageId: _id, from: 'business', text: shown(textOfContent(send.content)) }]]
+    const text = textOfContent(send.content, () => messageIn(body))
+    return [[providerId, { messageId: _id, from: 'business', text: shown(text) }]]
   })
 }
 

@@ -10,7 +10,8 @@ import { timeOf } from './time.ts'
 const CONTENTS = ['location', 'contacts', 'interactive', 'button', 'reaction', 'order'] as const
 type ContentType = (typeof CONTENTS)[number]
 
-const MEDIA_ID = /^[\w-]{1,128}$/
+/** An id of Meta's of media. */
+export const MEDIA_ID = /^[\w-]{1,128}$/
 const MAX_LISTED = 20
 
 /** A message's content as Meta sent it. */

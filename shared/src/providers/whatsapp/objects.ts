@@ -1,6 +1,8 @@
 import { defined } from '../../defined.ts'
+import { MEDIA_TYPES } from '../inbound.ts'
 import type { ObjectPreview, ObjectRules } from '../outbound.ts'
 import { isJsonObject, own, textAt } from '../own.ts'
+import { MEDIA_ID } from './content.ts'
 import { SAID_LIMITS, saidOf } from './interactive.ts'
 import { templateOf } from './template.ts'
 
@@ -18,6 +20,8 @@ const TYPES = [
   'template',
   'reaction',
 ]
+
+const WITHOUT_CAPTION = ['audio', 'sticker']
 
 /** Message objects of the Cloud API, as a reply may carry them. */
 export const objects: ObjectRules = {
@@ -38,17 +42,32 @@ export const objects: ObjectRules = {
   },
   compose: (args) => (args.template === undefined ? saidOf(args) : templateOf(args)),
   limits: SAID_LIMITS,
-  ofMedia({ type, link, caption }) {
-    const hasCaption = caption !== undefined && type !== 'audio'
-    return { type, [type]: { link, ...(hasCaption && { caption }) } }
+  ofMedia({ type, from, caption, fileName }) {
+    const hasCaption = caption !== undefined && !WITHOUT_CAPTION.includes(type)
+    const hasName = fileName !== undefined && type === 'document'
+    return {
+      type,
+      [type]: { ...from, ...(hasCaption && { caption }), ...(hasName && { filename: fileName }) },
+    }
   },
+  mediaIn(object) {
+    const type = MEDIA_TYPES.find((one) => one === object.type)
+    const id = type && textAt(object, type, 'id')
+    if (type === undefined || id === undefined || !MEDIA_ID.test(id)) return undefined
+    return { type, id, ...defined({ fileName: textAt(object, type, 'filename') }) }
+  },
+  ofText: (body) => ({ type: 'text', text: { body } }),
+  quoting: (object, providerId) => ({ ...object, context: { message_id: providerId } }),
+  quotedIn: (object) => textAt(object, 'context', 'message_id'),
   preview(object) {
     const type = textAt(object, 'type') ?? 'message'
     const name = textAt(object, 'template', 'name')
     if (name !== undefined) return templatePreview(object, name)
     const text =
       textAt(object, type, 'caption') ?? textAt(object, type, 'body', 'text') ?? textAt(object, type, 'body')
-    const shown = [text, ...choicesIn(object)].filter((line) => line !== undefined).join('\n')
+    const shown = [textAt(object, type, 'filename'), text, ...choicesIn(object)]
+      .filter((line) => line !== undefined)
+      .join('\n')
     return {
       type,
       ...defined({ link: textAt(object, type, 'link'), text: shown === '' ? undefined : shown }),

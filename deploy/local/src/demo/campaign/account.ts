@@ -9,6 +9,7 @@ export const campaignResults = z.looseObject({
   leftOut: z.int(),
   states: z.record(z.string(), z.int()),
   leftOutBy: counted,
+  failedBy: z.array(z.looseObject({ code: z.string(), recipients: z.int() })),
   optedOut: z.int(),
   categories: z.array(z.looseObject({ category: z.string(), recipients: z.int() })),
 })

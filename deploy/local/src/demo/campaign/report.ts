@@ -6,12 +6,13 @@ const FIGURE = 12
 
 /** Shows what became of everybody, and that nobody is missing, at most 80 columns wide. */
 export function campaignText({ results, account, people, pausedAfter }: CampaignDemoResult): string {
-  const { states, leftOutBy, toCome, optedOut, categories } = results
+  const { states, leftOutBy, failedBy, toCome, optedOut, categories } = results
   return [
     '',
     line('Audience', people),
     ...leftOutBy.map(({ reason, recipients }) => line(`  left out: ${reason}`, recipients)),
     ...ENDS.map((state) => line(`  ${state}`, states[state] ?? 0)),
+    ...failedBy.map(({ code, recipients }) => line(`    of these: ${code}`, recipients)),
     line('  still to come', toCome),
     line('  difference', account.difference),
     '',

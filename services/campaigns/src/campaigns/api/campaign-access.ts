@@ -41,16 +41,22 @@ export function visibleTo(caller: Caller, decision: Decision): mongo.Filter<Camp
   return decision.kind === 'some' ? { workspace, $and: [decision.filter] } : { workspace }
 }
 
+/** Throws `invalid_id` for what is not the id of a campaign. */
+export function requireCampaignId({ id }: { id: string }): string {
+  if (!ID.test(id)) throw new Problem('invalid_id', { detail: 'It is not the id of a campaign.' })
+  return id
+}
+
 /** The campaign that a path names. Throws `not_found`, and `forbidden` for one that may be read and not written. */
 export async function requireCampaign(
   { authorizer, campaigns }: CampaignRoutesNeeded,
   { caller, params, access }: { caller: Caller; params: { id: string }; access: 'read' | 'write' },
 ): Promise<CampaignRecord> {
   const allowed = await authorizer.require(caller, 'campaigns', access)
-  if (!ID.test(params.id)) throw new Problem('invalid_id', { detail: 'It is not the id of a campaign.' })
+  const _id = requireCampaignId(params)
   const read = access === 'read' ? allowed : await authorizer.decide(caller, 'campaigns', 'read')
   const found = await campaigns.collections.campaigns.findOne(
-    { _id: params.id, ...visibleTo(caller, read) },
+    { _id, ...visibleTo(caller, read) },
     { maxTimeMS: QUERY_MS },
   )
   if (found === null) throw new Problem('not_found')
@@ -121,15 +127,15 @@ async function segmentFilterOf(
   })
 }
 
-/** Refuses a template that is known not to be sent as it stands. */
+/** Refuses a template that is known not to be sent as it stands; gives what its parameters are, where that is known. */
 export async function requireSendable(
   { connection, campaigns }: CampaignRoutesNeeded,
   { workspace, channel, definition }: CampaignRecord,
-): Promise<void> {
+): Promise<string | undefined> {
   const { template } = definition
   const known = await campaigns.findTemplate(connection, { workspace, channel, ...template })
   const stop = stopReason({ ...CALM, template: known, shape: undefined })
-  if (stop === undefined) return
+  if (stop === undefined) return known?.shape
   const message = `is not sent as it stands: ${stop}, ${known?.status ?? 'unknown'}`
   throw new Problem('validation_failed', { errors: [{ path: '/template', code: stop, message }] })
 }

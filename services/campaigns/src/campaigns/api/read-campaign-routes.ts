@@ -3,13 +3,17 @@ import { pageOf } from '@parley/shared/openapi/operation'
 import { type Route, route } from '@parley/shared/openapi/route'
 import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
+import type { Dependencies } from '../../dependencies.ts'
+import { historyRoute } from '../../history/history-route.ts'
 import { RECIPIENT_STATES, type RecipientRecord } from '../../store/recipient-record.ts'
 import { CAMPAIGN_STATES } from '../rules/campaign-state.ts'
 import { messageIdOf } from '../run/campaign-parts.ts'
+import { campaignCollectionsOf } from '../store/campaign-collections.ts'
 import {
   type CampaignRoutesNeeded,
   campaignParameter,
   requireCampaign,
+  requireCampaignId,
   visibleTo,
 } from './campaign-access.ts'
 import { campaignView, campaignViewExample } from './campaign-schema.ts'
@@ -225,6 +229,22 @@ const exportRecipients = route({
   },
 })
 
-export const readCampaignRoutes: readonly Route<CampaignRoutesNeeded>[] = [
+const campaignHistory = historyRoute({
+  ...{ resource: 'campaigns', title: 'Campaign', one: 'a campaign', tag: 'campaigns' },
+  parameter: campaignParameter,
+  example: {
+    ...{ version: 2, operation: 'updated', at: '2026-11-28T12:00:00.000Z' },
+    by: { _id: 1, username: 'ana@example.com' },
+    changes: [{ path: '/state', before: 'draft', after: 'scheduled' }],
+  },
+  idOf: requireCampaignId,
+  find: async (connection, { workspace, id, session }) => {
+    const { campaigns } = campaignCollectionsOf(connection)
+    return (await campaigns.findOne({ _id: id, workspace }, { session })) ?? undefined
+  },
+})
+
+export const readCampaignRoutes: readonly Route<Dependencies & CampaignRoutesNeeded>[] = [
   ...[listCampaigns, readCampaign, listRecipients, exportRecipients],
+  campaignHistory,
 ]

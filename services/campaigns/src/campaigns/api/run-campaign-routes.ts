@@ -1,6 +1,8 @@
+import { defined } from '@parley/shared/defined'
 import { type Route, route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
+import { authorOf } from '../../store/author.ts'
 import { type CampaignAction, nextState } from '../rules/campaign-state.ts'
 import { dueTime } from '../rules/due-time.ts'
 import { leaveOutWaiting } from '../run/wind-down.ts'
@@ -16,6 +18,7 @@ import {
 } from './campaign-access.ts'
 import { campaignView, campaignViewExample } from './campaign-schema.ts'
 import { viewOf } from './campaign-view.ts'
+import { requireFittingMessage } from './check-message.ts'
 
 /** Where a day begins first. */
 const FIRST_ZONE = 'Pacific/Kiritimati'
@@ -52,8 +55,9 @@ const actions: readonly ActionRoute[] = [
           errors: [{ path: '/schedule/endsAt', code: 'in_the_past', message: 'has gone by' }],
         })
       const may = await requireMaySend(needed, { caller, ...campaign })
-      await requireSendable(needed, campaign)
-      return { set: { ...may, active: true, beginsAt: new Date(beginOf(campaign)) } }
+      const shape = await requireSendable(needed, campaign)
+      await requireFittingMessage(needed, campaign)
+      return { set: { ...may, ...defined({ shape }), active: true, beginsAt: new Date(beginOf(campaign)) } }
     },
   },
   {
@@ -62,7 +66,7 @@ const actions: readonly ActionRoute[] = [
     id: 'unscheduleCampaign',
     summary: 'Make a scheduled campaign a draft again',
     description: 'It has not begun yet.',
-    change: async () => ({ unset: ['active', 'beginsAt', 'peopleRule', 'segmentFilter'] }),
+    change: async () => ({ unset: ['active', 'beginsAt', 'peopleRule', 'segmentFilter', 'shape'] }),
   },
   {
     name: 'pause',
@@ -125,7 +129,8 @@ function routeOf({
         throw refuseState(campaign, `there is no ${action} from there`)
       const changed = await takeThrough(needed, campaign, {
         action,
-        change: await change(needed, campaign, caller),
+        by: authorOf(caller),
+        ...(await change(needed, campaign, caller)),
       })
       await after?.(needed, changed)
       res.json(viewOf(changed))
@@ -134,11 +139,11 @@ function routeOf({
 }
 
 async function takeThrough(
-  { campaigns }: CampaignRoutesNeeded,
+  { connection }: CampaignRoutesNeeded,
   campaign: CampaignRecord,
-  { action, change }: { action: CampaignAction; change: Change },
+  change: Parameters<typeof changeState>[2],
 ): Promise<CampaignRecord> {
-  const changed = await changeState(campaigns.collections, campaign, { action, ...change })
+  const changed = await changeState(connection, campaign, change)
   if (changed === undefined) throw refuseState(campaign, 'somebody has changed it in this moment')
   return changed
 }

@@ -7,8 +7,10 @@ import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import { z } from 'zod'
 import { requireFilter } from '../../segments/find-segment.ts'
+import { authorOf } from '../../store/author.ts'
 import { EDITABLE } from '../rules/campaign-state.ts'
 import type { CampaignDefinition, CampaignRecord } from '../store/campaign-record.ts'
+import { addCampaign, removeCampaign, updateCampaign } from '../store/change-campaign.ts'
 import {
   type CampaignRoutesNeeded,
   campaignParameter,
@@ -68,7 +70,7 @@ const postCampaign = route({
   body: { schema: campaignBody, example: campaignExample, maxBytes: MAX_BYTES },
   response,
   handle: (needed: CampaignRoutesNeeded) => async (_req, res, asked) => {
-    const { authorizer, campaigns } = needed
+    const { authorizer, connection } = needed
     const caller = callerOf(res)
     const write = await authorizer.require(caller, 'campaigns', 'write')
     const now = new Date()
@@ -81,7 +83,7 @@ const postCampaign = route({
     }
     requireMayWrite(write, campaign)
     await requireAudience(needed, caller, campaign)
-    await campaigns.collections.campaigns.insertOne(campaign, { ignoreUndefined: true })
+    await addCampaign(connection, campaign, authorOf(caller))
     res.json(viewOf(campaign))
   },
 })
@@ -118,12 +120,11 @@ const patchCampaign = route({
       ...written,
     })
     await requireAudience(needed, caller, { ...campaign, ...written })
-    const found = await needed.campaigns.collections.campaigns.findOneAndUpdate(
-      { _id: campaign._id, revision: campaign.revision },
-      { $set: { ...written, updatedAt: new Date() }, $inc: { revision: 1 } },
-      { returnDocument: 'after', ignoreUndefined: true },
-    )
-    if (found === null) throw refuseState(campaign, 'somebody has changed it in this moment')
+    const found = await updateCampaign(needed.connection, campaign, {
+      by: authorOf(caller),
+      change: { $set: written },
+    })
+    if (found === undefined) throw refuseState(campaign, 'somebody has changed it in this moment')
     res.json(viewOf(found))
   },
 })
@@ -150,11 +151,11 @@ const deleteCampaign = route({
   handle: (needed: CampaignRoutesNeeded) => async (req, res) => {
     const caller = callerOf(res)
     const campaign = await requireCampaign(needed, { caller, params: req.params, access: 'write' })
-    const { _id, revision, state } = campaign
+    const { _id, state } = campaign
     if (state !== 'draft' && !OVER.includes(state)) throw refuseState(campaign, 'cancel it first')
-    const { campaigns, recipients, campaignLeases } = needed.campaigns.collections
-    const { deletedCount } = await campaigns.deleteOne({ _id, revision })
-    if (deletedCount === 0) throw refuseState(campaign, 'somebody has changed it in this moment')
+    const { recipients, campaignLeases } = needed.campaigns.collections
+    if (!(await removeCampaign(needed.connection, campaign, authorOf(caller))))
+      throw refuseState(campaign, 'somebody has changed it in this moment')
     await Promise.all([recipients.deleteMany({ campaign: _id }), campaignLeases.deleteOne({ _id })])
     res.json({ _id, deleted: true })
   },

@@ -34,6 +34,7 @@ export function inFlightLimit(perSecond: number): number {
 
 const HOUR_MS = 3_600_000
 const DAY_HOURS = 24
+const WEEK_HOURS = 7 * DAY_HOURS
 
 /** How many people were written to in each hour (since the epoch). */
 type PeopleByHour = Readonly<Record<string, number>>
@@ -43,11 +44,11 @@ export function peopleLeft(hours: PeopleByHour, limit: number, now: number): num
   return Math.max(0, limit - sumOf(recent(hours, now)))
 }
 
-/** The counts after `count` more; hours that no longer count are left out. */
+/** The counts after `count` more. Hours are there for a week, so that a clock which is set forth and back forgets none. */
 export function withPeople(hours: PeopleByHour, count: number, now: number): Record<string, number> {
   const hour = String(Math.floor(now / HOUR_MS))
-  const counted = recent(hours, now)
-  return { ...counted, [hour]: (counted[hour] ?? 0) + count }
+  const stored = recent(hours, now, WEEK_HOURS)
+  return { ...stored, [hour]: (stored[hour] ?? 0) + count }
 }
 
 /** When the oldest of the hours that count is over, in milliseconds since the epoch. */
@@ -57,8 +58,8 @@ export function peopleFreeAt(hours: PeopleByHour, now: number): number {
 }
 
 /** A whole hour counts until its last minute is a day old. */
-function recent(hours: PeopleByHour, now: number): Record<string, number> {
-  const first = Math.floor(now / HOUR_MS) - DAY_HOURS
+function recent(hours: PeopleByHour, now: number, span = DAY_HOURS): Record<string, number> {
+  const first = Math.floor(now / HOUR_MS) - span
   return Object.fromEntries(Object.entries(hours).filter(([hour]) => Number(hour) >= first))
 }
 

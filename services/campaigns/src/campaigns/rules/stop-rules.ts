@@ -18,7 +18,7 @@ export interface StopFacts {
   template:
     | { status?: string | undefined; quality?: string | undefined; shape?: string | undefined }
     | undefined
-  /** The template's shape when the campaign began. */
+  /** The template's shape when the campaign was scheduled. */
   shape: string | undefined
   isQualityLow: boolean
   isRestricted: boolean

@@ -1,5 +1,6 @@
 import type { Log } from '@parley/shared/log'
 import type { mongo } from 'mongoose'
+import { RUNTIME } from '../../store/author.ts'
 import type { RecipientRecord } from '../../store/recipient-record.ts'
 import type { CampaignRecord, CampaignWait } from '../store/campaign-record.ts'
 import { changeState } from '../store/change-campaign.ts'
@@ -71,9 +72,9 @@ async function begin(
 ): Promise<void> {
   const at = new Date(now)
   if ((campaign.beginsAt?.getTime() ?? 0) > now || known.facts === undefined) return
-  const shape = known.facts.template?.shape
-  await changeState(services.collections, campaign, {
-    action: 'begin',
+  const shape = campaign.shape ?? known.facts.template?.shape
+  await changeState(services.connection, campaign, {
+    ...{ action: 'begin', by: RUNTIME },
     set: { startedAt: at, since: at, ...(shape !== undefined && { shape }) },
     unset: ['waiting'],
   })
@@ -93,8 +94,8 @@ async function run(
   if (known.factsSince !== campaign.since?.getTime()) return
   if (facts.stop !== undefined) {
     services.log.warn({ campaign: campaign._id, reason: facts.stop }, 'campaign paused by itself')
-    await changeState(collections, campaign, {
-      action: 'pause',
+    await changeState(services.connection, campaign, {
+      ...{ action: 'pause', by: RUNTIME },
       set: { paused: { reason: facts.stop, at: new Date(now) } },
       unset: ['waiting'],
     })
@@ -160,9 +161,9 @@ function findFirst(
   )
 }
 
-async function finish({ collections }: RunServices, campaign: CampaignRecord): Promise<void> {
-  await changeState(collections, campaign, {
-    action: 'finish',
+async function finish({ connection }: RunServices, campaign: CampaignRecord): Promise<void> {
+  await changeState(connection, campaign, {
+    ...{ action: 'finish', by: RUNTIME },
     set: { endedAt: new Date() },
     unset: ['waiting', 'paused'],
   })

@@ -65,7 +65,7 @@ export interface CampaignRecord {
   segmentFilter?: SegmentFilter
   /** How far its audience is listed. */
   listed?: { after?: string; isDone: boolean }
-  /** The parameters of its template when it began. */
+  /** The parameters of its template when it was scheduled. */
   shape?: string
   waiting?: CampaignWait
   /** Until when replies have been looked for. */

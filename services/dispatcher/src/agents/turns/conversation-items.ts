@@ -116,7 +116,7 @@ export function turnItems(spoken: Spoken, { isCurrent = false } = {}): Conversat
 function saidOf({ sends }: Spoken, { text, position }: { text: string; position: number }): string {
   const parts = sends.filter(({ of }) => of?.turn === position && of.call === undefined)
   const left = parts.filter(({ state }) => state !== 'pending' && state !== 'failed')
-  return left.length === parts.length ? text : left.flatMap(textOf).join('\n')
+  return left.length === parts.length ? text : left.flatMap((send) => textOf(send)).join('\n')
 }
 
 /** Facts about person, thread and task, for the prompt. */
@@ -135,15 +135,15 @@ export function boundedData(data: object): JsonObject {
 }
 
 /** Texts and templates that no turn has: of callers of the API, of handlers, or said at a bound. */
-function otherSends({ sends }: SpokenMessage): ConversationItem[] {
+function otherSends({ sends, message }: SpokenMessage): ConversationItem[] {
   const texts = sends
     .filter((send) => send.of === undefined && isSettled(send) && send.state !== 'failed')
-    .flatMap(textOf)
+    .flatMap((send) => textOf(send, message))
   return texts.length === 0 ? [] : [{ role: 'assistant', text: cutText(texts.join('\n')), calls: [] }]
 }
 
-function textOf(send: Pick<Send, 'content'>): string[] {
-  return isPersonal(send) ? [textOfContent(send.content)] : []
+function textOf(send: Pick<Send, 'content'>, message?: WebhookMessage): string[] {
+  return isPersonal(send) ? [textOfContent(send.content, () => message)] : []
 }
 
 /** The value, or where its JSON text is too long that text, cut. */

@@ -79,21 +79,30 @@ export const readMessageMedia = route({
   },
 })
 
-function inSlot({ mediaSlots }: Media, res: Response, { workspace }: MediaRecord): Fetching {
+const inSlot =
+  (media: Media, res: Response, record: MediaRecord): Fetching =>
+  (fetch) =>
+    inMediaSlot(media, res, record, fetch)
+
+/** Does something that has media in memory, in a slot of the workspace until the response is over. Throws `unavailable` where there is none. */
+export async function inMediaSlot<T>(
+  { mediaSlots }: Pick<Media, 'mediaSlots'>,
+  res: Response,
+  { workspace }: Pick<MediaRecord, 'workspace'>,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const preempt = new AbortController()
-  return async (fetch) => {
-    const release = await mediaSlots.enter([workspace], () => {
-      preempt.abort()
-      if (res.headersSent) res.destroy()
-    })
-    res.once('close', release)
-    // Its caller hung up while it waited, and it closes no second time.
-    if (res.destroyed) {
-      release()
-      throw new Problem('unavailable')
-    }
-    return abortable(preempt.signal, () => fetch(preempt.signal))
+  const release = await mediaSlots.enter([workspace], () => {
+    preempt.abort()
+    if (res.headersSent) res.destroy()
+  })
+  res.once('close', release)
+  // Its caller hung up while it waited, and it closes no second time.
+  if (res.destroyed) {
+    release()
+    throw new Problem('unavailable')
   }
+  return abortable(preempt.signal, () => work(preempt.signal))
 }
 
 /** Rejects with `unavailable` once the signal is aborted, whatever the fetch does then. */

@@ -37,7 +37,7 @@ export interface ErasingPeople extends Erasing {
  */
 export async function erasePerson(needed: ErasingPeople, person: PersonNamed): Promise<{ done: boolean }> {
   const { collections, suppressions, publisher } = needed
-  const { workspace, addresses } = person
+  const { workspace, addresses, people = [] } = person
   const until = performance.now() + WORK_MS
   const at = new Date()
   await suppressions.change([{ ...person, purpose: 'marketing', status: 'withdrawn', source: 'api', at }])
@@ -52,6 +52,7 @@ export async function erasePerson(needed: ErasingPeople, person: PersonNamed): P
   if (!(await eraseElsewhere(needed, person, until))) return { done: false }
   for (const { thread, isTheirs } of threads) if (!isTheirs) await writeAnew(needed, thread)
   await eraseNotices(needed, person)
+  await needed.deliveries.deleteMany({ workspace, line: { $in: people.map((id) => `people/${id}`) } })
   await collections.unpublishedConsent.deleteMany({ workspace, addresses: { $in: addresses } })
   const body = Buffer.from(JSON.stringify({ workspace, addresses }))
   await publisher.publish({

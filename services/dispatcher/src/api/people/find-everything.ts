@@ -9,11 +9,14 @@ import type { Collections } from '../../store/collections.ts'
 const QUERY_MS = 2_000
 const MAX_THREADS = 200
 const MAX_NAMES = 64
+const MAX_PEOPLE = 65
 
 export const personQuery = z.object({
   addresses: personAddresses,
   /** The names of their own threads, which may be addresses that they left. */
   threads: z.array(z.string().max(1_024)).max(MAX_NAMES),
+  /** The ids of the person, and of those who were joined to them. */
+  people: z.array(z.string().max(64)).max(MAX_PEOPLE).optional(),
 })
 
 /** A person by all of their addresses, in a workspace. */

@@ -3,6 +3,7 @@ import { cursorOf, encodeCursor, pageLimit, parameterError } from '@parley/share
 import type { WebhookMessage } from '@parley/shared/message'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
 import type { ReceivedContent } from '@parley/shared/providers/inbound'
+import { providerNamed } from '@parley/shared/providers/registry'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { currentMessage } from '../../message/current-message.ts'
@@ -54,12 +55,12 @@ type Spoken = Pick<
   | 'changed'
 > & { body: string | null }
 
-/** A message that was read, with what it replies or reacts to. */
+/** A message that was read, with what it and its sends reply or react to. */
 interface Read {
   spoken: Spoken
   message: WebhookMessage | undefined
   content: ReceivedContent | undefined
-  quoted?: Quoted | undefined
+  quotes: ReadonlyMap<string, Quoted>
 }
 
 /**
@@ -143,7 +144,8 @@ function beyondOf(given: Position | undefined, isForward: boolean): mongo.Filter
 function readMessage(spoken: Spoken): Read {
   const message =
     spoken.body === null ? undefined : (jsonOrUndefined(spoken.body) as WebhookMessage | undefined)
-  return { spoken, message, content: message && receivedContent(message, spoken.source) }
+  const content = message && receivedContent(message, spoken.source)
+  return { spoken, message, content, quotes: new Map() }
 }
 
 /** All of a page together. */
@@ -152,23 +154,41 @@ async function withQuotes(
   { workspace, channel, extId: thread, joined }: Conversation,
   read: Read[],
 ): Promise<Read[]> {
-  const replies = read.filter(({ content }) => content?.repliesTo !== undefined)
-  const [first] = replies
+  const quoting = read.flatMap(quotedIn)
+  const [first] = quoting
   if (first === undefined) return read
-  const ids = replies.map(({ content }) => content?.repliesTo ?? '')
-  const quotes = await readQuoted({ workspace, channel, thread, joined, source: first.spoken.source }, ids)
-  return read.map((one) => ({ ...one, quoted: quotes.get(one.content?.repliesTo ?? '') }))
+  const ids = quoting.map(({ id }) => id)
+  const quotes = await readQuoted({ workspace, channel, thread, joined, source: first.source }, ids)
+  return read.map((one) => ({ ...one, quotes }))
+}
+
+/** What a message and its sends reply to, by the provider's ids, and the source of what comes from that provider. */
+function quotedIn({ spoken, message, content }: Read): { id: string; source: string }[] {
+  const { repliesTo: id } = content ?? {}
+  const sent = spoken.sends.flatMap((send) => {
+    const { id: sentTo, provider } = quotedBySend(send, message)
+    const source = providerNamed(provider)?.inbound?.source
+    return sentTo === undefined || source === undefined ? [] : [{ id: sentTo, source }]
+  })
+  return id === undefined ? sent : [{ id, source: spoken.source }, ...sent]
+}
+
+function quotedBySend({ content }: Send, message: WebhookMessage | undefined) {
+  const object = objectIn(content)
+  const sent = object && objectOf(object, message)
+  const id = sent && providerNamed(object?.provider)?.outbound.objects?.quotedIn(sent)
+  return { id, provider: object?.provider }
 }
 
 /** What was said in one message: by the person, then to the person. */
 function entriesOf(read: Read): object[] {
-  const { spoken, message } = read
+  const { spoken } = read
   const sent = spoken.sends.filter((send) => isPersonal(send) && isReported(spoken, send))
-  return [...received(read), ...sent.map((send) => toPerson(spoken, message, send))]
+  return [...received(read), ...sent.map((send) => toPerson(read, send))]
 }
 
 /** What came in: by the person, by the business in an app of the provider's, or a notice of the provider's. */
-function received({ spoken, message: given, content, quoted }: Read): object[] {
+function received({ spoken, message: given, content, quotes }: Read): object[] {
   const { _id, receivedAt: at, source, transcript, state, reason, changed } = spoken
   const { nature } = content ?? {}
   if (isSilent(spoken) || nature?.kind === 'edit' || nature?.kind === 'deletion') return []
@@ -187,7 +207,7 @@ function received({ spoken, message: given, content, quoted }: Read): object[] {
     text: text && shown(text),
     transcript: isDeleted ? undefined : transcript,
     media,
-    quoted,
+    quoted: quotes.get(content?.repliesTo ?? ''),
     edited: isEdited,
     deleted: isDeleted,
     reason,
@@ -200,7 +220,7 @@ function isReported({ open, state }: Spoken, send: Send): boolean {
   return isSettled(send) || send.state === 'claimed' || open === true || state === 'dead'
 }
 
-function toPerson(spoken: Spoken, message: WebhookMessage | undefined, send: Send): object {
+function toPerson({ spoken, message, quotes }: Read, send: Send): object {
   const { _id, source, inbound } = spoken
   const from =
     source === REPLY_SOURCE ? 'team' : inbound === true || send.of !== undefined ? 'assistant' : 'api'
@@ -216,6 +236,7 @@ function toPerson(spoken: Spoken, message: WebhookMessage | undefined, send: Sen
     from,
     ...defined({ by: from === 'team' ? by : undefined }),
     ...said,
+    ...defined({ quoted: quotes.get(quotedBySend(send, message).id ?? '') }),
     state,
     ...defined({ reason }),
   }

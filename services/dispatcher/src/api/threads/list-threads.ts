@@ -3,7 +3,13 @@ import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { phoneAddress, phoneDigits } from '../../message/addresses.ts'
 import { MOST_LABELS, searchWords, type ThreadRecord } from '../../message/thread-record.ts'
-import { ADDRESS_INDEX, type Collections, PHONE_INDEX, WORDS_INDEX } from '../../store/collections.ts'
+import {
+  ADDRESS_INDEX,
+  type Collections,
+  PHONE_INDEX,
+  STATUS_INDEX,
+  WORDS_INDEX,
+} from '../../store/collections.ts'
 import type { VisibleThreads } from './find-thread.ts'
 
 /** So many of the threads that have the rarest of the words are looked at, those with the newest activity where the word is whole. */
@@ -72,12 +78,26 @@ export async function findThreads(
     const { workspace } = visible
     return searchThreads(threads, { workspace, filter, text: asked.q, page: { beyond, sort: LATEST, limit } })
   }
-  return threads
-    .find({ $and: [filter, beyond] }, { maxTimeMS: QUERY_MS })
-    .sort(LATEST)
-    .limit(limit)
-    .toArray()
+  return listed(threads, visible, asked).toArray()
 }
+
+/** The list without a search, as the database reads it. */
+export function listed(threads: Collections['threads'], visible: VisibleThreads, asked: ThreadQuery) {
+  const beyond = asked.after === undefined ? {} : beyondOf(asked.after)
+  return threads
+    .find(
+      { $and: [visible, filterOf(asked), beyond] },
+      { maxTimeMS: QUERY_MS, ...(isOfAllOpen(asked) && { hint: STATUS_INDEX }) },
+    )
+    .sort(LATEST)
+    .limit(asked.limit + 1)
+}
+
+/** Nearly all threads are resolved in the end: by their activity the database would go through all of them for the open ones. */
+const isOfAllOpen = ({ status, handler, unread, assignee, label }: ThreadQuery): boolean =>
+  status === 'open' &&
+  [handler, unread, label].every((one) => one === undefined) &&
+  (assignee === undefined || assignee === 'none')
 
 function filterOf({
   channel,
@@ -103,7 +123,12 @@ function filterOf({
 }
 
 function withStatus(status: NonNullable<ThreadQuery['status']>, now: Date): mongo.Filter<ThreadRecord> {
-  if (status === 'open') return { $or: [{ closed: null }, { 'closed.until': { $lte: now } }] }
+  if (status === 'open')
+    return {
+      // Both in the sequence of the index, which the database merges.
+      'closed.status': { $in: [null, 'snoozed'] } as mongo.Condition<'snoozed'>,
+      $or: [{ closed: null }, { 'closed.until': { $lte: now } }],
+    }
   if (status === 'resolved') return { 'closed.status': status }
   return { 'closed.status': status, 'closed.until': { $gt: now } }
 }

@@ -10,6 +10,7 @@ import {
 } from '@parley/shared/messaging/message-publication'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { Problem } from '@parley/shared/problem'
+import { markedUp } from '@parley/shared/providers/marked-up'
 import type { ObjectRules } from '@parley/shared/providers/outbound'
 import type { Provider } from '@parley/shared/providers/provider'
 import { allProviders, providerNamed } from '@parley/shared/providers/registry'
@@ -20,6 +21,8 @@ import { addressesOf } from '../../message/addresses.ts'
 import { REPLY_SOURCE } from '../../message/message-record.ts'
 import { contentsOf } from '../../message/said.ts'
 import type { ThreadRecord } from '../../message/thread-record.ts'
+import type { Collections } from '../../store/collections.ts'
+import { providerIdOf } from '../../thread-log/quoted-messages.ts'
 
 const MAX_TEXT = 16 * 1024
 const MAX_NAME = 512
@@ -59,17 +62,24 @@ const TEMPLATE_PARTS = {
 /** What a person of the team replies: a text, a template, or an object of a provider's own. */
 export const replyRequest = () => z.union([...ownForms, ...allProviders().flatMap(objectReply)])
 
-type OwnForm = { text: string } & {
+type OwnForm = { text: string; quoted?: string } & {
   template: string
   language: string
   variables?: string[] | Record<string, string>
 }
 
 /** A valid one, of any form. */
-export type Reply = Partial<OwnForm> | Record<string, JsonObject>
+export type Reply = Partial<OwnForm> | ({ quoted?: string } & Record<string, JsonObject>)
+
+const quoted = z
+  .string()
+  .min(1)
+  .max(MAX_NAME)
+  .optional()
+  .describe('What it replies to: the `_id` of an entry of the conversation')
 
 const ownForms = [
-  z.strictObject({ text }).meta({ id: 'ReplyText' }),
+  z.strictObject({ text, quoted }).meta({ id: 'ReplyText' }),
   z
     .strictObject({
       template: z.string().min(1).max(MAX_NAME),
@@ -86,10 +96,11 @@ const ownForms = [
 function objectReply({ name, outbound: { objects } }: Provider) {
   if (objects === undefined) return []
   const id = `Reply${name.charAt(0).toUpperCase()}${name.slice(1)}`
-  return z.strictObject({ [name]: objectOf(objects).describe(objects.description) }).meta({ id })
+  return z.strictObject({ [name]: objectOf(objects).describe(objects.description), quoted }).meta({ id })
 }
 
 interface ReplyOptions {
+  collections: Pick<Collections, 'messages'>
   publisher: Pick<Publisher, 'publish'>
   idempotency: Idempotency
   channels: Pick<Channels, 'find'>
@@ -121,11 +132,13 @@ export async function publishReply(
   const provider = objectProvider(reply)
   if (provider !== undefined && found?.callback !== provider.name) throw notThrough(provider)
   if ('template' in reply && found !== undefined) requireUnderstood(reply, found)
+  const quoting =
+    typeof reply.quoted === 'string' ? await quotingReply(options, { thread, reply, found }) : undefined
   const message: WebhookMessage = {
     extId: channel,
     user: personOf(thread),
     thread: { extId },
-    answer: contentOf(reply),
+    answer: contentOf(quoting ?? reply),
     reply: { by: { _id: caller.account._id, name: caller.account.name } },
   }
   const body = Buffer.from(JSON.stringify(message))
@@ -167,9 +180,38 @@ function objectProvider(reply: Reply): Provider | undefined {
 
 function contentOf(reply: Reply): WebhookMessage['answer'] {
   const name = objectProvider(reply)?.name
-  if (name !== undefined) return { functions: [{ name, args: reply }] }
+  if (name !== undefined) return { functions: [{ name, args: reply as JsonObject }] }
   const { text, variables = [], ...template } = reply as Partial<OwnForm>
   return text === undefined ? { functions: [{ args: { ...template, variables } }] } : { message: text }
+}
+
+/** The object of the channel's provider that says the same as a reply to what is quoted. */
+async function quotingReply(
+  { collections }: Pick<ReplyOptions, 'collections'>,
+  { thread, reply, found }: { thread: ThreadRecord; reply: Reply; found: Channel | undefined },
+): Promise<Reply> {
+  const provider = providerNamed(found?.callback)
+  const objects = provider?.outbound.objects
+  if (found === undefined || provider === undefined || objects === undefined)
+    throw invalid('/quoted', 'not_quotable', 'is of a channel that quotes nothing')
+  const providerId = await providerIdOf(collections, { thread, entry: String(reply.quoted) })
+  if (providerId === undefined)
+    throw invalid('/quoted', 'not_quotable', 'is nothing in this conversation that the provider can quote')
+  return { [provider.name]: objects.quoting(objectToQuote(reply, found, provider), providerId) }
+}
+
+function objectToQuote(reply: Reply, channel: Channel, { name, outbound }: Provider): JsonObject {
+  const object = (reply as Record<string, JsonObject>)[name]
+  if (object !== undefined) return object
+  const said = markedUp(String(reply.text), channel)
+  const { maxText = MAX_TEXT } = outbound
+  if (said.length > maxText)
+    throw invalid(
+      '/text',
+      'too_long',
+      `has more than the ${maxText} characters of one message, which one that quotes is`,
+    )
+  return outbound.objects?.ofText(said) ?? {}
 }
 
 /** Throws for what the channel's provider does not take of a template. */

@@ -79,7 +79,8 @@ async function get(
   throw badly(`The provider refused with ${status}.`)
 }
 
-function problemOf(cause: unknown): unknown {
+/** The problem that a call of a provider that failed is to whoever asked for it. */
+export function problemOf(cause: unknown): unknown {
   if (!(cause instanceof CallError)) return cause
   switch (cause.failure) {
     case 'refused_target':
@@ -93,4 +94,6 @@ function problemOf(cause: unknown): unknown {
   }
 }
 
-const badly = (detail: string, cause?: unknown): Problem => new Problem('bad_gateway', { detail, cause })
+/** The provider is the reason that it failed. */
+export const badly = (detail: string, cause?: unknown): Problem =>
+  new Problem('bad_gateway', { detail, cause })

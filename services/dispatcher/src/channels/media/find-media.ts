@@ -1,5 +1,8 @@
 import type { WebhookMessage } from '@parley/shared/message'
 import type { ReceivedMedia } from '@parley/shared/providers/inbound'
+import type { StoredMedia } from '@parley/shared/providers/outbound'
+import { isJsonObject, own } from '@parley/shared/providers/own'
+import { allProviders } from '@parley/shared/providers/registry'
 import type { MessageRecord } from '../../message/message-record.ts'
 import { receivedContent } from '../../message/received-content.ts'
 
@@ -20,6 +23,20 @@ export function findMedia({ body, source }: Pick<MessageRecord, 'body' | 'source
   if (typeof message.audioRef === 'object' && message.audioRef !== null)
     return { kind: 'kept', type: 'audio' }
   return receivedContent(message, source)?.media
+}
+
+/** The first file of a message's answer that its provider has; `source` is that of what comes from the provider. */
+export function findSentMedia({
+  body,
+}: Pick<MessageRecord, 'body'>): (StoredMedia & { source: string }) | undefined {
+  const { answer } = JSON.parse(body) as Partial<WebhookMessage>
+  for (const { args } of answer?.functions ?? [])
+    for (const { name, outbound, inbound } of allProviders()) {
+      const object = own(args, name)
+      const media = isJsonObject(object) ? outbound.objects?.mediaIn(object) : undefined
+      if (media !== undefined && inbound !== undefined) return { ...media, source: inbound.source }
+    }
+  return undefined
 }
 
 /** Finds a message's audio; undefined when it has none, or its writer has taken it back. */

@@ -5,7 +5,7 @@ import type { MessageRecord } from '../../message/message-record.ts'
 import type { Channels } from '../channels.ts'
 import type { HttpClient } from '../http/http-client.ts'
 import { fetchMedia } from './fetch-media.ts'
-import { findAudio, findMedia, type MediaPlace } from './find-media.ts'
+import { findAudio, findMedia, findSentMedia, type MediaPlace } from './find-media.ts'
 import { audioFromText, type MediaBytes } from './media-bytes.ts'
 
 const WEBHOOK_TIMEOUT_MS = 10_000
@@ -25,6 +25,9 @@ export interface MediaSources {
 /** Has bytes fetched that are not in the message itself; it may abort that by the signal. */
 export type Fetching = (fetch: (signal?: AbortSignal) => Promise<MediaBytes>) => Promise<MediaBytes>
 
+/** With the provider of a source, which is not that of the message. */
+type SentPlace = Extract<MediaPlace, { kind: 'media' }> & { source: string }
+
 const atOnce: Fetching = (fetch) => fetch()
 
 /** Media as they are: bytes, or what the message says in its provider's own form. */
@@ -39,13 +42,21 @@ export async function readMedia(
   sources: MediaSources,
   fetching = atOnce,
 ): Promise<Media> {
-  const place = findMedia(record)
+  const place = findMedia(record) ?? sentPlace(record)
   if (place === undefined) throw new Problem('not_found', { detail: 'The message has no media.' })
   if (place.kind === 'content')
     return { kind: 'content', json: { type: place.type, [place.type]: place.content } }
   const bytes = await bytesAt(place, record, { ...sources, fetching })
   const { fileName } = place.kind === 'media' ? place : {}
   return { kind: 'bytes', ...bytes, ...(fileName !== undefined && { fileName }) }
+}
+
+/** What was sent to the person, and is with the provider. */
+function sentPlace(record: MediaRecord): SentPlace | undefined {
+  const sent = findSentMedia(record)
+  if (sent === undefined) return undefined
+  const { type, id: mediaId, fileName, source } = sent
+  return { kind: 'media', type, mediaId, source, ...defined({ fileName }) }
 }
 
 /** The bytes of a message's audio; throws as {@link readMedia}. */
@@ -61,7 +72,7 @@ export async function readAudio(
 }
 
 async function bytesAt(
-  place: Exclude<MediaPlace, { kind: 'content' }>,
+  place: Exclude<MediaPlace, { kind: 'content' }> | SentPlace,
   { _id, workspace, channel: extId, source }: MediaRecord,
   { channels, webhook, http, fetching }: MediaSources & { fetching: Fetching },
 ): Promise<MediaBytes> {
@@ -78,7 +89,7 @@ async function bytesAt(
     case 'media': {
       const channel = await channels.find(workspace, extId)
       if (channel === undefined) throw new Problem('not_found', { detail: 'The channel is gone.' })
-      const media = { source, mediaId: place.mediaId }
+      const media = { source: 'source' in place ? place.source : source, mediaId: place.mediaId }
       const options = { http, channel, media, maxBytes: MAX_BYTES }
       return fetching((signal) => fetchMedia({ ...options, ...defined({ signal }) }))
     }

@@ -1,0 +1,255 @@
+import { useId, useRef, useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import { useColleagues } from '../colleagues.ts'
+import { Button, notify, notifyUndoable } from '../components/actions.tsx'
+import { useKeys } from '../components/keyboard.ts'
+import { counted } from '../format.ts'
+import { messageOf } from '../problems.ts'
+import { me } from '../rights.ts'
+import type { Thread } from '../threads.ts'
+
+const AT_ONCE = 4
+
+interface Selection {
+  /** Rows can be selected. */
+  isOn: boolean
+  chosen: Thread[]
+  has(thread: Thread): boolean
+  /** With the rows between it and the last one where the click was with Shift. */
+  toggle(thread: Thread, options?: { isRange: boolean }): void
+  all(): void
+  begin(): void
+  end(): void
+}
+
+/** Which of the rows that are loaded are selected; one that leaves the list is not any more. */
+export function useSelection(rows: readonly Thread[], at: number): Selection {
+  const [isOn, setOn] = useState(false)
+  const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
+  const last = useRef<string>(undefined)
+  const chosen = isOn ? rows.filter(({ _id }) => ids.has(_id)) : []
+  const toggle: Selection['toggle'] = ({ _id }, { isRange } = { isRange: false }) => {
+    const from = rows.findIndex((one) => one._id === last.current)
+    const to = rows.findIndex((one) => one._id === _id)
+    const range = isRange && from >= 0 ? rows.slice(Math.min(from, to), Math.max(from, to) + 1) : []
+    last.current = _id
+    setOn(true)
+    setIds((before) => {
+      const after = new Set(before)
+      if (range.length > 0) for (const one of range) after.add(one._id)
+      else if (!after.delete(_id)) after.add(_id)
+      return after
+    })
+  }
+  const end = () => {
+    setOn(false)
+    setIds(new Set())
+  }
+  const current = rows[at]
+  useKeys({
+    ...(current && { x: () => toggle(current) }),
+    ...(isOn && { Escape: end }),
+  })
+  return {
+    ...{ isOn, chosen, toggle, end },
+    has: ({ _id }) => ids.has(_id),
+    all: () => setIds(new Set(chosen.length === rows.length ? [] : rows.map(({ _id }) => _id))),
+    begin: () => setOn(true),
+  }
+}
+
+interface BulkProps {
+  selection: Selection
+  rows: readonly Thread[]
+  reload(): void
+}
+
+/** What can be done with the conversations that are selected, all at once. */
+export function BulkBar({ selection, rows, reload }: BulkProps) {
+  const { chosen, all, end } = selection
+  const [done, setDone] = useState<number>()
+  const isRunning = done !== undefined
+  const run = async (work: Work) => {
+    setDone(0)
+    const { threads, failed } = await changeAll(chosen, work.change, () =>
+      setDone((before = 0) => before + 1),
+    )
+    setDone(undefined)
+    reload()
+    report(work, { threads, failed, reload })
+    if (failed === undefined) end()
+  }
+  const isIdle = chosen.length === 0 || isRunning
+  return (
+    <div class="bulk" role="toolbar" aria-label="What is done with those selected">
+      <p class="line" role="status">
+        {isRunning ? `${done} of ${chosen.length} …` : `${chosen.length} selected`}
+        <button type="button" class="link" onClick={all}>
+          {chosen.length === rows.length ? 'None' : `All ${rows.length} loaded`}
+        </button>
+        <button type="button" class="link" onClick={end}>
+          Done
+        </button>
+      </p>
+      <div class="actions">
+        <Button small disabled={isIdle} onClick={() => run(READ)}>
+          Mark as read
+        </Button>
+        <Button small disabled={isIdle} onClick={() => run(RESOLVE)}>
+          Resolve
+        </Button>
+        <Button small disabled={isIdle} onClick={() => run(REOPEN)}>
+          Reopen
+        </Button>
+        <AssignAll isDisabled={isIdle} run={run} />
+        <LabelAll isDisabled={isIdle} run={run} />
+      </div>
+    </div>
+  )
+}
+
+interface Work {
+  /** What became of so many: "is resolved", "are resolved". */
+  said: { one: string; many: string }
+  change(thread: Thread): object
+  /** What makes it as it was. */
+  undo?(thread: Thread): object
+}
+
+const READ: Work = { said: { one: 'is read', many: 'are read' }, change: () => ({ unread: 0 }) }
+const RESOLVE: Work = {
+  said: { one: 'is resolved', many: 'are resolved' },
+  change: () => ({ status: 'resolved' }),
+  undo: (thread) => statusOf(thread),
+}
+const REOPEN: Work = {
+  said: { one: 'is open', many: 'are open' },
+  change: () => ({ status: 'open' }),
+  undo: (thread) => statusOf(thread),
+}
+
+const statusOf = ({ status, snoozedUntil }: Thread): object => ({
+  status,
+  ...(status === 'snoozed' && { snoozedUntil }),
+})
+
+const assignTo = (assignee: number | null, name: string): Work => ({
+  said: { one: `is assigned to ${name}`, many: `are assigned to ${name}` },
+  change: () => ({ assignee }),
+  undo: (thread) => ({ assignee: thread.assignee?._id ?? null }),
+})
+
+const label = (text: string): Work => ({
+  said: { one: `has the label ${text}`, many: `have the label ${text}` },
+  change: ({ labels = [] }) => ({ labels: [...new Set([...labels, text])] }),
+  undo: ({ labels = [] }) => ({ labels }),
+})
+
+/** Some at a time; each is tried, whatever became of the others. */
+async function changeAll(
+  threads: readonly Thread[],
+  change: (thread: Thread) => object,
+  onDone: () => void,
+): Promise<{ threads: Thread[]; failed: Error | undefined }> {
+  const changed: Thread[] = []
+  let failed: Error | undefined
+  const waiting = [...threads]
+  const work = async () => {
+    for (let thread = waiting.shift(); thread !== undefined; thread = waiting.shift()) {
+      try {
+        await call('PATCH', `/rest/threads/${thread._id}`, { body: change(thread) })
+        changed.push(thread)
+      } catch (error) {
+        failed ??= error as Error
+      }
+      onDone()
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  return { threads: changed, failed }
+}
+
+function report(
+  { said, undo }: Work,
+  { threads, failed, reload }: { threads: Thread[]; failed: Error | undefined; reload(): void },
+): void {
+  const what = counted(threads.length, 'conversation')
+  const text = `${what} ${threads.length === 1 ? said.one : said.many}.`
+  const reverse = async (back: NonNullable<Work['undo']>) => {
+    const undone = await changeAll(threads, back, () => undefined)
+    reload()
+    if (undone.failed !== undefined) throw undone.failed
+  }
+  if (failed !== undefined) notify(`${text} Others are not: ${messageOf(failed)}`, 'bad')
+  else if (undo === undefined) notify(text)
+  else notifyUndoable(text, () => reverse(undo))
+}
+
+interface ChoiceProps {
+  isDisabled: boolean
+  run(work: Work): Promise<void>
+}
+
+function AssignAll({ isDisabled, run }: ChoiceProps) {
+  const id = useId()
+  const colleagues = useColleagues()
+  const own = me.get()?._id
+  const names = new Map(colleagues.map(({ _id, name }) => [String(_id), name]))
+  return (
+    <span class="inline-field">
+      <label class="hidden" for={id}>
+        Assign to
+      </label>
+      <select
+        id={id}
+        value=""
+        disabled={isDisabled}
+        onChange={(event) => {
+          const { value } = event.currentTarget
+          event.currentTarget.value = ''
+          void run(
+            value === 'none' ? assignTo(null, 'nobody') : assignTo(Number(value), names.get(value) ?? ''),
+          )
+        }}
+      >
+        <option value="" disabled>
+          Assign to …
+        </option>
+        <option value="none">Nobody</option>
+        {colleagues.map(({ _id, name }) => (
+          <option key={_id} value={String(_id)}>
+            {_id === own ? `${name} (me)` : name}
+          </option>
+        ))}
+      </select>
+    </span>
+  )
+}
+
+function LabelAll({ isDisabled, run }: ChoiceProps) {
+  const [text, setText] = useState('')
+  return (
+    <form
+      class="new-label"
+      data-passing
+      onSubmit={async (event) => {
+        event.preventDefault()
+        if (text.trim() === '') return
+        await run(label(text.trim()))
+        setText('')
+      }}
+    >
+      <input
+        aria-label="A label for all of them"
+        placeholder="Label"
+        maxLength={64}
+        disabled={isDisabled}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      <Button type="submit" small disabled={isDisabled || text.trim() === ''}>
+        Add
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,134 @@
+import type { Schemas } from '@parley/client'
+import { call, type Page } from '../api.ts'
+import { Badge, Fact, Failure, Loading, Time } from '../components/basics.tsx'
+import { useLoad } from '../load.ts'
+import { type Person, usePersonOf } from '../person-of.ts'
+import { may } from '../rights.ts'
+import { hrefOf } from '../router.ts'
+import { nameOf, shownLast, type Thread } from '../threads.ts'
+
+type Campaign = Pick<Schemas['Campaign'], '_id' | 'name'>
+
+const TONES = { granted: 'good', withdrawn: 'bad', unknown: 'neutral' } as const
+const MOST_OTHERS = 20
+
+/** Who somebody talks to: what is known of them, what they agreed to, and where else they write. */
+export function PersonAside({ thread }: { thread: Thread }) {
+  const person = usePersonOf(thread)
+  return (
+    <aside class="conversation-person" aria-label={`About ${nameOf(thread)}`}>
+      {person.data === undefined && (person.error ? <Failure error={person.error} /> : <Loading lines={5} />)}
+      {person.data === null && <p class="quiet">No record of this person may be read, or there is none.</p>}
+      {person.data && <PersonFacts person={person.data} />}
+      {thread.campaign && <LastCampaign campaign={thread.campaign} />}
+      <OtherThreads thread={thread} />
+    </aside>
+  )
+}
+
+const PURPOSES = [
+  { purpose: 'marketing', name: 'Marketing' },
+  { purpose: 'service', name: 'Service' },
+] as const
+
+function PersonFacts({ person }: { person: Person }) {
+  const { name, addresses, language, timeZone, tags, attributes, consent, lastContactAt } = person
+  const values = Object.entries(attributes)
+  return (
+    <dl class="facts">
+      {name && <Fact term="Name">{name}</Fact>}
+      <Fact term="Addresses">
+        {addresses.map((address) => (
+          <span key={address} class="address">
+            {address.replace(/^phone:/, '+')}
+          </span>
+        ))}
+      </Fact>
+      {language && <Fact term="Language">{language}</Fact>}
+      {timeZone && (
+        <Fact term="Their time">
+          {localTime(timeZone)} <span class="quiet">{timeZone}</span>
+        </Fact>
+      )}
+      {tags.length > 0 && (
+        <Fact term="Tags">
+          <span class="labels">
+            {tags.map((tag) => (
+              <span key={tag} class="tag">
+                {tag}
+              </span>
+            ))}
+          </span>
+        </Fact>
+      )}
+      {PURPOSES.map(({ purpose, name: term }) => {
+        const { status, at } = consent[purpose]
+        return (
+          <Fact key={purpose} term={term}>
+            <Badge tone={TONES[status]}>{status}</Badge> {at && <Time at={at} />}
+          </Fact>
+        )
+      })}
+      {values.map(([key, value]) => (
+        <Fact key={key} term={key}>
+          {String(value)}
+        </Fact>
+      ))}
+      {lastContactAt && (
+        <Fact term="Last wrote">
+          <Time at={lastContactAt} relative />
+        </Fact>
+      )}
+    </dl>
+  )
+}
+
+const localTime = (timeZone: string): string =>
+  new Intl.DateTimeFormat(undefined, { timeZone, hour: '2-digit', minute: '2-digit' }).format(new Date())
+
+/** The campaign that wrote to the person last. */
+function LastCampaign({ campaign: { _id, at } }: { campaign: NonNullable<Thread['campaign']> }) {
+  const isReadable = may('read', 'campaigns')
+  const { data } = useLoad(`campaign ${isReadable} ${_id}`, (signal) =>
+    isReadable
+      ? call<Campaign>('GET', `/rest/campaigns/${_id}`, { signal }).catch(() => undefined)
+      : Promise.resolve(undefined),
+  )
+  return (
+    <dl class="facts">
+      <Fact term="Last campaign">
+        {data?.name ?? 'A campaign'} <Time at={at} relative />
+      </Fact>
+    </dl>
+  )
+}
+
+/** The same person's conversations on other channels. */
+function OtherThreads({ thread }: { thread: Thread }) {
+  const { addresses = [] } = thread
+  const number = addresses.find((address) => address.startsWith('phone:'))?.slice('phone:'.length)
+  const { data = [] } = useLoad(`threads of ${number}`, async (signal) => {
+    if (number === undefined) return []
+    const query = { q: number, limit: MOST_OTHERS }
+    return (await call<Page<Thread>>('GET', '/rest/threads', { query, signal })).data
+  })
+  const others = data.filter(
+    (one) => one._id !== thread._id && one.addresses?.some((address) => addresses.includes(address)),
+  )
+  if (others.length === 0) return null
+  return (
+    <>
+      <h2>Other conversations</h2>
+      <ul class="other-threads">
+        {others.map((one) => (
+          <li key={one._id}>
+            <a href={hrefOf(`/conversations/${one._id}`)}>{one.channel}</a>{' '}
+            <span class="quiet">
+              <Time at={one.lastAt} relative /> · {shownLast(one.lastMessage)}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}

@@ -1,0 +1,173 @@
+import type { AcceptedFiles } from '@parley/shared/providers/outbound'
+import type { Provider } from '@parley/shared/providers/provider'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { callWithFile } from '../api.ts'
+import { messageOf } from '../problems.ts'
+import type { Draft, SentFile } from '../replies.ts'
+import type { Thread } from '../threads.ts'
+
+const MOST_FILES = 10
+const MIB = 1024 * 1024
+/** Names that browsers have for types which providers name otherwise. */
+const TYPES: Record<string, string> = {
+  'audio/x-m4a': 'audio/mp4',
+  'audio/m4a': 'audio/mp4',
+  'audio/mp3': 'audio/mpeg',
+  'image/jpg': 'image/jpeg',
+}
+
+/** A file that is on its way, or did not get there. */
+interface Attached {
+  key: string
+  name: string
+  /** Undefined while it is on its way. */
+  error?: string
+}
+
+interface Attaching {
+  underway: readonly Attached[]
+  /** Where the pictures among the files are, in this tab, by the ids of the files. */
+  pictures: ReadonlyMap<string, string>
+  isBusy: boolean
+  attach(files: Iterable<File>): void
+  dismiss(key: string): void
+}
+
+interface AttachingOptions {
+  thread: Thread
+  provider: Provider
+  files: readonly SentFile[]
+  /** Adds a file that the provider has. */
+  add(file: SentFile): void
+}
+
+/** Gives files to the channel's provider as they are attached, so that a reply sends them at once. */
+export function useAttaching({ thread, provider, files, add }: AttachingOptions): Attaching {
+  const accepts = provider.outbound.media?.upload?.accepts ?? []
+  const [underway, setUnderway] = useState<readonly Attached[]>([])
+  const [pictures, setPictures] = useState<ReadonlyMap<string, string>>(new Map())
+  const latest = useRef(pictures)
+  latest.current = pictures
+  useEffect(() => () => [...latest.current.values()].forEach(URL.revokeObjectURL), [])
+  const change = (key: string, to: Partial<Attached> | undefined) =>
+    setUnderway((before) =>
+      before.flatMap((one) => (one.key !== key ? [one] : to === undefined ? [] : [{ ...one, ...to }])),
+    )
+  const upload = async (file: File, key: string) => {
+    const contentType = TYPES[file.type] ?? file.type
+    try {
+      const { _id, type } = await callWithFile<Pick<SentFile, '_id' | 'type'>>(
+        `/rest/threads/${thread._id}/files`,
+        { file, contentType, query: { name: file.name } },
+      )
+      if (type === 'image') setPictures((before) => new Map(before).set(_id, URL.createObjectURL(file)))
+      add({ _id, type, name: file.name, bytes: file.size })
+      change(key, undefined)
+    } catch (error) {
+      change(key, { error: messageOf(error as Error) })
+    }
+  }
+  const attach = (given: Iterable<File>) => {
+    const waiting = underway.filter(({ error }) => error === undefined).length
+    const room = MOST_FILES - files.length - waiting
+    const added = [...given].map((file, at) => {
+      const error = at >= room ? `A reply has ${MOST_FILES} files at most.` : refusalOf(file, accepts)
+      return { file, entry: { key: crypto.randomUUID(), name: file.name, ...(error && { error }) } }
+    })
+    setUnderway((before) => [...before, ...added.map(({ entry }) => entry)])
+    for (const { file, entry } of added) if (entry.error === undefined) void upload(file, entry.key)
+  }
+  return {
+    ...{ underway, pictures, attach },
+    isBusy: underway.some(({ error }) => error === undefined),
+    dismiss: (key) => change(key, undefined),
+  }
+}
+
+/** Why the provider does not take a file, before it is sent anywhere. */
+function refusalOf(
+  { type, size }: Pick<File, 'type' | 'size'>,
+  accepts: readonly AcceptedFiles[],
+): string | undefined {
+  const rules = accepts.find(({ contentTypes }) => contentTypes.includes(TYPES[type] ?? type))
+  if (rules === undefined) return `is of a type that is not taken${type && `: ${type}`}`
+  if (size === 0) return 'is empty'
+  if (size <= rules.maxBytes) return undefined
+  return `has ${(size / MIB).toFixed(1)} MiB; as ${rules.type} ${rules.maxBytes / MIB} are taken`
+}
+
+interface FilesProps {
+  draft: Draft
+  attaching: Attaching
+  set(change: Partial<Draft>): void
+}
+
+/** The files of a reply: those that are there, those on their way, and those that are not taken. */
+export function ReplyFiles({ draft: { files }, attaching, set }: FilesProps) {
+  const { underway, pictures, dismiss } = attaching
+  if (files.length + underway.length === 0) return null
+  return (
+    <ul class="reply-files" aria-label="Files of this reply">
+      {files.map(({ _id, type, name, bytes }) => {
+        const picture = pictures.get(_id)
+        return (
+          <li key={_id}>
+            {picture && <img src={picture} alt="" />}
+            <span class="grow">
+              {name} <span class="quiet">{`${type}, ${sizeOf(bytes)}`}</span>
+            </span>
+            <button
+              type="button"
+              aria-label={`Remove ${name}`}
+              onClick={() => set({ files: files.filter((one) => one._id !== _id) })}
+            >
+              ✕
+            </button>
+          </li>
+        )
+      })}
+      {underway.map(({ key, name, error }) => (
+        <li key={key} class={error && 'wrong'} role={error ? 'alert' : 'status'}>
+          <span class="grow">
+            {name} {error ?? <span class="quiet">is on its way …</span>}
+          </span>
+          {error && (
+            <button type="button" aria-label={`Dismiss ${name}`} onClick={() => dismiss(key)}>
+              ✕
+            </button>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const sizeOf = (bytes: number): string =>
+  bytes < MIB ? `${Math.max(1, Math.round(bytes / 1024))} KiB` : `${(bytes / MIB).toFixed(1)} MiB`
+
+/** A button that opens the system's picker of files; on a phone the camera as well. */
+export function AttachButton({ provider, attach }: { provider: Provider } & Pick<Attaching, 'attach'>) {
+  const input = useRef<HTMLInputElement>(null)
+  const accepts = provider.outbound.media?.upload?.accepts
+  if (accepts === undefined) return null
+  return (
+    <>
+      <input
+        ref={input}
+        type="file"
+        class="hidden"
+        multiple
+        tabIndex={-1}
+        aria-label="Files to attach"
+        accept={accepts.flatMap(({ contentTypes }) => contentTypes).join(',')}
+        onChange={(event) => {
+          attach(event.currentTarget.files ?? [])
+          event.currentTarget.value = ''
+        }}
+      />
+      <button type="button" class="button small" onClick={() => input.current?.click()}>
+        Attach files
+      </button>
+    </>
+  )
+}

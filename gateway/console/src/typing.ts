@@ -1,0 +1,19 @@
+import { call } from './api.ts'
+
+/** Providers show it a little longer. */
+const EVERY_MS = 20_000
+/** The conversation that somebody typed in last, and when its person was last shown that. */
+let last: { thread: string; at: number } | undefined
+
+/** Shows the person that somebody is typing to them. One that can't be shown is missed by nobody. */
+export function showTyping(thread: string): void {
+  const now = Date.now()
+  if (last?.thread === thread && now - last.at < EVERY_MS) return
+  last = { thread, at: now }
+  void call('POST', `/rest/threads/${thread}/typing`).catch(() => undefined)
+}
+
+/** What is typed next is of another reply. */
+export function endTyping(): void {
+  last = undefined
+}

@@ -1,0 +1,270 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { gatewayClient } from '@parley/local/demo/gateway-client'
+import { configOf, registerWebhook, simulatedNumber, writeAsPerson } from '@parley/local/simulator/client'
+import { eventually } from '@parley/local/testing/service-under-test'
+import type { Page } from 'playwright-core'
+import { violations } from './axe.ts'
+import { consoleSystem } from './console-system.ts'
+import { signIn } from './pages.ts'
+
+const system = consoleSystem()
+const { onPage, open } = system
+const ACCOUNT = '102290129340398'
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+const ADDRESS = 'phone:5511988880001'
+
+const call = (method: string, path: string, body?: object) =>
+  system.parley.call(method, path, { token: system.garden.token, ...(body && { body }) })
+async function made(method: string, path: string, body: object) {
+  const { status, json } = await call(method, path, body)
+  if (status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(json)}`)
+  return json
+}
+
+/** The conversation with Carla, which the team has. */
+let carla: string
+let number: ReturnType<typeof simulatedNumber>
+
+beforeAll(async () => {
+  number = simulatedNumber(system.parley.system.simulatorUrl, '6101')
+  await made('PUT', '/rest/channels/1', {
+    ...{ name: 'Line', description: '', extId: 'line', hook: 'whatsapp', callback: 'whatsapp' },
+    ...{ handlerUrl: 'native:agents/echo', config: { ...configOf(number), businessAccountId: ACCOUNT } },
+  })
+  for (const [name, language, text] of TEMPLATES)
+    await made('POST', '/rest/templates', {
+      ...{ channel: 1, name, language, category: 'UTILITY' },
+      components: [
+        {
+          type: 'BODY',
+          text,
+          example: { body_text: [['Ana', '4711'].slice(0, text.split('{{').length - 1)] },
+        },
+        { type: 'FOOTER', text: 'The Garden' },
+        {
+          type: 'BUTTONS',
+          buttons: [{ type: 'URL', text: 'Track', url: 'https://example.com/{{1}}', example: ['1'] }],
+        },
+      ],
+    })
+  const url = gatewayClient(system.url, system.garden).providerUrl('line')
+  await registerWebhook(number, url)
+  await writeAsPerson(number, { from: '5511988880001', name: 'Carla', text: 'Where is my order?' })
+  carla = await eventually(async () => {
+    const { json } = await call('GET', '/rest/threads?q=Carla')
+    return (json.data as { _id: string }[])[0]?._id
+  })
+  await made('PATCH', `/rest/threads/${carla}`, { handler: 'person' })
+  await made('PUT', '/rest/people/attributes', { attributes: [{ name: 'city', type: 'text' }] })
+  const known = {
+    language: 'pt_BR',
+    timeZone: 'America/Sao_Paulo',
+    tags: ['vip'],
+    attributes: { city: 'Santos' },
+  }
+  await made('POST', '/rest/people', { addresses: [ADDRESS], ...known })
+  await made('PATCH', `/rest/people/${ADDRESS}`, { consent: { marketing: { status: 'withdrawn' } } })
+})
+
+const TEMPLATES = [
+  ['order_update', 'en_US', 'Hi {{1}}, your order {{2}} is on its way.'],
+  ['order_update', 'pt_BR', 'Olá {{1}}, seu pedido {{2}} está a caminho.'],
+  ['order_late', 'en_US', 'Hi {{1}}, it is late.'],
+] as const
+
+interface Sent {
+  type: string
+  text?: string
+  template?: string
+  language?: string
+  variables?: string[]
+  quoted?: string
+  content?: { caption?: string; filename?: string; id?: string }
+}
+
+async function sends(): Promise<Sent[]> {
+  const response = await fetch(`${number.simulatorUrl}/simulator/sends?phoneNumberId=${number.phoneNumberId}`)
+  return ((await response.json()) as { data: Sent[] }).data
+}
+const sent = (isIt: (one: Sent) => boolean) => eventually(async () => (await sends()).find(isIt))
+
+const reply = (page: Page) => page.getByRole('textbox', { name: 'Your reply' })
+const send = (page: Page) => page.getByRole('button', { name: 'Send', exact: true })
+const files = (page: Page) => page.getByRole('list', { name: 'Files of this reply' })
+
+async function inConversation(page: Page): Promise<void> {
+  await signIn(page, system.url, system.garden)
+  await open(page, `/conversations/${carla}`, '.reply')
+}
+
+/** For axe, which the policy of the pages keeps out. */
+const WITH_AXE = { bypassCSP: true }
+
+describe('a template', () => {
+  test('is chosen from those of the channel, in the person’s language, filled in and seen before it is sent', async () => {
+    await onPage({}, async (page) => {
+      await inConversation(page)
+      await page.getByRole('button', { name: 'Template', exact: true }).click()
+      await page.getByRole('button', { name: /order_update/ }).click()
+      const preview = page.locator('.preview .bubble')
+      await preview.getByText('Olá {{1}}, seu pedido {{2}} está a caminho.').waitFor()
+      expect(await send(page).isDisabled()).toBe(true)
+      await page.getByLabel('{{1}}', { exact: true }).fill('Carla')
+      await page.getByLabel('{{2}}', { exact: true }).fill('4720')
+      await page.getByLabel('End of the address of “Track”').fill('4720')
+      await preview.getByText('Olá Carla, seu pedido 4720 está a caminho.').waitFor()
+      await preview.getByText('https://example.com/4720').waitFor()
+      await send(page).click()
+      await page.locator('.said.team .bubble', { hasText: 'Olá Carla, seu pedido 4720' }).waitFor()
+      const { language, variables } = await sent(({ template }) => template === 'order_update')
+      expect({ language, variables }).toEqual({ language: 'pt_BR', variables: ['Carla', '4720'] })
+    })
+  })
+
+  test('is sent in another language where that is chosen', async () => {
+    await onPage({}, async (page) => {
+      await inConversation(page)
+      await page.getByRole('button', { name: 'Template', exact: true }).click()
+      await page.getByRole('button', { name: /order_update/ }).click()
+      await page.getByLabel('Language').selectOption('en_US')
+      await page.locator('.preview').getByText('Hi {{1}}, your order {{2}}').waitFor()
+      await page.getByRole('button', { name: 'Another template' }).click()
+      await page.getByRole('button', { name: /order_late/ }).waitFor()
+    })
+  })
+
+  test('can be chosen and filled in by everybody', async () => {
+    await onPage(WITH_AXE, async (page) => {
+      await inConversation(page)
+      await page.getByRole('button', { name: 'Template', exact: true }).click()
+      await page.getByRole('button', { name: /order_update/ }).waitFor()
+      expect(await violations(page, 'the list of templates')).toEqual([])
+      await page.getByRole('button', { name: /order_update/ }).click()
+      await page.getByLabel('{{1}}', { exact: true }).fill('Carla')
+      await page.locator('.preview').waitFor()
+      expect(await violations(page, 'a template')).toEqual([])
+    })
+  })
+})
+
+describe('files', () => {
+  test('are attached, dropped and pasted, and sent with the text as the caption of the first', async () => {
+    await onPage(WITH_AXE, async (page) => {
+      await inConversation(page)
+      await page.getByLabel('Files to attach').setInputFiles([
+        { name: 'fern.png', mimeType: 'image/png', buffer: PNG },
+        { name: 'care.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.4 care') },
+      ])
+      await files(page).getByText('fern.png').waitFor()
+      await files(page).getByRole('button', { name: 'Remove care.pdf' }).waitFor()
+      await page.evaluate(() => {
+        const data = new DataTransfer()
+        data.items.add(new File(['dropped'], 'dropped.txt', { type: 'text/plain' }))
+        document.body.dispatchEvent(
+          new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }),
+        )
+      })
+      await files(page).getByRole('button', { name: 'Remove dropped.txt' }).waitFor()
+      await reply(page).evaluate((element) => {
+        const data = new DataTransfer()
+        data.items.add(new File(['pasted'], 'pasted.txt', { type: 'text/plain' }))
+        element.dispatchEvent(
+          new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }),
+        )
+      })
+      await files(page).getByRole('button', { name: 'Remove pasted.txt' }).waitFor()
+      await files(page).getByRole('button', { name: 'Remove pasted.txt' }).click()
+      await reply(page).fill('A *fern*')
+      expect(await violations(page, 'files')).toEqual([])
+      // What is attached is there after a reload.
+      await page.reload()
+      await files(page).getByText('care.pdf').waitFor()
+      await reply(page).press('Enter')
+      await files(page).waitFor({ state: 'detached' })
+      const image = await sent(({ type }) => type === 'image')
+      expect(image.content).toMatchObject({ caption: 'A *fern*' })
+      await sent(({ content }) => content?.filename === 'care.pdf')
+      await sent(({ content }) => content?.filename === 'dropped.txt')
+      expect((await sends()).some(({ content }) => content?.filename === 'pasted.txt')).toBe(false)
+      const bubble = page.locator('.said.team', { hasText: 'A fern' })
+      await bubble.getByRole('button', { name: 'Show the image' }).click()
+      await bubble.locator('img.media').waitFor()
+    })
+  })
+
+  test('that the provider does not take are refused before they leave, and by the service', async () => {
+    await onPage(WITH_AXE, async (page) => {
+      await inConversation(page)
+      await page.getByLabel('Files to attach').setInputFiles([
+        { name: 'a.svg', mimeType: 'image/svg+xml', buffer: Buffer.from('<svg/>') },
+        { name: 'empty.txt', mimeType: 'text/plain', buffer: Buffer.alloc(0) },
+        { name: 'huge.png', mimeType: 'image/png', buffer: Buffer.alloc(5 * 1024 * 1024 + 1) },
+        { name: 'page.png', mimeType: 'image/png', buffer: Buffer.from('<html>') },
+      ])
+      await files(page).getByText('is of a type that is not taken: image/svg+xml').waitFor()
+      await files(page).getByText('is empty').waitFor()
+      await files(page).getByText('as image 5 are taken').waitFor()
+      await files(page).getByText('The bytes are something else, and no image/png').waitFor()
+      await files(page).getByRole('button', { name: 'Dismiss a.svg' }).click()
+      expect(await files(page).getByText('a.svg').count()).toBe(0)
+      expect(await send(page).isDisabled()).toBe(true)
+    })
+  })
+})
+
+describe('a message', () => {
+  test('is quoted in the reply to it, for the person and for the team', async () => {
+    await onPage(WITH_AXE, async (page) => {
+      await inConversation(page)
+      await page.getByRole('button', { name: 'Quote “Where is my order?”' }).click()
+      await page.locator('.reply .quoted', { hasText: 'Where is my order?' }).waitFor()
+      await page.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA')
+      await reply(page).fill('On its **way**')
+      expect(await violations(page, 'a quote')).toEqual([])
+      await reply(page).press('Enter')
+      const one = await sent(({ text }) => text === 'On its *way*')
+      expect(one.quoted).toMatch(/^wamid\./)
+      const bubble = page.locator('.said.team', { hasText: 'On its way' })
+      await bubble.locator('blockquote', { hasText: 'Where is my order?' }).waitFor()
+      await page.locator('.threads', { hasText: 'On its *way*' }).waitFor()
+      expect(await page.locator('.reply .quoted').count()).toBe(0)
+    })
+  })
+
+  test('is typed in sight of the person', async () => {
+    await onPage(WITH_AXE, async (page) => {
+      await inConversation(page)
+      await reply(page).pressSequentially('Hel')
+      await eventually(async () => {
+        const at = `${number.simulatorUrl}/simulator/receipts?phoneNumberId=${number.phoneNumberId}`
+        const { data } = (await (await fetch(at)).json()) as { data: { isTyping: boolean }[] }
+        return data.some(({ isTyping }) => isTyping)
+      })
+      await reply(page).fill('')
+    })
+  })
+})
+
+test('what is known of the person stands beside the conversation, with their other conversations', async () => {
+  const body = {
+    extId: 'line',
+    user: { phone: '+55 11 98888-0001' },
+    thread: { extId: 'order-1' },
+    answer: { message: 'Hi' },
+  }
+  expect((await call('POST', '/api/hooks/whatsapp', body)).status).toBe(200)
+  await onPage(WITH_AXE, async (page) => {
+    await inConversation(page)
+    await page.getByRole('button', { name: 'Person', exact: true }).click()
+    const aside = page.getByRole('complementary', { name: 'About Carla' })
+    for (const text of ['+5511988880001', 'pt_BR', 'America/Sao_Paulo', 'vip', 'city', 'Santos', 'withdrawn'])
+      await aside.getByText(text, { exact: true }).first().waitFor()
+    await aside.getByRole('link', { name: 'line' }).waitFor()
+    expect(await violations(page, 'the person')).toEqual([])
+    await page.getByRole('button', { name: 'Person', exact: true }).click()
+    await aside.waitFor({ state: 'detached' })
+  })
+})
