@@ -13,6 +13,7 @@ const run = promisify(execFile)
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const TYPESCRIPT = here('../../node_modules/.bin/tsc')
 const CLIENT = here('../../shared/client/src')
+const WRITE_TYPES = here('../../docs/openapi/write-types.ts')
 const ENGINES = { node: '>=20.12' }
 
 /** For what is CommonJS of what is bundled. */
@@ -52,6 +53,7 @@ export function packClient(folder: string): Promise<string> {
   )
   const manifest = { name, version, license, type: 'module', exports, dependencies, engines: ENGINES }
   return packed(folder, manifest, async (work) => {
+    await run(process.execPath, [WRITE_TYPES])
     const files = (await readdir(CLIENT)).map((file) => join(CLIENT, file))
     const options = [
       ...['--ignoreConfig', '--rootDir', CLIENT, '--outDir', work, '--declaration'],

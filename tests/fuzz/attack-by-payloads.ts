@@ -9,6 +9,7 @@ const SECRET = 'fuzzed secret'
 const AT_ONCE = 4
 /** What has more than is taken at once, or is no object, is refused whole. */
 const REFUSED = new Set([413, 422])
+const POSTS = 5
 const MAX_SHOWN = 20
 
 /** What a provider's webhook made of payloads like the provider's. */
@@ -47,7 +48,17 @@ async function wrongOf(address: string, payload: unknown): Promise<string | unde
   const body = JSON.stringify(payload)
   const signature = createHmac('sha256', SECRET).update(body).digest('hex')
   const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` }
-  const response = await fetch(address, { method: 'POST', headers, body })
+  const post = () => fetch(address, { method: 'POST', headers, body })
+  let response = await post()
+  // A busy system asks for it again, and a provider does so.
+  for (
+    let again = 0;
+    response.status === 503 && response.headers.has('retry-after') && again < POSTS;
+    again++
+  ) {
+    await response.body?.cancel()
+    response = await post()
+  }
   const text = await response.text()
   if (REFUSED.has(response.status)) return undefined
   if (response.status !== 200) return `${response.status} for ${body}`

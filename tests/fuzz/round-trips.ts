@@ -23,7 +23,7 @@ const IGNORED = ['_id', 'key', 'createdAt', 'updatedAt', 'password', 'role']
 /** What configuration writes into documents of a resource itself. */
 const OWN: Record<string, string[]> = {
   subscriptions: ['failing', 'full', 'disabled', 'account', 'activeSince', 'token'],
-  actions: ['failing'],
+  actions: ['failing', 'missing'],
   channels: ['origins'],
   configs: ['origins', 'refused'],
   tasks: ['channel'],

@@ -32,7 +32,7 @@ beforeAll(async () => {
   await run('tar', ['-xzf', client, '-C', into, '--strip-components=1'])
   for (const name of await dependenciesOf(into))
     await cp(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name), { recursive: true })
-}, 180_000)
+}, 600_000)
 afterAll(() => rm(folder, { recursive: true }))
 
 /** The names of all that a package depends on, of which each may depend on more. */
