@@ -204,6 +204,33 @@ describe('files', () => {
     })
   })
 
+  test('say how much of them has left, and are cancelled on their way', async () => {
+    await onPage({}, async (page, context) => {
+      await inConversation(page)
+      const network = await context.newCDPSession(page)
+      const throttled = (uploadThroughput: number) =>
+        network.send('Network.emulateNetworkConditions', {
+          ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput },
+        })
+      await throttled(64 * 1024)
+      const buffer = Buffer.concat([PNG, Buffer.alloc(4 * 1024 * 1024)])
+      await page.getByLabel('Files to attach').setInputFiles([{ name: 'slow.png', mimeType: 'image/png', buffer }])
+      const progress = files(page).getByRole('progressbar', { name: 'slow.png is on its way' })
+      await progress.waitFor()
+      await page.waitForFunction(() => {
+        const { value = 0 } = document.querySelector('progress') ?? {}
+        return value > 0 && value < 1
+      })
+      expect(await send(page).isDisabled()).toBe(true)
+      await files(page).getByRole('button', { name: 'Cancel slow.png' }).click()
+      await files(page).waitFor({ state: 'detached' })
+      await throttled(-1)
+      await page.getByLabel('Files to attach').setInputFiles([{ name: 'quick.png', mimeType: 'image/png', buffer: PNG }])
+      await files(page).getByRole('button', { name: 'Remove quick.png' }).click()
+      await files(page).waitFor({ state: 'detached' })
+    })
+  })
+
   test('that the provider does not take are refused before they leave, and by the service', async () => {
     await onPage(WITH_AXE, async (page) => {
       await inConversation(page)
