@@ -224,6 +224,23 @@ describe('files', () => {
       expect(await send(page).isDisabled()).toBe(true)
       await files(page).getByRole('button', { name: 'Cancel slow.png' }).click()
       await files(page).waitFor({ state: 'detached' })
+
+      // Whoever leaves and comes back finds the file, and what they typed meanwhile.
+      await reply(page).fill('Before')
+      const small = Buffer.concat([PNG, Buffer.alloc(256 * 1024)])
+      await page
+        .getByLabel('Files to attach')
+        .setInputFiles([{ name: 'late.png', mimeType: 'image/png', buffer: small }])
+      await files(page).getByRole('progressbar', { name: 'late.png is on its way' }).waitFor()
+      await page.locator('.back').evaluate((link: HTMLElement) => link.click())
+      await page.getByText('No conversation is open').waitFor()
+      await page.locator('.threads a', { hasText: 'Carla' }).first().click()
+      await reply(page).fill('Before and after')
+      await files(page).getByRole('button', { name: 'Remove late.png' }).waitFor()
+      expect(await reply(page).inputValue()).toBe('Before and after')
+      await reply(page).fill('')
+      await files(page).getByRole('button', { name: 'Remove late.png' }).click()
+      await files(page).waitFor({ state: 'detached' })
       await throttled(-1)
       await page.getByLabel('Files to attach').setInputFiles([{ name: 'quick.png', mimeType: 'image/png', buffer: PNG }])
       await files(page).getByRole('button', { name: 'Remove quick.png' }).click()

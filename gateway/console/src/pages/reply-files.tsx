@@ -2,6 +2,7 @@ import type { AcceptedFiles } from '@parley/shared/providers/outbound'
 import type { Provider } from '@parley/shared/providers/provider'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { callWithFile } from '../api.ts'
+import { notify } from '../components/actions.tsx'
 import { messageOf } from '../problems.ts'
 import type { Draft, SentFile } from '../replies.ts'
 import type { Thread } from '../threads.ts'
@@ -52,9 +53,10 @@ export function useAttaching({ thread, provider, files, add }: AttachingOptions)
   const latest = useRef(pictures)
   latest.current = pictures
   const uploads = useRef(new Map<string, AbortController>())
+  const isLeft = useRef(false)
   useEffect(
     () => () => {
-      for (const upload of uploads.current.values()) upload.abort()
+      isLeft.current = true
       for (const picture of latest.current.values()) URL.revokeObjectURL(picture)
     },
     [],
@@ -75,11 +77,15 @@ export function useAttaching({ thread, provider, files, add }: AttachingOptions)
           onProgress: (share) => change(key, { share }),
         },
       )
-      if (type === 'image') setPictures((before) => new Map(before).set(_id, URL.createObjectURL(file)))
+      if (type === 'image' && !isLeft.current)
+        setPictures((before) => new Map(before).set(_id, URL.createObjectURL(file)))
       add({ _id, type, name: file.name, bytes: file.size })
       change(key, undefined)
     } catch (error) {
-      if (!ending.signal.aborted) change(key, { error: messageOf(error as Error) })
+      if (ending.signal.aborted) return
+      const message = messageOf(error as Error)
+      if (isLeft.current) notify(`${file.name}: ${message}`, 'bad')
+      else change(key, { error: message })
     } finally {
       uploads.current.delete(key)
     }
