@@ -5,13 +5,7 @@ import { Badge, Card, Fact, Failure, Loading, NotFound, PageHead, Time } from '.
 import { PasswordField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { useLoad } from '../load.ts'
-import {
-  allowNotices,
-  changeNotices,
-  desktopNotices,
-  noticeChanges,
-  readNoticeSettings,
-} from '../notices.ts'
+import { allowNotices, changeNotices, desktopNotices, noticeChanges, readNoticeSettings } from '../notices.ts'
 import { roleInWords } from '../people.ts'
 import { messageOf } from '../problems.ts'
 import { type Me, may, me } from '../rights.ts'

@@ -153,7 +153,7 @@ export function ReplyFiles({ draft: { files }, attaching, set }: FilesProps) {
         )
       })}
       {underway.map(({ key, name, share, error }) => (
-        <li key={key} class={error && 'wrong'} role={error && 'alert'}>
+        <li key={key} class={error && 'wrong'} role={error ? 'alert' : undefined}>
           <span class="grow">
             {name} {error ?? <span class="quiet">{share < 1 ? percent(share) : 'is with Parley …'}</span>}
           </span>
