@@ -1,5 +1,4 @@
 import type { Connection, mongo } from 'mongoose'
-import { makeCollection } from '../store/make-collection.ts'
 import { LIST_INDEX, peopleOf } from '../store/people-collection.ts'
 import type { PersonRecord } from '../store/person-record.ts'
 import type { SegmentFilter } from './segment-filter.ts'
@@ -20,11 +19,7 @@ export interface SegmentRecord {
 export const segmentsOf = (connection: Connection): mongo.Collection<SegmentRecord> =>
   connection.collection('segments') as unknown as mongo.Collection<SegmentRecord>
 
-/** Makes the collection and its index. */
-export async function prepareSegments(connection: Connection): Promise<void> {
-  await makeCollection(connection, 'segments')
-  await segmentsOf(connection).createIndexes([{ key: { '_id.workspace': 1, '_id.id': 1 } }])
-}
+export const SEGMENT_INDEXES: mongo.IndexDescription[] = [{ key: { '_id.workspace': 1, '_id.id': 1 } }]
 
 /** How many people a query finds. Rejects with `unavailable` where that takes longer than 8 s. */
 export async function countPeople(
