@@ -78,7 +78,7 @@ function hasFailed(outcome: FileOutcome): boolean {
 
 function startWorker(): ChildProcess {
   return fork(WORKER, {
-    execArgv: ['--disable-warning=ExperimentalWarning'],
+    execArgv: ['--disable-warning=ExperimentalWarning', ...(process.env.H3PROF ? ['--cpu-prof', '--cpu-prof-interval=2000', '--cpu-prof-dir=/tmp/h3prof'] : [])],
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
