@@ -78,7 +78,8 @@ function hasFailed(outcome: FileOutcome): boolean {
 
 function startWorker(): ChildProcess {
   return fork(WORKER, {
-    execArgv: ['--disable-warning=ExperimentalWarning', ...(process.env.H3PROF ? ['--cpu-prof', '--cpu-prof-interval=2000', '--cpu-prof-dir=/tmp/h3prof'] : [])],
+    // With room for what is young, collecting it takes a third of the time.
+    execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=64'],
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })

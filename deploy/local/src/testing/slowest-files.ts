@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import type { TestResult } from './test-worker.ts'
 
-const SHOWN = 500
+const SHOWN = 20
 
 /** Reports at the end of a run of the tests which files took longest, on their worker's processor too, and until their first tests. */
 export default class SlowestFiles {
