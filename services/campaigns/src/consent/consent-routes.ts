@@ -15,9 +15,11 @@ import {
   requireReadable,
 } from '../people/find-person.ts'
 import { personExample } from '../people/person-schema.ts'
+import { viewOf } from '../people/view.ts'
 import { consentsOf } from '../store/consent-history.ts'
-import { eraseEverywhere } from './erase-everywhere.ts'
-import { exportEverything } from './export-everything.ts'
+import type { PersonRecord } from '../store/person-record.ts'
+import { addressBookOf } from './address-book.ts'
+import { eraseHere } from './erase-here.ts'
 
 const QUERY_MS = 5_000
 const one = { tag: 'people', parameters: [personParameter], errors: ['invalid_id', 'not_found'] } as const
@@ -171,3 +173,58 @@ const deletePerson = route({
 
 /** The operations on a person's consent, and on all that there is of them. */
 export const consentRoutes: readonly Route<Dependencies>[] = [listConsent, exportPerson, deletePerson]
+
+/** Each takes a second and a half at most. */
+const MAX_ROUNDS = 10
+
+const progress = z.object({ done: z.boolean() })
+
+/**
+ * Erases a person in every service, in this one at last, so that it can be asked again after a failure. Rejects with
+ * `unavailable` where a service is, and where there is more to erase than one request can.
+ */
+async function eraseEverywhere(
+  { connection, dispatcher, webhook }: Pick<Dependencies, 'connection' | 'dispatcher' | 'webhook'>,
+  person: Pick<PersonRecord, 'workspace' | 'addresses'>,
+): Promise<void> {
+  const { workspace } = person
+  const { named } = await addressBookOf(webhook, person)
+  const { addresses } = named
+  const inner = `/internal/workspaces/${workspace}/people/erase`
+  for (let round = 0; ; round++) {
+    if (round === MAX_ROUNDS)
+      throw new Problem('unavailable', { detail: 'Not all is erased yet: the next request goes on with it.' })
+    if (progress.parse(await dispatcher.post(inner, named)).done) break
+  }
+  await webhook.post(inner, { addresses })
+  await eraseHere(connection, { workspace, addresses })
+}
+
+const QUERY_MS = 5_000
+const MAX_HISTORY = 1_000
+
+const page = z.looseObject({ messages: z.array(z.unknown()), next: z.string().nullable() })
+
+/** A page of all that every service has of a person; what there is once is on the first. Rejects with `unavailable`. */
+async function exportEverything(
+  { connection, dispatcher, webhook }: Pick<Dependencies, 'connection' | 'dispatcher' | 'webhook'>,
+  person: PersonRecord,
+  { after }: { after?: string | undefined },
+): Promise<object> {
+  const { workspace, joined = [] } = person
+  const { book, named } = await addressBookOf(webhook, person)
+  const inner = `/internal/workspaces/${workspace}/people/export`
+  const found = page.parse(await dispatcher.post(inner, { ...named, ...(after !== undefined && { after }) }))
+  if (after !== undefined) return found
+  const history = await consentsOf(connection)
+    .find({ workspace, person: { $in: [person._id, ...joined] } }, { maxTimeMS: QUERY_MS })
+    .sort({ at: -1, _id: -1 })
+    .limit(MAX_HISTORY)
+    .toArray()
+  return {
+    person: viewOf(person),
+    consentHistory: history.map(({ workspace: _workspace, person: _person, ...change }) => change),
+    addressBook: book,
+    ...found,
+  }
+}
