@@ -1,4 +1,5 @@
-import express, { type ErrorRequestHandler, type Express, Router } from 'express'
+import type { ErrorRequestHandler, Express } from 'express'
+import express from 'express'
 import { accountRoutes } from './account-routes.ts'
 import { createBehaviours } from './behaviours.ts'
 import { controlRoutes, inspectionRoutes } from './control-routes.ts'
@@ -8,6 +9,7 @@ import { checkToken, checkVersion, messageRoutes } from './message-routes.ts'
 import { MetaError } from './meta-error.ts'
 import { createReceiptLog } from './receipt-log.ts'
 import { createTroubleLog, openSendLog } from './send-log.ts'
+import { shopRoutes } from './shop-routes.ts'
 import { createStatusPoster } from './status-poster.ts'
 import { createTemplates } from './templates.ts'
 
@@ -74,22 +76,4 @@ function toMetaError(error: unknown): MetaError {
     })
   }
   return new MetaError({ status: 500, code: 131000, message: 'Something went wrong' })
-}
-
-const STATES = ['packed', 'on its way', 'at the depot', 'delivered'] as const
-const CARRIER = 'Verde Post'
-
-/** A made-up shop, so that an assistant has something to call: its orders, which are the same at every start. */
-function shopRoutes(): Router {
-  const router = Router()
-  router.get('/orders/:id', (req, res) => void res.json(orderNo(req.params.id)))
-  router.post('/orders/:id/refund', (req, res) => {
-    res.status(201).json({ refund: `R-${req.params.id}`, state: 'paid back in three days' })
-  })
-  return router
-}
-
-function orderNo(id: string): object {
-  const sum = [...id].reduce((total, character) => total + (character.codePointAt(0) ?? 0), 0)
-  return { order: id, state: STATES[sum % STATES.length], carrier: CARRIER, parcels: 1 + (sum % 2) }
 }

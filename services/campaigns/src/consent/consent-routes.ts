@@ -200,7 +200,6 @@ async function eraseEverywhere(
   await eraseHere(connection, { workspace, addresses })
 }
 
-const QUERY_MS = 5_000
 const MAX_HISTORY = 1_000
 
 const page = z.looseObject({ messages: z.array(z.unknown()), next: z.string().nullable() })
