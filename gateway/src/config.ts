@@ -41,7 +41,11 @@ export const gatewayConfig = {
         .map((origin) => origin.trim())
         .filter((origin) => origin !== ''),
     )
-    .pipe(z.array(z.url().refine((url) => new URL(url).origin === url, { error: 'is not an origin' })))
+    .pipe(
+      z.array(
+        z.url({ abort: true }).refine((url) => new URL(url).origin === url, { error: 'is not an origin' }),
+      ),
+    )
     .describe('Origins whose pages may read responses, separated by commas; none when not set'),
   TRUSTED_PROXIES: addressRanges
     .default(new BlockList())

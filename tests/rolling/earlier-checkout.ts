@@ -41,6 +41,7 @@ export async function extractCheckout(options: {
   await run('git', ['archive', '--output', archive, commitOf(commit)])
   await run('tar', ['-xf', archive, '-C', earlier])
   for (const folder of WITH_PACKAGES) linkPackages(folder, earlier)
+  linkLaterServices(earlier)
   const path = join(directory, 'current')
   symlinkSync(earlier, path)
   return {
@@ -50,6 +51,12 @@ export async function extractCheckout(options: {
       renameSync(`${path}.next`, path)
     },
   }
+}
+
+/** Services that the commit does not have run from this checkout, as an upgrade adds them before it restarts the others. */
+function linkLaterServices(earlier: string): void {
+  for (const service of WORKSPACES.filter((folder) => !existsSync(join(earlier, folder))))
+    symlinkSync(join(CHECKOUT, service), join(earlier, service))
 }
 
 function commitOf(name: string): string {

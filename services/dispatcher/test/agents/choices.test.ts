@@ -98,6 +98,7 @@ describe('the models of an assistant', () => {
       { model: { provider: 'openai', model: 'x', baseUrl: 'file:///etc' } },
       /baseUrl: expected an http\(s\) URL/,
     ],
+    [{ model: { provider: 'openai', model: 'x', baseUrl: '' } }, /baseUrl: expected an http\(s\) URL/],
     [
       { model: { provider: 'openai', model: 'x', baseUrl: 'https://me:secret@host' } },
       /baseUrl: expected a URL without user/,

@@ -13,7 +13,7 @@ const provider = z.preprocess(
   z.enum(MODEL_PROVIDERS, { error: `expected one of ${MODEL_PROVIDERS.join(', ')}` }),
 )
 const baseUrl = z
-  .url({ protocol: /^https?$/, error: 'expected an http(s) URL' })
+  .url({ protocol: /^https?$/, error: 'expected an http(s) URL', abort: true })
   .max(2_048)
   .refine((text) => {
     const { username, password, search, hash } = new URL(text)

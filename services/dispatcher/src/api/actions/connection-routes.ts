@@ -17,7 +17,7 @@ const MAX_TEXT = 8_192
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 
 const redirectUri = z
-  .url({ protocol: /^https?$/ })
+  .url({ protocol: /^https?$/, abort: true })
   .max(2_048)
   .refine((text) => {
     const { protocol, hostname, hash, username, password } = new URL(text)
