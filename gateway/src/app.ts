@@ -114,6 +114,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
     app: Object.assign(listener, { locals: own.locals, router: own.router }),
     registry,
     endStreams: streams.end,
+    takesUploads: true,
     close: async () => {
       streams.close()
       const following = Object.values(services).map((instances) => instances.close())

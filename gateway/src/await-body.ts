@@ -22,8 +22,8 @@ export type AwaitBody = (req: ReceivedRequest, res: PendingResponse, proceed: ()
  * Lets a request go on when its body has arrived, or as much of it as the connection buffers (64 KiB): until then it
  * takes no connection to a service. Refuses with `rate_limited` a caller with too many unfinished bodies; when there are
  * too many in all, the workspace or address with the most loses its oldest, also where all have one. Answers
- * `body_timeout` and closes the connection when a body takes longer than `timeoutMs`, or when less than 1 KiB of it
- * arrives in a third of that time.
+ * `body_timeout` and closes the connection when a body takes longer than `timeoutMs`, unless it is an upload, or when less
+ * than 1 KiB of it arrives in a third of that time.
  */
 export function awaitBody({ timeoutMs }: { timeoutMs: number }): AwaitBody {
   const unfinished = {
@@ -37,7 +37,8 @@ export function awaitBody({ timeoutMs }: { timeoutMs: number }): AwaitBody {
     const { name, key } = classOf(res)
     const end = unfinished[name].take(key, giveUp)
     if (end === undefined) throw unfinished[name].problem(unfinished[name].excess(key))
-    const watch = watchProgress(req, { timeoutMs, giveUp })
+    const looks = res.locals.isUpload === true ? Number.POSITIVE_INFINITY : LOOKS
+    const watch = watchProgress(req, { everyMs: timeoutMs / LOOKS, looks, giveUp })
     const stop = () => {
       clearInterval(watch)
       end()
@@ -65,17 +66,17 @@ const isFull = (req: IncomingMessage): boolean => req.readableLength >= req.read
 /** A body that waits for its service, whole or because that reads slowly, is not a slow body of its caller. */
 function watchProgress(
   req: IncomingMessage,
-  { timeoutMs, giveUp }: { timeoutMs: number; giveUp(): void },
+  { everyMs, looks, giveUp }: { everyMs: number; looks: number; giveUp(): void },
 ): NodeJS.Timeout {
-  let looks = 0
+  let left = looks
   let before = req.socket.bytesRead
   const watch = setInterval(() => {
     const arrived = req.socket.bytesRead - before
     before = req.socket.bytesRead
-    if (req.complete || isFull(req) || (arrived >= LEAST_PROGRESS && ++looks < LOOKS)) return
+    if (req.complete || isFull(req) || (arrived >= LEAST_PROGRESS && --left > 0)) return
     clearInterval(watch)
     giveUp()
-  }, timeoutMs / LOOKS)
+  }, everyMs)
   return watch
 }
 

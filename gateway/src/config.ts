@@ -21,7 +21,9 @@ export const gatewayConfig = {
   UPSTREAM_TIMEOUT_MS: integer({ min: 100, max: 110_000 })
     .default(30_000)
     .describe('How long a service may be silent before the caller gets 504, in milliseconds'),
-  ...bodyTimeoutConfig('; at least 1 KiB of it has to in each third of that time'),
+  ...bodyTimeoutConfig(
+    '; a file of people may take longer. At least 1 KiB has to arrive in each third of that time',
+  ),
   ...optionalRedisConfig('where all instances settle their rate limits', 'each counts alone'),
   RATE_CREDENTIALS_PER_MINUTE: quota('registrations and logins from one address', '30 a minute'),
   RATE_ADDRESS_PER_MINUTE: quota('requests from one address without a known token', '6,000 a minute'),

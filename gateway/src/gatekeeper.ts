@@ -88,6 +88,7 @@ function letThrough(
       streams.begin({ token, known, res })
       res.locals.isStream = true
     }
+    if (route.isUpload === true) res.locals.isUpload = true
   }
   res.locals.forwarding = forwarding
 }

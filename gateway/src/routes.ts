@@ -12,9 +12,9 @@ export interface Route {
   access: 'public' | 'optional' | 'authenticated'
   /**
    * `exact`: the path alone. `below`: whatever lies under it too. A number: exactly so many segments under it. `ofEach`:
-   * one segment under it, then this name, and with `below` whatever lies under that.
+   * one segment under it, then this name, and with `below` whatever lies under that. `child`: this one segment under it.
    */
-  match: 'exact' | 'below' | number | { ofEach: string; below?: true }
+  match: 'exact' | 'below' | number | { ofEach: string; below?: true } | { child: string }
   methods: readonly string[]
   /** Bodies that say they are larger are refused here; the service counts what really comes. */
   maxBytes: number
@@ -22,6 +22,8 @@ export interface Route {
   limit?: 'credentials' | 'webhook'
   /** The response lasts for as long as its reader likes, and its caller is watched meanwhile. */
   isStream?: true
+  /** Its body is a file, which takes as long as it goes on coming. */
+  isUpload?: true
 }
 
 const KIB = 1024
@@ -30,6 +32,8 @@ const AUTH_BYTES = 64 * KIB
 const REST_BYTES = 4 * MIB
 // A message of 1 MiB and 16 MiB of audio, with room for escapes.
 const MESSAGE_BYTES = 24 * MIB
+// The most that the campaigns service can be set to take.
+const UPLOAD_BYTES = 64 * 1024 * MIB
 
 const COLLECTION_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 const CONFIGURATION_PATHS = [...CONFIGURATION_RESOURCES.flatMap(pathsOf), 'check', 'export', 'import']
@@ -140,6 +144,10 @@ export const routes: readonly Route[] = [
   ...CONFIGURATION_PATHS.map(collection('configuration')),
   ...DISPATCHER_RESOURCES.map(collection('dispatcher')),
   ...WEBHOOK_RESOURCES.map(collection('webhook')),
+  {
+    ...collection('campaigns')('people'),
+    ...{ match: { child: 'imports' }, methods: ['POST'], maxBytes: UPLOAD_BYTES, isUpload: true },
+  },
   ...CAMPAIGNS_RESOURCES.map(collection('campaigns')),
 ]
 
@@ -172,6 +180,8 @@ function covers({ match }: Route, rest: string): boolean {
   if (match === 'below') return true
   if (match === 'exact') return rest === ''
   const segments = rest.split('/').slice(1)
+  if (typeof match === 'object' && 'child' in match)
+    return segments.length === 1 && segments[0] === match.child
   if (typeof match === 'object')
     return (match.below || segments.length === 2) && segments[1] === match.ofEach && segments[0] !== ''
   return segments.length === match

@@ -178,3 +178,30 @@ describe('a body that takes too long', () => {
     expect(statusOf(received())).toBe(408)
   })
 })
+
+test('a file may take longer than other bodies while it goes on coming, and not when it stops', async () => {
+  const wait = awaitBody({ timeoutMs: 4_500 })
+  const server = await listen((req, plain) => {
+    const res: PendingResponse = Object.assign(plain, { locals: { isUpload: req.url !== '/other' } })
+    Object.assign(res.locals, { caller: { workspace: { _id: 1 }, account: { _id: 1 } } })
+    wait(req, res, () => res.end())
+  })
+  const [file, other, stopped] = ['/file', '/other', '/stopped'].map((path) =>
+    begin(post(path, 60_000), server.url),
+  )
+  const sending = setInterval(() => {
+    for (const one of [file, other]) one?.socket.write('x'.repeat(100))
+  }, 50)
+  try {
+    const isOver = () => [other, stopped].every((one) => statusOf(one?.received() ?? '') === 408)
+    expect(await waitUntil(isOver, { timeoutMs: 30_000, intervalMs: 20 })).toBe(true)
+    expect(file?.received()).toBe('')
+    clearInterval(sending)
+    file?.socket.write('x'.repeat(60_000))
+    const isThere = () => statusOf(file?.received() ?? '') === 200
+    expect(await waitUntil(isThere, { timeoutMs: 30_000, intervalMs: 20 })).toBe(true)
+  } finally {
+    clearInterval(sending)
+    await server.close()
+  }
+})

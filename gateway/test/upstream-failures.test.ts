@@ -227,6 +227,15 @@ test.each([
   )
 })
 
+test('only a file of people may be larger', async () => {
+  const headers = { 'content-type': 'text/csv' }
+  const send = (path: string) =>
+    gateway.system.call('POST', path, { token: gateway.token, headers, raw: 'x'.repeat(5 * 1024 * 1024) })
+  expect((await send('/rest/people/imports')).status).not.toBe(413)
+  expect((await send('/rest/people/imports/1')).status).toBe(413)
+  expect((await send('/rest/people')).status).toBe(413)
+})
+
 test('a chunked body that is too large gets 413 from the service', async () => {
   const { status } = await sendInChunks('/api/auth/login', 16)
   expect(status).toBe(413)

@@ -16,6 +16,8 @@ const SHUTDOWN_MS = 25_000
 const KEEP_ALIVE_MS = 65_000
 const HEADERS_MS = 66_000
 const REQUEST_MS = 120_000
+// The gateway ends one that does not go on.
+const UPLOAD_MS = 6 * 60 * 60_000
 const SWEEP_MS = 50
 const PRODUCTION_DRAIN_SECONDS = 3
 const INNER_READY_MS = 10_000
@@ -138,7 +140,7 @@ async function open(options: {
   const server = createHttpServer(service.app, tls)
   server.keepAliveTimeout = KEEP_ALIVE_MS
   server.headersTimeout = HEADERS_MS
-  server.requestTimeout = REQUEST_MS
+  server.requestTimeout = service.takesUploads === true ? UPLOAD_MS : REQUEST_MS
   await listen(server, config)
   const { METRICS_PORT, HOST } = config
   if (METRICS_PORT !== undefined)

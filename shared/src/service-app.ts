@@ -33,6 +33,8 @@ export interface Service {
   registry: Registry
   /** Ends the responses that do not end by themselves, when the process begins to stop; it begins no further ones. */
   endStreams?(): void
+  /** Some of its requests are files, which take longer to come than others may. */
+  takesUploads?: true
   /** Flushes what is in flight and closes every connection. */
   close(): Promise<void>
 }

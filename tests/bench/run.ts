@@ -68,6 +68,11 @@ const BENCHMARKS: Record<string, Benchmark> = {
     among: { THREADS: '200000' },
     quick: { THREADS: '20000', ROUNDS: '20' },
   },
+  people: {
+    script: 'people.ts',
+    among: { PEOPLE: '200000' },
+    quick: { PEOPLE: '20000', ROUNDS: '2' },
+  },
   console: {
     script: 'console.ts',
     among: { MESSAGES: '200000' },

@@ -33,6 +33,8 @@ interface Sent {
   authorized?: boolean
 }
 
+const JSON_TYPE = 'application/json'
+
 interface HttpResponse {
   status: number
   headers: Headers
@@ -64,7 +66,9 @@ async function send(method: string, path: string, options: Sent = {}): Promise<H
 
 /** The operation as its examples have it, but for what stands in for them in this run. */
 async function request({ path, operation }: Named): Promise<{ path: string } & Sent> {
-  const example = Object.values(operation.requestBody?.content ?? {})[0]?.example
+  const [[type = JSON_TYPE, { example = undefined } = {}] = []] = Object.entries(
+    operation.requestBody?.content ?? {},
+  )
   const standIn = (await standIns[operation.operationId]?.(run, example)) ?? {}
   const given = operation.parameters.map(({ in: place, name, example }) => ({
     place,
@@ -84,8 +88,8 @@ async function request({ path, operation }: Named): Promise<{ path: string } & S
   ).toString()
   return {
     path: query === '' ? concrete : `${concrete}?${query}`,
-    headers: Object.fromEntries(of('header')),
-    body: standIn.body ?? example,
+    headers: { 'content-type': type, ...Object.fromEntries(of('header')) },
+    ...(type === JSON_TYPE ? { body: standIn.body ?? example } : { raw: String(example) }),
   }
 }
 
@@ -133,7 +137,7 @@ describe('against the running system', () => {
 
   test('what takes a body refuses one that is none, as described', async () => {
     const taking = operations.filter(
-      ({ path, operation }) => operation.requestBody && !path.includes('{slug}'),
+      ({ path, operation }) => operation.requestBody?.content[JSON_TYPE] && !path.includes('{slug}'),
     )
     const { json } = await send('POST', '/api/auth/login', {
       body: { username: 'ana@example.com', password: 'paper staple' },

@@ -151,6 +151,9 @@ export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn 
   putTemplate: madeTemplate,
   deleteTemplate: madeTemplate,
   previewTemplate: madeTemplate,
+  readImport: idFrom('postImport'),
+  listImportErrors: idFrom('postImport'),
+  cancelImport: idFrom('postImport'),
   readSegment: async (run) => {
     await run.call('PUT', '/rest/segments/brazil', { name: 'Brazil', filter: {} })
     return {}

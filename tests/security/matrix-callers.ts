@@ -64,13 +64,14 @@ export async function onceAvailable<R extends { status: number }>(call: () => Pr
 
 function callsTo(url: string): MatrixCall {
   return async (method, path, { token, body } = {}) => {
+    const isText = typeof body === 'string'
     const response = await fetch(url + path, {
       method,
       headers: {
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(body === undefined ? {} : { 'content-type': isText ? 'text/csv' : 'application/json' }),
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
     })
     const text = await responseText(response)
     const json =

@@ -57,6 +57,8 @@ async function target(world: MatrixWorld, path: string): Promise<string> {
       return made('POST', collection, { name, role: 'VIEWER', currentPassword: PASSWORD })
     case '/rest/people':
       return made('POST', collection, { addresses: [`whatsapp:DE.${randomUUID()}`], name })
+    case '/rest/people/imports':
+      return made('POST', `${collection}?tag=${MARK}`, 'phone\n')
     case '/rest/segments':
       return made('PUT', `${collection}/s-${randomUUID()}`, { name, filter: {} })
     case '/rest/templates':
@@ -183,6 +185,7 @@ const plainBodies: Record<string, (world: MatrixWorld) => unknown> = {
   'POST /rest/threads/{id}/notes': () => ({ text: 'of the team' }),
   'POST /rest/subscriptions/{id}/replay': () => ({ since: new Date(0).toISOString() }),
   'PUT /rest/people/attributes': () => ({ attributes: [] }),
+  'POST /rest/people/imports': () => 'phone\n',
   'POST /rest/people': () => ({ addresses: [`whatsapp:DE.${randomUUID()}`] }),
   'PUT /rest/people/{id}': () => ({ addresses: [`whatsapp:DE.${randomUUID()}`] }),
   'PATCH /rest/people/{id}': () => ({ name: 'Cy' }),

@@ -3,14 +3,21 @@
 // npx runs on may be older.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import module from 'node:module'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const main = new URL('../src/main.ts', import.meta.url)
 const own = fileURLToPath(new URL('../../../node_modules/.bin/node', import.meta.url))
 const OLDEST = 24
+/** Compiled once, it starts in half the time. Nobody else may write there. */
+const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'parley')
 
-if (Number(process.versions.node.split('.')[0]) >= OLDEST) await import(main.href)
-else if (existsSync(own)) runOn(own)
+if (Number(process.versions.node.split('.')[0]) >= OLDEST) {
+  module.enableCompileCache(cache)
+  await import(main.href)
+} else if (existsSync(own)) runOn(own)
 else {
   console.error(
     `parley needs Node ${OLDEST} or later; this is ${process.versions.node}. Run npm ci in the checkout.`,
@@ -20,7 +27,10 @@ else {
 
 /** Runs it in the foreground, and ends like it. The terminal sends its signals to both. */
 function runOn(node) {
-  const child = spawn(node, [fileURLToPath(main), ...process.argv.slice(2)], { stdio: 'inherit' })
+  const child = spawn(node, [fileURLToPath(main), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+    env: { NODE_COMPILE_CACHE: cache, ...process.env },
+  })
   process.on('SIGINT', () => undefined)
   process.on('SIGTERM', () => void child.kill('SIGTERM'))
   child.once('error', (error) => {

@@ -19,6 +19,7 @@ import { CAMPAIGN_INDEXES, campaignCollectionsOf } from './campaigns/store/campa
 import type { Config } from './config.ts'
 import { consumePeople } from './consent/consume-people.ts'
 import type { Dependencies } from './dependencies.ts'
+import { IMPORT_INDEXES } from './imports/import-record.ts'
 import { PERSON_FIELDS } from './people/person-schema.ts'
 import { routes } from './routes.ts'
 import { SEGMENT_INDEXES } from './segments/segment-store.ts'
@@ -41,6 +42,7 @@ const INDEXES = {
   people: PEOPLE_INDEXES,
   consents: CONSENT_INDEXES,
   segments: SEGMENT_INDEXES,
+  ...IMPORT_INDEXES,
   ...TEMPLATE_INDEXES,
   ...CAMPAIGN_INDEXES,
 }
@@ -74,6 +76,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   const running = startCampaigns({ ...campaigns, ready: mongo.ready })
   const dependencies: Dependencies & CampaignRoutesNeeded = {
     ...{ connection: mongo.connection, campaigns, ...others },
+    importMaxBytes: config.IMPORT_MAX_BYTES,
     authorizer: createAuthorizer(inner(config.IDENTITY_URL, 'identity'), fieldsOf),
   }
   const people =
@@ -93,6 +96,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   return {
     app,
     registry,
+    takesUploads: true,
     close: async () => {
       await running.close()
       await people?.close()

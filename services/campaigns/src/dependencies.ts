@@ -10,4 +10,6 @@ export interface Dependencies {
   configuration: Pick<InternalClient, 'get'>
   dispatcher: Pick<InternalClient, 'post'>
   webhook: Pick<InternalClient, 'post'>
+  /** How large a file of people may be. */
+  importMaxBytes: number
 }

@@ -4,12 +4,13 @@ import type { CampaignRoutesNeeded } from './campaigns/api/campaign-access.ts'
 import { campaignRoutes } from './campaigns/campaign-routes.ts'
 import { consentRoutes } from './consent/consent-routes.ts'
 import type { Dependencies } from './dependencies.ts'
+import { importRoutes } from './imports/import-routes.ts'
 import { personRoutes } from './people/person-routes.ts'
 import { segmentRoutes } from './segments/segment-routes.ts'
 import { templateRoutes } from './templates/template-routes.ts'
 
 /** Every public operation of this service. */
 export const routes: readonly Route<Dependencies & CampaignRoutesNeeded>[] = [
-  ...[attributeRoutes, personRoutes, consentRoutes, segmentRoutes, templateRoutes].flat(),
+  ...[attributeRoutes, personRoutes, importRoutes, consentRoutes, segmentRoutes, templateRoutes].flat(),
   ...campaignRoutes,
 ]

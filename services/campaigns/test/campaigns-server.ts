@@ -27,10 +27,16 @@ interface CampaignsServer {
 }
 
 /** The real service, alone, for the tests of a file. */
-export const campaignsForTests = (options: { roles?: Roles; proxies?: Proxied[] } = {}): CampaignsServer =>
+export const campaignsForTests = (options: StartOptions = {}): CampaignsServer =>
   startedForTests(() => startCampaigns(options))
 
-async function startCampaigns({ roles, proxies = [] }: { roles?: Roles; proxies?: Proxied[] }) {
+interface StartOptions {
+  roles?: Roles
+  proxies?: Proxied[]
+  environment?: Record<string, string>
+}
+
+async function startCampaigns({ roles, proxies = [], environment }: StartOptions) {
   const identity = await serveRoles(roles)
   const others = await serveOthers()
   const parley = await startParley({
@@ -42,6 +48,7 @@ async function startCampaigns({ roles, proxies = [] }: { roles?: Roles; proxies?
         DISPATCHER_URL: others.url,
         WEBHOOK_URL: others.url,
         AMQP_URL: '',
+        ...environment,
       },
     },
   })
@@ -72,6 +79,8 @@ async function startCampaigns({ roles, proxies = [] }: { roles?: Roles; proxies?
 /** What dispatcher and webhook are asked, which know nobody. */
 interface Others extends Listening {
   asked: { path: string; body: unknown }[]
+  /** Who has opted out where sends are. */
+  withdrawn: { address: string; purpose: string }[]
   /** While it is true they are unavailable. */
   areDown: boolean
 }
@@ -84,10 +93,12 @@ async function serveOthers(): Promise<Others> {
     req.on('end', () => {
       asked.push({ path: req.url ?? '', body: JSON.parse(Buffer.concat(chunks).toString() || 'null') })
       res.writeHead(others.areDown ? 503 : 200, { 'content-type': 'application/json' })
-      res.end(JSON.stringify({ data: [], done: true }))
+      const isFind = req.url?.endsWith('/suppressions/find') ?? false
+      const data = isFind ? others.withdrawn.map((one) => ({ ...one, status: 'withdrawn' })) : []
+      res.end(JSON.stringify({ data, done: true }))
     })
   })
-  const others: Others = { ...listening, asked, areDown: false }
+  const others: Others = { ...listening, asked, withdrawn: [], areDown: false }
   return others
 }
 

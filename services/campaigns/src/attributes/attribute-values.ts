@@ -37,3 +37,16 @@ function errorOf(type: AttributeType | undefined, value: unknown): Omit<FieldErr
   const [issue] = error?.issues ?? []
   return issue && { code: 'invalid_attribute', message: issue.message }
 }
+
+const NUMBER = /^-?\d{1,15}(?:\.\d{1,15})?$/
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+])
+
+/** The value that a text of a file stands for; undefined where it stands for none of its type. */
+export function attributeOfText(type: AttributeType, text: string): AttributeValue | undefined {
+  if (type === 'number') return NUMBER.test(text) ? Number(text) : undefined
+  const value = type === 'boolean' ? BOOLEANS.get(text.toLowerCase()) : text
+  return SCHEMAS[type].safeParse(value).data
+}

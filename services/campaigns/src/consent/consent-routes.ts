@@ -15,11 +15,11 @@ import {
   requireReadable,
 } from '../people/find-person.ts'
 import { personExample } from '../people/person-schema.ts'
-import { viewOf } from '../people/view.ts'
 import { consentsOf } from '../store/consent-history.ts'
 import type { PersonRecord } from '../store/person-record.ts'
 import { addressBookOf } from './address-book.ts'
 import { eraseHere } from './erase-here.ts'
+import { exportEverything } from './export-everything.ts'
 
 const QUERY_MS = 5_000
 const one = { tag: 'people', parameters: [personParameter], errors: ['invalid_id', 'not_found'] } as const
@@ -103,7 +103,7 @@ const exportPerson = route({
   id: 'exportPerson',
   summary: 'Export all that is stored of a person',
   description:
-    'In every service: the person, their consent and its history, their threads, messages with all that was sent, tasks and notices. It takes a role that may read all people, threads, messages and tasks. Messages come in pages: `next` leads to the next one.',
+    'In every service: the person, their consent and its history, the campaigns that they were in, their threads with what the team noted in them, messages with all that was sent, tasks and notices. It takes a role that may read all people, threads, messages and tasks. Messages come in pages: `next` leads to the next one.',
   query: z.object({ after: z.string().min(1).max(128).optional() }),
   response: {
     schema: z
@@ -111,7 +111,9 @@ const exportPerson = route({
         person: z.looseObject({}).optional(),
         consentHistory: z.array(z.looseObject({})).optional(),
         addressBook: z.array(z.looseObject({})).optional(),
+        campaigns: z.array(z.looseObject({})).optional(),
         threads: z.array(z.looseObject({})).optional(),
+        notes: z.array(z.looseObject({})).optional(),
         tasks: z.array(z.looseObject({})).optional(),
         notices: z.array(z.looseObject({})).optional(),
         suppressions: z.array(z.looseObject({})).optional(),
@@ -138,7 +140,7 @@ const deletePerson = route({
   id: 'deletePerson',
   summary: 'Erase a person',
   description:
-    'In every service, for good: the person, their consent, threads, messages, and the context of their tasks. It takes a role that may write all people, threads, messages and tasks. They get no marketing any more, of which a keyed hash of their addresses stays; the log of the broker has their messages for 7 days more. 503 where it takes longer: then it goes on with the next request.',
+    'In every service, for good: the person, their consent, threads with their notes, messages, and the context of their tasks; campaigns count what became of their messages as nobody’s. It takes a role that may write all people, threads, messages and tasks. They get no marketing any more, of which a keyed hash of their addresses stays; the log of the broker has their messages for 7 days more. 503 where it takes longer: then it goes on with the next request.',
   parameters: [
     personParameter,
     {
@@ -198,32 +200,4 @@ async function eraseEverywhere(
   }
   await webhook.post(inner, { addresses })
   await eraseHere(connection, { workspace, addresses })
-}
-
-const MAX_HISTORY = 1_000
-
-const page = z.looseObject({ messages: z.array(z.unknown()), next: z.string().nullable() })
-
-/** A page of all that every service has of a person; what there is once is on the first. Rejects with `unavailable`. */
-async function exportEverything(
-  { connection, dispatcher, webhook }: Pick<Dependencies, 'connection' | 'dispatcher' | 'webhook'>,
-  person: PersonRecord,
-  { after }: { after?: string | undefined },
-): Promise<object> {
-  const { workspace, joined = [] } = person
-  const { book, named } = await addressBookOf(webhook, person)
-  const inner = `/internal/workspaces/${workspace}/people/export`
-  const found = page.parse(await dispatcher.post(inner, { ...named, ...(after !== undefined && { after }) }))
-  if (after !== undefined) return found
-  const history = await consentsOf(connection)
-    .find({ workspace, person: { $in: [person._id, ...joined] } }, { maxTimeMS: QUERY_MS })
-    .sort({ at: -1, _id: -1 })
-    .limit(MAX_HISTORY)
-    .toArray()
-  return {
-    person: viewOf(person),
-    consentHistory: history.map(({ workspace: _workspace, person: _person, ...change }) => change),
-    addressBook: book,
-    ...found,
-  }
 }

@@ -46,22 +46,18 @@ export function consentChangesIn(
 
 /**
  * Stores changes of consent where sends are, so that they count, and then in the history; the person is written by whoever
- * asks. Addresses that they get count as the others do. Rejects with `unavailable`: then nothing has changed for callers.
+ * asks. Rejects with `unavailable`: then nothing has changed for callers.
  */
 export async function storeConsent(
   { connection, dispatcher }: Pick<Dependencies, 'connection' | 'dispatcher'>,
-  person: Pick<PersonRecord, '_id' | 'workspace' | 'addresses' | 'consent'>,
-  { changes, addresses = [] }: { changes: Changes; addresses?: readonly string[] | undefined },
+  { _id, workspace, addresses }: Pick<PersonRecord, '_id' | 'workspace' | 'addresses'>,
+  changes: Changes,
 ): Promise<void> {
-  const { _id, workspace } = person
-  const all = [...new Set([...person.addresses, ...addresses])]
-  const isLarger = all.length > person.addresses.length
-  const stated = { ...(isLarger ? person.consent : {}), ...changes }
   const suppressions = PURPOSES.flatMap((purpose) => {
-    const one = stated[purpose]
+    const one = changes[purpose]
     if (one === undefined) return []
     const { status, text, at } = one
-    return { addresses: all, purpose, status, source: 'api', at: at.toISOString(), ...defined({ text }) }
+    return { addresses, purpose, status, source: 'api', at: at.toISOString(), ...defined({ text }) }
   })
   if (suppressions.length === 0) return
   const path = `/internal/workspaces/${workspace}/suppressions`

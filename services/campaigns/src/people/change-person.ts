@@ -13,9 +13,11 @@ import {
   requireReadable,
 } from './find-person.ts'
 import { emptyPerson } from './settle-person.ts'
+import { suppressAddresses } from './suppress-addresses.ts'
 import { viewOf } from './view.ts'
 
 const MAX_ROUNDS = 10
+const QUERY_MS = 5_000
 
 interface Changing {
   req: Pick<Request, 'get'>
@@ -45,9 +47,24 @@ export async function changePerson(dependencies: Dependencies, changing: Changin
     requireTag(req, current)
     const next = change(current)
     requireMayWrite(access, [current], next)
+    const isLarger = next.addresses.some((one) => !current.addresses.includes(one))
+    if (isLarger) await requireFree(dependencies, next)
+    await suppressAddresses(dependencies.dispatcher, workspace, [
+      { before: { ...current, consent: next.consent }, after: next },
+    ])
     if (await isReplaced(dependencies, next)) return { ...next, revision: next.revision + 1 }
   }
   throw new Problem('unavailable', { detail: 'Too many others are writing this person.' })
+}
+
+/** Throws `address_taken`, before addresses of others are suppressed. */
+async function requireFree(
+  { connection }: Pick<Dependencies, 'connection'>,
+  { _id, workspace, addresses }: PersonRecord,
+): Promise<void> {
+  const others = { workspace, addresses: { $in: addresses }, _id: { $ne: _id } }
+  const found = await peopleOf(connection).findOne(others, { projection: { _id: 1 }, maxTimeMS: QUERY_MS })
+  if (found !== null) throw new Problem('address_taken')
 }
 
 /** False where somebody has one of the addresses. */

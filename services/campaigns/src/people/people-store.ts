@@ -7,6 +7,7 @@ import type { Connection, mongo } from 'mongoose'
 import { peopleOf } from '../store/people-collection.ts'
 import type { PersonRecord } from '../store/person-record.ts'
 import { type PersonClaim, type Settled, settlePerson, TooMuchOfOnePerson } from './settle-person.ts'
+import { type Suppressing, suppressAddresses } from './suppress-addresses.ts'
 
 const QUERY_MS = 5_000
 /** In each of them one of those who write at once gets through. */
@@ -15,15 +16,22 @@ const MAX_PAUSE_MS = 20
 
 /** What became of a claim. */
 export type Outcome =
-  | { result: 'created' | 'updated' | 'unchanged'; person: PersonRecord; joined: number }
-  | { result: 'refused'; reason: TooMuchOfOnePerson['field'] }
+  | ({ result: 'created' | 'updated' | 'unchanged'; person: PersonRecord; joined: number } & Pick<
+      Settled,
+      'consent' | 'staysWithdrawn' | 'isRepeated'
+    >)
+  | { result: 'refused'; reason: TooMuchOfOnePerson['field'] | 'forbidden' }
 
 interface Upserting {
   connection: Connection
+  /** Where addresses of who has withdrawn consent are suppressed before they are written. */
+  dispatcher?: Suppressing
   workspace: number
   claims: readonly PersonClaim[]
   /** Throws where this may not be written, by who was there and who is to be there. */
   guard?(before: readonly PersonRecord[], after: PersonRecord): void
+  /** Whether a claim may be written, of many of which some may not. */
+  mayWrite?(before: readonly PersonRecord[], after: PersonRecord): boolean
   /** Writes what goes with it in the same transaction. */
   along?(session: mongo.ClientSession, outcomes: readonly Outcome[]): Promise<void>
 }
@@ -50,6 +58,8 @@ export async function upsertPeople(options: Upserting): Promise<Outcome[]> {
       .find({ workspace: options.workspace, addresses: { $in: addresses } }, { maxTimeMS: QUERY_MS })
       .toArray()
     const settling = settleAll(options, known)
+    if (options.dispatcher)
+      await suppressAddresses(options.dispatcher, options.workspace, settling.suppressed)
     if (await isWritten(options, settling)) return settling.outcomes
     await pause(Math.random() * MAX_PAUSE_MS)
   }
@@ -61,10 +71,12 @@ interface Settling {
   made: PersonRecord[]
   changed: PersonRecord[]
   gone: PersonRecord[]
+  /** Each person who is written, and as they were. */
+  suppressed: { before: PersonRecord | undefined; after: PersonRecord }[]
 }
 
 function settleAll(options: Upserting, known: PersonRecord[]): Settling {
-  const { workspace, claims, guard } = options
+  const { workspace, claims, guard, mayWrite } = options
   const stored = new Map(known.map((person) => [person._id, person]))
   const current = new Map<string, PersonRecord>()
   for (const person of known) for (const address of person.addresses) current.set(address, person)
@@ -75,8 +87,9 @@ function settleAll(options: Upserting, known: PersonRecord[]): Settling {
     const before = [...new Set(found)]
     const settled = settledOr(before, { ...claim, workspace })
     if (settled instanceof TooMuchOfOnePerson) return { result: 'refused', reason: settled.field }
-    const { person, change, joined } = settled
+    const { person, change, joined, consent, staysWithdrawn, isRepeated } = settled
     guard?.(before, person)
+    if (mayWrite?.(before, person) === false) return { result: 'refused', reason: 'forbidden' }
     if (change !== 'none') after.set(person._id, person)
     for (const one of joined) {
       after.delete(one._id)
@@ -84,7 +97,7 @@ function settleAll(options: Upserting, known: PersonRecord[]): Settling {
     }
     for (const address of person.addresses) current.set(address, person)
     const result = change === 'new' ? 'created' : change === 'none' ? 'unchanged' : 'updated'
-    return { result, person, joined: joined.length }
+    return { result, person, joined: joined.length, consent, staysWithdrawn, isRepeated }
   })
   const written = [...after.values()]
   return {
@@ -92,6 +105,7 @@ function settleAll(options: Upserting, known: PersonRecord[]): Settling {
     made: written.filter(({ _id }) => !stored.has(_id)),
     changed: written.filter(({ _id }) => stored.has(_id)),
     gone: [...gone.keys()].flatMap((_id) => stored.get(_id) ?? []),
+    suppressed: written.map((after) => ({ before: stored.get(after._id), after })),
   }
 }
 

@@ -77,7 +77,8 @@ const postPerson = route({
     const workspace = caller.workspace._id
     await requireAttributes(dependencies, workspace, body)
     const outcome = await upsertPerson({
-      ...{ connection: dependencies.connection, workspace, claim: claimOf(body) },
+      ...{ connection: dependencies.connection, dispatcher: dependencies.dispatcher },
+      ...{ workspace, claim: claimOf(body) },
       guard: (before, after) => {
         requireMayWrite(access, before, after)
         requireSameConsent(before.length === 1 ? before[0] : undefined, body)
@@ -167,7 +168,7 @@ const patchPerson = route({
     requireMayWrite(access, [found], patchedPerson(found, body))
     requireTag(req, found)
     const changes = consentChangesIn(found, body)
-    await storeConsent(dependencies, found, { changes, addresses: body.addresses })
+    await storeConsent(dependencies, found, changes)
     const person = await changePerson(dependencies, {
       ...{ req, workspace, name, access },
       change: (current) => {

@@ -1,9 +1,10 @@
 import type { AttributeValue } from '../attributes/attribute-values.ts'
-import { type Consent, nameKeyOf, type PersonRecord, PURPOSES } from '../store/person-record.ts'
+import { type Consent, nameKeyOf, type PersonRecord, PURPOSES, type Purpose } from '../store/person-record.ts'
 import { MAX_ADDRESSES } from './person-schema.ts'
 
 const MAX_TAGS = 50
 const MAX_JOINED = 64
+const MAX_IMPORTS = 20
 
 /** What is known of one person; what is left out says nothing. */
 export interface PersonClaim {
@@ -16,9 +17,14 @@ export interface PersonClaim {
   /** Added to those that they have. */
   tags?: readonly string[] | undefined
   lastContactAt?: Date | undefined
+  /** What they said, by what is handed in of it: who has withdrawn consent is not taken to have granted it. */
+  consent?: ConsentChanges | undefined
   /** The id of the import that says it. */
-  lastImport?: string | undefined
+  importId?: string | undefined
 }
+
+/** What is said of each purpose. */
+export type ConsentChanges = Readonly<Partial<Record<Purpose, Consent>>>
 
 /** What is to be written after a claim. */
 export interface Settled {
@@ -26,6 +32,12 @@ export interface Settled {
   change: 'new' | 'changed' | 'none'
   /** Those who turned out to be this person: they go. */
   joined: PersonRecord[]
+  /** What of the claim's consent is new. */
+  consent: ConsentChanges
+  /** They were said to have granted what they have withdrawn, which stays. */
+  staysWithdrawn: boolean
+  /** An earlier row of the same import was about them. */
+  isRepeated: boolean
 }
 
 /** A claim that would make a person larger than one may be. */
@@ -50,7 +62,8 @@ export function settlePerson(
   const [oldest, ...others] = known.toSorted(byAge)
   const before =
     oldest === undefined ? emptyPerson(claim.workspace, fresh) : others.reduce(joinPeople, oldest)
-  const person = withClaim(before, claim)
+  const { consent, staysWithdrawn } = newConsent(before, claim)
+  const person = withClaim(before, { ...claim, consent })
   if (person.addresses.length > MAX_ADDRESSES) throw new TooMuchOfOnePerson('addresses')
   if (person.tags.length > MAX_TAGS) throw new TooMuchOfOnePerson('tags')
   const isSame = oldest !== undefined && others.length === 0 && isUnchanged(oldest, person)
@@ -58,7 +71,24 @@ export function settlePerson(
     person: isSame ? oldest : { ...person, updatedAt: fresh.now },
     change: oldest === undefined ? 'new' : isSame ? 'none' : 'changed',
     joined: others,
+    ...{ consent, staysWithdrawn },
+    isRepeated: claim.importId !== undefined && (before.imports?.includes(claim.importId) ?? false),
   }
+}
+
+function newConsent(
+  { consent: before }: PersonRecord,
+  { consent: said = {} }: PersonClaim,
+): Pick<Settled, 'consent' | 'staysWithdrawn'> {
+  const consent: Partial<Record<Purpose, Consent>> = {}
+  let staysWithdrawn = false
+  for (const purpose of PURPOSES) {
+    const [one, known] = [said[purpose], before[purpose]]
+    if (one === undefined || one.status === known?.status) continue
+    if (known?.status === 'withdrawn') staysWithdrawn = true
+    else consent[purpose] = one
+  }
+  return { consent, staysWithdrawn }
 }
 
 const byAge = (one: PersonRecord, other: PersonRecord): number =>
@@ -75,6 +105,7 @@ export function emptyPerson(workspace: number, { _id, now }: { _id: string; now:
 /** One person of two, under the id of the first. */
 function joinPeople(first: PersonRecord, second: PersonRecord): PersonRecord {
   const [earlier, later] = first.updatedAt > second.updatedAt ? [second, first] : [first, second]
+  const imports = union(earlier.imports ?? [], later.imports ?? []).slice(-MAX_IMPORTS)
   return {
     ...earlier,
     ...later,
@@ -84,6 +115,7 @@ function joinPeople(first: PersonRecord, second: PersonRecord): PersonRecord {
     tags: union(first.tags, second.tags),
     consent: joinConsent(first, second),
     ...latest(first.lastContactAt, second.lastContactAt),
+    ...(imports.length > 0 && { imports }),
     joined: union(first.joined ?? [], [second._id, ...(second.joined ?? [])]).slice(-MAX_JOINED),
   }
 }
@@ -104,14 +136,15 @@ const byCaution = (one: Consent, other: Consent): number =>
   other.at.getTime() - one.at.getTime()
 
 function withClaim(person: PersonRecord, claim: PersonClaim): PersonRecord {
-  const { name, language, timeZone, lastImport } = claim
+  const { name, language, timeZone, importId, consent = {} } = claim
   return {
     ...person,
     addresses: union(person.addresses, claim.addresses),
     ...(name !== undefined && { name, nameKey: nameKeyOf(name) }),
     ...(language !== undefined && { language }),
     ...(timeZone !== undefined && { timeZone }),
-    ...(lastImport !== undefined && { lastImport }),
+    ...(importId !== undefined && { imports: union(person.imports ?? [], [importId]).slice(-MAX_IMPORTS) }),
+    consent: { ...person.consent, ...consent },
     attributes: claim.attributes ? { ...person.attributes, ...claim.attributes } : person.attributes,
     tags: union(person.tags, claim.tags ?? []),
     ...latest(person.lastContactAt, claim.lastContactAt),
@@ -127,12 +160,14 @@ function union(one: readonly string[], other: readonly string[]): string[] {
   return [...new Set([...one, ...other])]
 }
 
-const SCALARS = ['name', 'language', 'timeZone', 'lastContactAt', 'lastImport'] as const
+const SCALARS = ['name', 'language', 'timeZone', 'lastContactAt'] as const
 
 /** Whether a claim said nothing new: it only ever adds, so that equal sizes are equal sets. */
 function isUnchanged(before: PersonRecord, after: PersonRecord): boolean {
   return (
     SCALARS.every((field) => before[field] === after[field]) &&
+    PURPOSES.every((purpose) => before.consent[purpose] === after.consent[purpose]) &&
+    (before.imports ?? []).at(-1) === (after.imports ?? []).at(-1) &&
     before.addresses.length === after.addresses.length &&
     before.tags.length === after.tags.length &&
     areEqual(before.attributes, after.attributes)

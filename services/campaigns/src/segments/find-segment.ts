@@ -1,9 +1,10 @@
+import type { Caller } from '@parley/shared/internal-token'
 import { allows } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import type { callerOf } from '@parley/shared/service-app'
 import { findAttributeTypes } from '../attributes/attribute-store.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { filterErrors, type SegmentFilter } from './segment-filter.ts'
+import { campaignConditions, filterErrors, type SegmentFilter } from './segment-filter.ts'
 import { type SegmentRecord, segmentsOf } from './segment-store.ts'
 
 const QUERY_MS = 5_000
@@ -25,16 +26,37 @@ export async function findSegment(
   return found !== null && allows(read, viewOf(found)) ? found : undefined
 }
 
-/** Throws `validation_failed` where a filter names attributes that the workspace has not; `path` is where it stands. */
+/**
+ * Throws `validation_failed` where a filter names attributes that the workspace has not, or campaigns that the caller may not
+ * read; `path` is where it stands.
+ */
 export async function requireFilter(
-  connection: Dependencies['connection'],
-  workspace: number,
-  filter: SegmentFilter,
-  path = '',
+  { connection, authorizer }: Pick<Dependencies, 'connection' | 'authorizer'>,
+  { caller, filter, path = '' }: { caller: Caller; filter: SegmentFilter; path?: string },
 ): Promise<void> {
-  const errors = filterErrors(filter, await findAttributeTypes(connection, workspace))
+  const types = await findAttributeTypes(connection, caller.workspace._id)
+  const campaigns = await readableCampaigns({ connection, authorizer }, caller, filter)
+  const errors = filterErrors(filter, { types, campaigns })
   if (errors.length === 0) return
   throw new Problem('validation_failed', {
     errors: errors.map((error) => ({ ...error, path: `${path}${error.path}` })),
   })
+}
+
+/** Those of the campaigns that a filter names. */
+async function readableCampaigns(
+  { connection, authorizer }: Pick<Dependencies, 'connection' | 'authorizer'>,
+  caller: Caller,
+  filter: SegmentFilter,
+): Promise<Set<string>> {
+  const ids = campaignConditions(filter).map(({ campaign }) => campaign.id)
+  if (ids.length === 0) return new Set()
+  const read = await authorizer.decide(caller, 'campaigns', 'read')
+  if (read.kind === 'none') return new Set()
+  const named = { _id: { $in: ids }, workspace: caller.workspace._id }
+  const found = await connection
+    .collection<{ _id: string; workspace: number }>('campaigns')
+    .find(read.kind === 'some' ? { $and: [named, read.filter] } : named, { maxTimeMS: QUERY_MS })
+    .toArray()
+  return new Set(found.map(({ _id }) => _id))
 }

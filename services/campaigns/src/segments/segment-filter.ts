@@ -3,6 +3,7 @@ import { ATTRIBUTE_TYPES, type AttributeTypes } from '../attributes/attribute-st
 import { attributeErrors } from '../attributes/attribute-values.ts'
 import { readLanguage } from '../people/person-schema.ts'
 import { PURPOSES } from '../store/person-record.ts'
+import { RECIPIENT_STATES } from '../store/recipient-record.ts'
 
 const MAX_CONDITIONS = 20
 const MAX_VALUES = 50
@@ -21,6 +22,18 @@ const condition = z.union([
       .describe('`pt_BR`; `pt` is all of Portuguese'),
   }),
   z.strictObject({ timeZone: text }),
+  z.strictObject({ import: z.uuid().describe('Was in this import; the latest 20 of a person count') }),
+  z.strictObject({
+    campaign: z
+      .strictObject({
+        id: z.uuid(),
+        state: z
+          .enum([...RECIPIENT_STATES, 'replied'])
+          .optional()
+          .meta({ id: 'SegmentCampaignState' }),
+      })
+      .describe('Was in the audience of this campaign; with `state`, is in that one of it, or has replied'),
+  }),
   z.strictObject({ consent: z.enum(PURPOSES), is: z.enum(['granted', 'withdrawn', 'unknown']) }),
   z.strictObject({
     attribute: text,
@@ -43,6 +56,7 @@ const condition = z.union([
   }),
 ])
 export type Condition = z.output<typeof condition>
+export type CampaignCondition = Extract<Condition, { campaign: unknown }>
 
 const conditions = z.array(condition).max(MAX_CONDITIONS)
 
@@ -52,17 +66,29 @@ export const segmentFilter = z
   .meta({ id: 'SegmentFilter', description: 'Meets all of `all`, one of `any`, and none of `none`' })
 export type SegmentFilter = z.output<typeof segmentFilter>
 
-/** What is wrong with the attributes that a filter names, in a workspace that has these. */
-export function filterErrors(filter: SegmentFilter, types: AttributeTypes) {
+/** The conditions of a filter on campaigns; those that everybody has to meet come first. */
+export const campaignConditions = ({ all = [], any = [], none = [] }: SegmentFilter): CampaignCondition[] =>
+  [...all, ...any, ...none].filter((one) => 'campaign' in one)
+
+/** What is wrong with what a filter names, in a workspace that has these attributes and campaigns. */
+export function filterErrors(
+  filter: SegmentFilter,
+  { types, campaigns }: { types: AttributeTypes; campaigns: ReadonlySet<string> },
+) {
   return (['all', 'any', 'none'] as const).flatMap((part) =>
     (filter[part] ?? []).flatMap((one, at) => {
+      const path = `/filter/${part}/${at}`
+      if ('campaign' in one) {
+        const message = 'is not a campaign of this workspace'
+        return campaigns.has(one.campaign.id) ? [] : [{ path, code: 'unknown_reference', message }]
+      }
       if (!('attribute' in one)) return []
       const given = 'in' in one ? one.in : 'exists' in one ? [] : [one.from, one.below]
       const values = given.filter((each) => each !== undefined)
       const errors = types.has(one.attribute)
         ? values.flatMap((each) => attributeErrors(types, { [one.attribute]: each }))
         : attributeErrors(types, { [one.attribute]: ATTRIBUTE_TYPES[0] })
-      return errors.slice(0, 1).map(({ code, message }) => ({ path: `/filter/${part}/${at}`, code, message }))
+      return errors.slice(0, 1).map(({ code, message }) => ({ path, code, message }))
     }),
   )
 }

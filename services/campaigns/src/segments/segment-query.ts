@@ -1,24 +1,34 @@
 import type { mongo } from 'mongoose'
 import { readLanguage } from '../people/person-schema.ts'
 import type { PersonRecord } from '../store/person-record.ts'
-import type { Condition, SegmentFilter } from './segment-filter.ts'
+import type { CampaignCondition, Condition, SegmentFilter } from './segment-filter.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
 type Query = mongo.Filter<PersonRecord>
 
-/** The query of a filter, to be AND-ed with the workspace and what the caller may read. */
-export function segmentQuery({ all = [], any = [], none = [] }: SegmentFilter, now = new Date()): Query {
-  const parts: Query[] = all.map((one) => queryOf(one, now))
-  if (any.length > 0) parts.push({ $or: any.map((one) => queryOf(one, now)) })
-  if (none.length > 0) parts.push({ $nor: none.map((one) => queryOf(one, now)) })
+/**
+ * The query of a filter, to be AND-ed with the workspace and what the caller may read. `members` says who meets a condition
+ * on a campaign, which people's records do not say.
+ */
+export function segmentQuery(
+  { all = [], any = [], none = [] }: SegmentFilter,
+  members: (one: CampaignCondition) => readonly string[] = () => [],
+): Query {
+  const now = new Date()
+  const queries = (conditions: Condition[]) =>
+    conditions.map((one) => ('campaign' in one ? { _id: { $in: [...members(one)] } } : queryOf(one, now)))
+  const parts: Query[] = queries(all)
+  if (any.length > 0) parts.push({ $or: queries(any) })
+  if (none.length > 0) parts.push({ $nor: queries(none) })
   return parts.length === 0 ? {} : { $and: parts }
 }
 
-function queryOf(one: Condition, now: Date): Query {
+function queryOf(one: Exclude<Condition, CampaignCondition>, now: Date): Query {
   if ('tag' in one) return { tags: one.tag.trim() }
   if ('language' in one) return languageQuery(readLanguage(one.language) ?? one.language)
   if ('timeZone' in one) return { timeZone: one.timeZone }
+  if ('import' in one) return { imports: one.import }
   if ('consent' in one) {
     const status = `consent.${one.consent}.status`
     return one.is === 'unknown' ? { [status]: { $exists: false } } : { [status]: one.is }

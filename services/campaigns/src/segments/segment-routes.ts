@@ -8,8 +8,8 @@ import type { Dependencies } from '../dependencies.ts'
 import { visibleTo } from '../people/find-person.ts'
 import { findSegment, requireFilter, viewOf } from './find-segment.ts'
 import { segmentFilter } from './segment-filter.ts'
-import { segmentQuery } from './segment-query.ts'
-import { countPeople, segmentsOf } from './segment-store.ts'
+import { countPeople } from './segment-people.ts'
+import { segmentsOf } from './segment-store.ts'
 
 const MAX_BYTES = 256 * 1024
 const MAX_SEGMENTS = 200
@@ -106,7 +106,7 @@ const putSegment = route({
       const write = await authorizer.require(caller, 'segments', 'write')
       const { name, filter } = asked.body()
       const workspace = caller.workspace._id
-      await requireFilter(connection, workspace, filter)
+      await requireFilter({ connection, authorizer }, { caller, filter })
       const segments = segmentsOf(connection)
       const _id = { workspace, id }
       const before = await segments.findOne({ _id }, { maxTimeMS: QUERY_MS })
@@ -176,13 +176,9 @@ const countSegment = route({
       const caller = callerOf(res)
       const read = await authorizer.require(caller, 'people', 'read')
       const { filter } = asked.body()
-      await requireFilter(connection, caller.workspace._id, filter)
-      const { workspace, ...rest } = visibleTo(caller, read) as { workspace: number }
-      const parts = [rest, segmentQuery(filter)].filter((part) => Object.keys(part).length > 0)
-      const count = await countPeople(connection, {
-        workspace,
-        ...(parts.length > 0 && { $and: parts }),
-      })
+      await requireFilter({ connection, authorizer }, { caller, filter })
+      const { workspace, ...also } = visibleTo(caller, read) as { workspace: number }
+      const count = await countPeople(connection, { workspace, filter, also })
       res.json({ count })
     },
 })

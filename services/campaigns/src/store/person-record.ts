@@ -32,8 +32,8 @@ export interface PersonRecord {
   nameKey?: string
   /** Ids of those who turned out to be this person. */
   joined?: string[]
-  /** The import that last had them in it. */
-  lastImport?: string
+  /** The imports that last had them in it, the latest at the end. */
+  imports?: string[]
   revision: number
 }
 

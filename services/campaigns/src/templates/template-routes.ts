@@ -4,13 +4,12 @@ import { cursorOf, encodeCursor, pageLimit } from '@parley/shared/list-query'
 import { type OperationParameter, pageOf } from '@parley/shared/openapi/operation'
 import { type Route, route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
-import type { Wrong } from '@parley/shared/providers/outbound'
-import { providerNamed } from '@parley/shared/providers/registry'
 import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
 import type { Dependencies } from '../dependencies.ts'
 import { changeRoutes } from './change-routes.ts'
 import { requireTemplate, templatesVisibleTo } from './find-template-record.ts'
+import { previewTemplate } from './preview-template.ts'
 import { syncAccount } from './sync-templates.ts'
 import { findAccounts } from './template-accounts.ts'
 import {
@@ -21,7 +20,7 @@ import {
   templateView,
   viewOf,
 } from './template-schema.ts'
-import { accountsOf, definitionOf, LIST_INDEX, templatesOf } from './template-store.ts'
+import { accountsOf, LIST_INDEX, templatesOf } from './template-store.ts'
 
 const QUERY_MS = 5_000
 const MAX_BYTES = 256 * 1024
@@ -142,7 +141,7 @@ const syncTemplates = route({
   },
 })
 
-const previewTemplate = route({
+const showTemplate = route({
   method: 'POST',
   path: '/rest/templates/{id}/preview',
   access: 'read',
@@ -159,33 +158,12 @@ const previewTemplate = route({
   errors: ['not_found'],
   handle: (dependencies: Dependencies) => async (req, res, asked) => {
     const record = await requireTemplate(dependencies, res, { id: req.params.id, access: 'read' })
-    const { name: template, language, provider } = record
-    const { templates, outbound } = providerNamed(provider) ?? {}
-    if (templates === undefined || outbound?.objects === undefined) throw new Problem('not_found')
-    const given = asked.body() as JsonObject
-    const composed = outbound.objects.compose({ ...given, template, language })
-    if (composed.kind === 'refused') throw invalid(composed.errors)
-    const definition = definitionOf(record)
-    const fit = templates.fitOf([definition], composed.object)
-    res.json({
-      ...templates.preview(definition, composed.object),
-      fits: fit.kind === 'fits',
-      ...(fit.kind !== 'fits' && { reason: fit.reason }),
-    })
+    res.json(previewTemplate(record, asked.body() as JsonObject))
   },
 })
 
-const invalid = (wrong: readonly Wrong[]): Problem =>
-  new Problem('validation_failed', {
-    errors: wrong.map(({ path, message }) => ({
-      path: `/${path.join('/')}`,
-      code: 'invalid_template',
-      message,
-    })),
-  })
-
 /** The operations of `/rest/templates`. */
 export const templateRoutes: readonly Route<Dependencies>[] = [
-  ...[listTemplates, syncTemplates, readTemplate, previewTemplate],
+  ...[listTemplates, syncTemplates, readTemplate, showTemplate],
   ...changeRoutes,
 ]

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
 import { type CampaignWorld, START_MS, startCampaignWorld } from './campaign-world.ts'
 
 let world: CampaignWorld
@@ -32,8 +33,60 @@ test.each([
   expect(people.filter(({ addresses }) => reached.includes(addresses[0] ?? ''))).toHaveLength(3)
 })
 
+test('whoever was in an import is written to, once that is over', async () => {
+  const line = await world.line()
+  const [first, second, other] = await world.people(3)
+  const addresses = [first, second].flatMap((person) => person?.addresses ?? [])
+  const send = async (query: string) => {
+    const response = await fetch(`${world.parley.services.campaigns.url}/rest/people/imports${query}`, {
+      method: 'POST',
+      headers: {
+        authorization: world.parley.authorization('gateway', 'campaigns', world.caller),
+        ...{ 'content-type': 'text/csv', 'idempotency-key': 'audience' },
+      },
+      body: `phone\n${addresses.join('\n')}\n`,
+    })
+    return (await response.json()) as { _id: string; counts: object }
+  }
+  const { _id } = await send('?more=true')
+  const campaign = await world.draft({ channel: line.channel, audience: { import: _id } })
+  const early = await world.ask('campaigns', 'POST', `/rest/campaigns/${campaign}/schedule`)
+  expect([early.status, early.json.errors[0].code]).toEqual([422, 'unfinished'])
+  expect((await send('')).counts).toMatchObject({ rows: 2, updated: 2 })
+  await world.act(campaign, 'schedule')
+  await world.until(campaign, 'finished')
+  expect(await world.results(campaign)).toMatchObject({ audience: 2, difference: 0 })
+  const reached = (await line.sends()).map(({ to }) => `phone:${to}`)
+  expect(reached.toSorted()).toEqual(addresses.toSorted())
+  expect(reached).not.toContain(other?.addresses[0])
+})
+
+test('whoever got an earlier campaign is written to by another one', async () => {
+  const line = await world.line()
+  const people = await world.people(4)
+  const first = people.slice(0, 3).map(({ _id }) => _id)
+  const earlier = await world.draft({ channel: line.channel, audience: { people: first } })
+  await world.act(earlier, 'schedule')
+  await world.until(earlier, 'finished')
+  await eventually(async () => (await world.results(earlier)).states.delivered === 3)
+  const filter = { all: [{ campaign: { id: earlier, state: 'delivered' } }] }
+  const campaign = await world.draft({ channel: line.channel, audience: { filter } })
+  const { json: estimate } = await world.ask('campaigns', 'POST', `/rest/campaigns/${campaign}/estimate`)
+  const { json: preview } = await world.ask('campaigns', 'POST', `/rest/campaigns/${campaign}/preview`)
+  expect([estimate.audience, estimate.recipients]).toEqual([3, 3])
+  expect(preview.data.map(({ person }: { person: string }) => person).toSorted()).toEqual(first.toSorted())
+  await world.act(campaign, 'schedule')
+  await world.until(campaign, 'finished')
+  expect(await world.results(campaign)).toMatchObject({ audience: 3, difference: 0 })
+  const sends = (await line.sends()).map(({ to }) => `phone:${to}`)
+  expect(sends.toSorted()).toEqual(
+    [...first, ...first].map((id) => people.find(({ _id }) => _id === id)?.addresses[0]).toSorted(),
+  )
+})
+
 test.each([
   ['a segment that is not there', { segment: 'nobody' }, 'schedule'],
+  ['an import that is not there', { import: '0198c0de-7a00-7000-8000-3f6d5a4b2c11' }, 'schedule'],
   ['an attribute that is not declared', { filter: { all: [{ attribute: 'shoe', exists: true }] } }, 'draft'],
 ])('%s is refused', async (_name, audience, when) => {
   const line = await world.line()
@@ -46,5 +99,5 @@ test.each([
   if (when === 'draft') return
   const path = `/rest/campaigns/${drafted.json._id}/schedule`
   const { status, json } = await world.ask('campaigns', 'POST', path)
-  expect([status, json.errors[0].path]).toEqual([422, '/audience/segment'])
+  expect([status, json.errors[0].path]).toEqual([422, `/audience/${Object.keys(audience)[0]}`])
 })

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { claim } from '../../src/campaigns/run/send-batch.ts'
-import type { RecipientRecord } from '../../src/campaigns/store/recipient-record.ts'
 import type { PersonRecord } from '../../src/store/person-record.ts'
+import type { RecipientRecord } from '../../src/store/recipient-record.ts'
 import { type CampaignWorld, START_MS, startCampaignWorld } from './campaign-world.ts'
 
 let world: CampaignWorld

@@ -43,6 +43,24 @@ test('a campaign is sent once to everybody who agreed, and everybody else is lef
   })
 })
 
+test('a preview shows the template as each person would see it', async () => {
+  const line = await world.line()
+  const people = await world.people(2, (index) => ({ name: ['Ana', 'João'][index] ?? '' }))
+  const audience = { people: people.map(({ _id }) => _id) }
+  const campaign = await world.draft({ channel: line.channel, audience })
+  const preview = async () => {
+    const { json } = await world.ask('campaigns', 'POST', `/rest/campaigns/${campaign}/preview`)
+    return json.data.toSorted((one: { name: string }, other: { name: string }) =>
+      one.name < other.name ? -1 : 1,
+    )
+  }
+  expect(await preview()).toMatchObject([{ name: 'Ana', variables: ['Ana', '20%'] }, { name: 'João' }])
+  await world.ask('campaigns', 'POST', '/rest/templates/sync')
+  expect(await preview()).toMatchObject(
+    ['Ana', 'João'].map((name) => ({ shown: { body: expect.stringContaining(name), fits: true } })),
+  )
+})
+
 test('whoever replies is counted, and their thread knows its campaign', async () => {
   const line = await world.line()
   const [person, ...others] = await world.people(3)

@@ -6,6 +6,8 @@ import { allows, type Decision } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import type { Connection, mongo } from 'mongoose'
 import { z } from 'zod'
+import { visibleImports } from '../../imports/find-import.ts'
+import { importsOf } from '../../imports/import-record.ts'
 import { findSegment } from '../../segments/find-segment.ts'
 import type { SegmentFilter } from '../../segments/segment-filter.ts'
 import { stopReason } from '../rules/stop-rules.ts'
@@ -82,10 +84,28 @@ export async function requireMaySend(
         { path: '/channel', code: 'unknown_reference', message: 'is not a channel of this workspace' },
       ],
     })
+  if ('import' in definition.audience) await requireImport(needed, { caller, id: definition.audience.import })
   return defined({
     peopleRule: people.kind === 'some' ? JSON.stringify(people.filter) : undefined,
     segmentFilter: await segmentFilterOf(needed, { caller, definition }),
   })
+}
+
+/** Refuses an import that is not the workspace's, that the caller may not read, or that is not over. */
+async function requireImport(
+  { connection, authorizer }: CampaignRoutesNeeded,
+  { caller, id }: { caller: Caller; id: string },
+): Promise<void> {
+  const read = await authorizer.require(caller, 'people', 'read')
+  const found = await importsOf(connection).findOne(
+    { _id: id, ...visibleImports(caller, read) },
+    { projection: { state: 1 }, maxTimeMS: QUERY_MS },
+  )
+  const refuse = (code: string, message: string) =>
+    new Problem('validation_failed', { errors: [{ path: '/audience/import', code, message }] })
+  if (found === null) throw refuse('unknown_reference', 'is not an import of this workspace')
+  if (found.state === 'running' || found.state === 'open')
+    throw refuse('unfinished', 'is not over: some of its people are still to come')
 }
 
 async function segmentFilterOf(

@@ -72,6 +72,7 @@ const audience = z
         .describe('The `_id` of a segment, as it is when the campaign is scheduled'),
     }),
     z.strictObject({ filter: segmentFilter.describe('The filter of a segment that is not saved') }),
+    z.strictObject({ import: z.uuid().describe('The `_id` of an import: whoever was in its file') }),
     z.strictObject({ people: z.array(z.uuid()).min(1).max(MAX_PEOPLE).describe('Their `_id`s') }),
     z.strictObject({ everybody: z.literal(true) }),
   ])

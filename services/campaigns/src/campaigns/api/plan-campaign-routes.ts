@@ -1,19 +1,26 @@
 import { randomUUID } from 'node:crypto'
 import { defined } from '@parley/shared/defined'
+import type { JsonObject } from '@parley/shared/json-object'
 import { type Route, route } from '@parley/shared/openapi/route'
+import { allows } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
+import { findPeoplePage } from '../../segments/segment-people.ts'
 import { peopleOf } from '../../store/people-collection.ts'
 import type { PersonRecord } from '../../store/person-record.ts'
+import { LEFT_OUT_REASONS } from '../../store/recipient-record.ts'
+import { previewTemplate } from '../../templates/preview-template.ts'
+import { preview, viewOf } from '../../templates/template-schema.ts'
+import type { TemplateRecord } from '../../templates/template-store.ts'
 import { ineligible } from '../rules/eligibility.ts'
 import { attributesIn, fillVariables } from '../rules/variables.ts'
-import { audienceFilter } from '../run/audience-filter.ts'
+import { audienceOf } from '../run/audience.ts'
 import { type CampaignFacts, readFacts } from '../run/campaign-facts.ts'
 import { type CampaignChannel, hasAddress, messageTo } from '../run/campaign-parts.ts'
 import { estimateAudience } from '../run/estimate-audience.ts'
+import { findTemplateRecord } from '../run/find-template.ts'
 import type { CampaignRecord } from '../store/campaign-record.ts'
-import { LEFT_OUT_REASONS } from '../store/recipient-record.ts'
 import {
   type CampaignRoutesNeeded,
   campaignParameter,
@@ -116,41 +123,62 @@ const previewCampaign = route({
             person: z.string(),
             name: z.string().optional(),
             variables: z.union([z.array(z.string()), z.record(z.string(), z.string())]),
+            shown: preview
+              .optional()
+              .describe('The template as they would see it; missing where it is not synchronised'),
           }),
         ),
         attributes: z.array(z.string()).describe('What variables are filled from'),
       })
       .meta({ id: 'CampaignPreview' }),
     example: {
-      data: [{ person: '0198c0de-1111-7000-8000-3f6d5a4b2c10', name: 'João', variables: ['João', '20%'] }],
+      data: [
+        {
+          person: '0198c0de-1111-7000-8000-3f6d5a4b2c10',
+          name: 'João',
+          variables: ['João', '20%'],
+          shown: { body: 'João, 20% for you', buttons: [], fits: true },
+        },
+      ],
       attributes: ['name'],
     },
   },
   errors: ['invalid_id', 'not_found', 'validation_failed'],
   handle: (needed: CampaignRoutesNeeded) => async (req, res) => {
     const { campaign, facts, channel } = await planned(needed, { res, params: req.params })
-    const { definition, workspace } = campaign
-    const audience = audienceFilter(campaign)
-    const people = await peopleOf(needed.connection)
-      .find({ $and: [{ workspace }, audience] }, { maxTimeMS: QUERY_MS })
-      .sort({ _id: 1 })
-      .limit(LOOKED_AT)
-      .toArray()
+    const { definition } = campaign
+    const { people } = await findPeoplePage(needed.connection, audienceOf(campaign), { limit: LOOKED_AT })
     const rules = {
       _id: campaign._id,
       purpose: facts.purpose,
       ...definition,
       hasAddress: (one: object) => hasAddress(channel, one as PersonRecord),
     }
+    const readable = await needed.authorizer.decide(callerOf(res), 'templates', 'read')
+    const found = await findTemplateRecord(needed.connection, {
+      ...{ workspace: campaign.workspace, channel: campaign.channel, ...definition.template },
+    })
+    const template = found !== undefined && allows(readable, viewOf(found)) ? found : undefined
     const chosen = people.filter((person) => ineligible(person, rules) === undefined).slice(0, PREVIEWED)
     const data = chosen.map((person) => {
       const filled = fillVariables(definition.variables, person)
       const variables = filled.kind === 'filled' ? filled.variables : []
-      return { person: person._id, ...defined({ name: person.name }), variables }
+      const shown = template && shownAs(template, { ...definition.more, variables })
+      return { person: person._id, ...defined({ name: person.name, shown }), variables }
     })
     res.json({ data, attributes: attributesIn(definition.variables).all })
   },
 })
+
+/** Undefined where what the campaign gives makes no message of it: a test or the estimate says why. */
+function shownAs(template: TemplateRecord, given: JsonObject): z.output<typeof preview> | undefined {
+  try {
+    return previewTemplate(template, given)
+  } catch (error) {
+    if (error instanceof Problem) return undefined
+    throw error
+  }
+}
 
 const testCampaign = route({
   ...one,

@@ -3,9 +3,9 @@ import { pageOf } from '@parley/shared/openapi/operation'
 import { type Route, route } from '@parley/shared/openapi/route'
 import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
+import { RECIPIENT_STATES, type RecipientRecord } from '../../store/recipient-record.ts'
 import { CAMPAIGN_STATES } from '../rules/campaign-state.ts'
 import { messageIdOf } from '../run/campaign-parts.ts'
-import { RECIPIENT_STATES, type RecipientRecord } from '../store/recipient-record.ts'
 import {
   type CampaignRoutesNeeded,
   campaignParameter,

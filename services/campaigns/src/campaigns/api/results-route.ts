@@ -2,7 +2,7 @@ import { type Route, route } from '@parley/shared/openapi/route'
 import { callerOf } from '@parley/shared/service-app'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
-import { RECIPIENT_STATES, type RecipientRecord, TO_COME } from '../store/recipient-record.ts'
+import { RECIPIENT_STATES, type RecipientRecord, TO_COME } from '../../store/recipient-record.ts'
 import { type CampaignRoutesNeeded, campaignParameter, requireCampaign } from './campaign-access.ts'
 
 const QUERY_MS = 20_000

@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
+import type { Caller } from '@parley/shared/internal-token'
 import { type Route, route } from '@parley/shared/openapi/route'
 import { allows, type Decision } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
@@ -41,12 +42,14 @@ function writtenOf({ name, channel, ...definition }: Body): Written {
   return { name, channel, definition: definition as CampaignDefinition }
 }
 
-/** Refuses a filter over attributes that the workspace has not. */
+/** Refuses a filter over what the workspace has not. */
 async function requireAudience(
-  connection: CampaignRoutesNeeded['connection'],
-  { workspace, definition: { audience } }: CampaignRecord,
+  needed: CampaignRoutesNeeded,
+  caller: Caller,
+  { definition: { audience } }: CampaignRecord,
 ): Promise<void> {
-  if ('filter' in audience) await requireFilter(connection, workspace, audience.filter, '/audience')
+  if ('filter' in audience)
+    await requireFilter(needed, { caller, filter: audience.filter, path: '/audience' })
 }
 
 function requireMayWrite(write: Decision, campaign: CampaignRecord): void {
@@ -64,24 +67,23 @@ const postCampaign = route({
   description: 'Nothing is sent before it is scheduled.',
   body: { schema: campaignBody, example: campaignExample, maxBytes: MAX_BYTES },
   response,
-  handle:
-    ({ authorizer, campaigns, connection }: CampaignRoutesNeeded) =>
-    async (_req, res, asked) => {
-      const caller = callerOf(res)
-      const write = await authorizer.require(caller, 'campaigns', 'write')
-      const now = new Date()
-      const campaign: CampaignRecord = {
-        _id: randomUUIDv7(),
-        workspace: caller.workspace._id,
-        ...writtenOf(asked.body()),
-        ...{ state: 'draft', revision: 0, createdAt: now, updatedAt: now },
-        createdBy: caller.account.username,
-      }
-      requireMayWrite(write, campaign)
-      await requireAudience(connection, campaign)
-      await campaigns.collections.campaigns.insertOne(campaign, { ignoreUndefined: true })
-      res.json(viewOf(campaign))
-    },
+  handle: (needed: CampaignRoutesNeeded) => async (_req, res, asked) => {
+    const { authorizer, campaigns } = needed
+    const caller = callerOf(res)
+    const write = await authorizer.require(caller, 'campaigns', 'write')
+    const now = new Date()
+    const campaign: CampaignRecord = {
+      _id: randomUUIDv7(),
+      workspace: caller.workspace._id,
+      ...writtenOf(asked.body()),
+      ...{ state: 'draft', revision: 0, createdAt: now, updatedAt: now },
+      createdBy: caller.account.username,
+    }
+    requireMayWrite(write, campaign)
+    await requireAudience(needed, caller, campaign)
+    await campaigns.collections.campaigns.insertOne(campaign, { ignoreUndefined: true })
+    res.json(viewOf(campaign))
+  },
 })
 
 const patchCampaign = route({
@@ -115,7 +117,7 @@ const patchCampaign = route({
       ...campaign,
       ...written,
     })
-    await requireAudience(needed.connection, { ...campaign, ...written })
+    await requireAudience(needed, caller, { ...campaign, ...written })
     const found = await needed.campaigns.collections.campaigns.findOneAndUpdate(
       { _id: campaign._id, revision: campaign.revision },
       { $set: { ...written, updatedAt: new Date() }, $inc: { revision: 1 } },

@@ -1,11 +1,11 @@
 import type { Connection } from 'mongoose'
 import { z } from 'zod'
 import { peopleOf } from '../../store/people-collection.ts'
+import type { RecipientRecord } from '../../store/recipient-record.ts'
 import { type ConsentPurpose, purposeOf } from '../rules/eligibility.ts'
 import { STOP_REASONS, type StopReason, stopReason } from '../rules/stop-rules.ts'
 import type { CampaignCollections } from '../store/campaign-collections.ts'
 import type { CampaignRecord } from '../store/campaign-record.ts'
-import type { RecipientRecord } from '../store/recipient-record.ts'
 import { type CampaignChannel, type CampaignServices, findChannel } from './campaign-parts.ts'
 
 const QUERY_MS = 5_000

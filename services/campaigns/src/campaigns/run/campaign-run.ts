@@ -1,7 +1,6 @@
 import { every } from '@parley/shared/every'
 import { isUnavailable } from '@parley/shared/unavailable'
 import type { CampaignRecord } from '../store/campaign-record.ts'
-import { audienceFilter } from './audience-filter.ts'
 import { readFacts } from './campaign-facts.ts'
 import { type Known, type RunServices, step } from './campaign-step.ts'
 import { listAudience } from './list-audience.ts'
@@ -73,9 +72,8 @@ export function startCampaignRun(
         known.facts?.channel === undefined
       )
         return
-      const audience = audienceFilter(campaign)
       const { channel, purpose } = known.facts
-      const listed = await listAudience(services, campaign, { channel, purpose, audience })
+      const listed = await listAudience(services, campaign, { channel, purpose })
       known.campaign = { ...campaign, listed }
     }),
     loop('messages of a campaign not read', TRACK_MS, (campaign) =>

@@ -1,16 +1,15 @@
-import { peopleOf } from '../../store/people-collection.ts'
+import { countPeople, findPeoplePage, type PeoplePage } from '../../segments/segment-people.ts'
 import type { PersonRecord } from '../../store/person-record.ts'
+import { type LeftOutReason, type RecipientRecord, recipientId } from '../../store/recipient-record.ts'
 import { budgetMessages } from '../rules/budget.ts'
 import { type ConsentPurpose, ineligible } from '../rules/eligibility.ts'
 import type { CampaignRecord } from '../store/campaign-record.ts'
-import { type LeftOutReason, type RecipientRecord, recipientId } from '../store/recipient-record.ts'
-import { audienceFilter } from './audience-filter.ts'
+import { audienceOf } from './audience.ts'
 import { type CampaignChannel, hasAddress } from './campaign-parts.ts'
 import type { RunServices } from './campaign-step.ts'
 import { overCap } from './frequency-cap.ts'
 
 const LOOK_MS = 4_000
-const COUNT_MS = 5_000
 const BATCH = 1_000
 
 /** How many would be written to, and who would be left out. */
@@ -30,10 +29,9 @@ export async function estimateAudience(
   campaign: CampaignRecord,
   { channel, purpose }: { channel: CampaignChannel; purpose: ConsentPurpose },
 ): Promise<AudienceEstimate> {
-  const { workspace, definition, _id } = campaign
-  const filter = { $and: [{ workspace }, audienceFilter(campaign)] }
-  const people = peopleOf(services.connection)
-  const audience = await people.countDocuments(filter, { maxTimeMS: COUNT_MS })
+  const { definition, _id } = campaign
+  const asked = audienceOf(campaign)
+  const audience = await countPeople(services.connection, asked)
   const rules = {
     _id,
     purpose,
@@ -44,23 +42,18 @@ export async function estimateAudience(
   const add = (reason: LeftOutReason, by = 1) => counts.set(reason, (counts.get(reason) ?? 0) + by)
   const until = performance.now() + LOOK_MS
   let seen = 0
-  for (let after = '', more = true; more && performance.now() < until; ) {
-    const batch = await people
-      .find({ $and: [filter, { _id: { $gt: after } }] }, { maxTimeMS: COUNT_MS })
-      .sort({ _id: 1 })
-      .limit(BATCH)
-      .toArray()
+  for (let after: string | undefined = ''; after !== undefined && performance.now() < until; ) {
+    const page: PeoplePage = await findPeoplePage(services.connection, asked, { after, limit: BATCH })
     const eligible: RecipientRecord[] = []
-    for (const person of batch) {
+    for (const person of page.people) {
       const reason = ineligible(person, rules)
       if (reason === undefined) eligible.push(asClaimed(campaign, person))
       else add(reason)
     }
     const capped = await overCap(services, campaign, { claimed: eligible, now: Date.now() })
     add('frequency_cap', capped.size)
-    seen += batch.length
-    after = batch.at(-1)?._id ?? after
-    more = batch.length === BATCH
+    seen += page.people.length
+    after = page.next
   }
   const scale = seen === 0 ? 0 : Math.max(1, audience / seen)
   const leftOutBy = [...counts]

@@ -1,5 +1,5 @@
+import type { RecipientRecord } from '../../store/recipient-record.ts'
 import type { CampaignRecord } from '../store/campaign-record.ts'
-import type { RecipientRecord } from '../store/recipient-record.ts'
 import type { CampaignServices } from './campaign-parts.ts'
 
 const DAY_MS = 24 * 60 * 60_000

@@ -1,15 +1,15 @@
 import { insertNew } from '@parley/shared/insert-new'
 import type { mongo } from 'mongoose'
-import { peopleOf } from '../../store/people-collection.ts'
+import { findPeoplePage } from '../../segments/segment-people.ts'
 import type { PersonRecord } from '../../store/person-record.ts'
+import { type RecipientRecord, recipientId } from '../../store/recipient-record.ts'
 import { dueTime } from '../rules/due-time.ts'
 import { type ConsentPurpose, ineligible } from '../rules/eligibility.ts'
 import type { CampaignRecord } from '../store/campaign-record.ts'
-import { type RecipientRecord, recipientId } from '../store/recipient-record.ts'
+import { audienceOf } from './audience.ts'
 import { type CampaignChannel, type CampaignServices, hasAddress } from './campaign-parts.ts'
 
 const BATCH = 1_000
-const QUERY_MS = 10_000
 /** What of a person decides whether and when they are written to. */
 const FIELDS = { addresses: 1, name: 1, language: 1, timeZone: 1, attributes: 1, consent: 1 } as const
 
@@ -20,18 +20,15 @@ const FIELDS = { addresses: 1, name: 1, language: 1, timeZone: 1, attributes: 1,
 export async function listAudience(
   { connection, collections }: Pick<CampaignServices, 'connection' | 'collections'>,
   campaign: CampaignRecord,
-  known: { channel: CampaignChannel; purpose: ConsentPurpose; audience: mongo.Filter<PersonRecord> },
+  known: { channel: CampaignChannel; purpose: ConsentPurpose },
 ): Promise<NonNullable<CampaignRecord['listed']>> {
-  const { _id, workspace, listed } = campaign
-  const beyond = listed?.after === undefined ? {} : { _id: { $gt: listed.after } }
-  const people = await peopleOf(connection)
-    .find({ $and: [{ workspace }, known.audience, beyond] }, { projection: FIELDS, maxTimeMS: QUERY_MS })
-    .sort({ _id: 1 })
-    .limit(BATCH)
-    .toArray()
-  await insertNew(collections.recipients, recipientsOf(campaign, people, known))
-  const after = people.at(-1)?._id ?? listed?.after
-  const next = { isDone: people.length < BATCH, ...(after !== undefined && { after }) }
+  const { _id, listed } = campaign
+  const page = await findPeoplePage(connection, audienceOf(campaign), {
+    ...{ after: listed?.after, limit: BATCH, projection: FIELDS },
+  })
+  await insertNew(collections.recipients, recipientsFor(campaign, page.people, known))
+  const after = page.next ?? listed?.after
+  const next = { isDone: page.next === undefined, ...(after !== undefined && { after }) }
   const before =
     listed?.after === undefined ? { 'listed.after': { $exists: false } } : { 'listed.after': listed.after }
   await collections.campaigns.updateOne({ _id, ...before } as mongo.Filter<CampaignRecord>, {
@@ -40,7 +37,7 @@ export async function listAudience(
   return next
 }
 
-function recipientsOf(
+function recipientsFor(
   { _id: campaign, workspace, definition, startedAt }: CampaignRecord,
   people: readonly PersonRecord[],
   { channel, purpose }: { channel: CampaignChannel; purpose: ConsentPurpose },

@@ -1,8 +1,8 @@
 import { defined } from '@parley/shared/defined'
 import { z } from 'zod'
+import { type RecipientRecord, recipientId } from '../../store/recipient-record.ts'
 import { nextCheck, recipientStateOf } from '../rules/check-times.ts'
 import type { CampaignRecord } from '../store/campaign-record.ts'
-import { type RecipientRecord, recipientId } from '../store/recipient-record.ts'
 import { type CampaignServices, messageIdOf } from './campaign-parts.ts'
 
 const BATCH = 500

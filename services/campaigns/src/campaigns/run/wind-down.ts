@@ -1,5 +1,5 @@
+import type { LeftOutReason } from '../../store/recipient-record.ts'
 import type { CampaignRecord } from '../store/campaign-record.ts'
-import type { LeftOutReason } from '../store/recipient-record.ts'
 import { type CampaignServices, messageIdOf } from './campaign-parts.ts'
 
 const QUERY_MS = 5_000

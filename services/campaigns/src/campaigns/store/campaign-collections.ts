@@ -1,7 +1,7 @@
 import type { LeasedDocument } from '@parley/shared/lease'
 import type { Connection, mongo } from 'mongoose'
+import type { RecipientRecord } from '../../store/recipient-record.ts'
 import type { CampaignRecord } from './campaign-record.ts'
-import type { RecipientRecord } from './recipient-record.ts'
 
 /** How many people an account wrote to first, by the hour, over all of its campaigns. */
 interface PeopleLimitRecord {

@@ -9,6 +9,7 @@ import type { CampaignVariables } from '../rules/variables.ts'
 type Audience =
   | { segment: string }
   | { filter: SegmentFilter }
+  | { import: string }
   | { people: readonly string[] }
   | { everybody: true }
 

@@ -1,4 +1,4 @@
-import { consentChange, personAddresses } from '@parley/shared/consent'
+import { consentChange } from '@parley/shared/consent'
 import { jsonBody } from '@parley/shared/json-body'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
 import { validate } from '@parley/shared/validate'
@@ -15,7 +15,8 @@ const WORKSPACE = /^\d{1,16}$/
 const MAX_CHANGES = 500
 const MAX_BYTES = 1024 * 1024
 const changes = z.object({ changes: z.array(consentChange).max(MAX_CHANGES) })
-const addressed = z.object({ addresses: personAddresses })
+const MAX_FOUND = 1_000
+const addressed = z.object({ addresses: z.array(z.string().min(1).max(256)).min(1).max(MAX_FOUND) })
 
 /**
  * For the campaigns service, below /workspaces/{workspace}: POST suppressions, which stores changes of consent for all
@@ -24,7 +25,7 @@ const addressed = z.object({ addresses: personAddresses })
  */
 export function internalRoutes(
   needed: ErasingPeople & {
-    collections: Pick<Collections, 'threads'>
+    collections: Pick<Collections, 'threads' | 'notes'>
     suppressions: Pick<Suppressions, 'change' | 'find'>
   },
 ): Router {

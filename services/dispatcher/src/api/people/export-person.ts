@@ -7,6 +7,7 @@ import type { Collections } from '../../store/collections.ts'
 import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
 import { detailOf } from '../messages/view.ts'
 import { tasksOfThread } from '../threads/erasers.ts'
+import { notesIn, noteView } from '../threads/note-routes.ts'
 import { threadSummary } from '../threads/view.ts'
 import {
   messagesIn,
@@ -20,11 +21,12 @@ import {
 const QUERY_MS = 2_000
 const PAGE = 100
 const MAX_NOTICES = 100
+const MAX_NOTES = 1_000
 
 export const exportQuery = personQuery.extend({ after: z.string().max(128).optional() })
 
 interface Exporting {
-  collections: Pick<Collections, 'threads' | 'messages' | 'notices'>
+  collections: Pick<Collections, 'threads' | 'messages' | 'notices' | 'notes'>
   suppressions: Pick<Suppressions, 'find'>
   configuration: Pick<InternalClient, 'get'>
   isFirstOfName: IsFirstOfName
@@ -63,11 +65,21 @@ export async function exportPerson(
     .find(noticesOfPerson(person), { maxTimeMS: QUERY_MS })
     .limit(MAX_NOTICES)
     .toArray()
+  const notedIn = threads.flatMap(({ thread, isTheirs }) => (isTheirs ? notesIn(thread) : []))
+  const notes =
+    notedIn.length === 0
+      ? []
+      : await collections.notes
+          .find({ $or: notedIn }, { maxTimeMS: QUERY_MS })
+          .sort({ at: -1, _id: -1 })
+          .limit(MAX_NOTES)
+          .toArray()
   return {
     ...page,
     threads: threads.map(({ thread }) => threadSummary(thread)),
     tasks: tasks.flatMap(({ found }) => found.flatMap(({ task }) => task ?? [])),
     suppressions: await suppressions.find(person),
     notices: notices.map(noticeView),
+    notes: notes.map(({ channel, thread, ...note }) => ({ channel, thread, ...noteView(note) })),
   }
 }

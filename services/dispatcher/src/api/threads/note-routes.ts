@@ -70,7 +70,7 @@ export const listNotes = route({
     const found = await notes.collections.notes
       .find(
         {
-          ...ofNotes(thread),
+          ...notesIn(thread),
           ...(after && { $or: [{ at: { $lt: before } }, { at: before, _id: { $lt: _id } }] }),
         },
         { maxTimeMS: QUERY_MS },
@@ -126,7 +126,7 @@ export const deleteNote = route({
     const { channel } = asked.query()
     const thread = await requireThread(notes, res, { id: req.params.id, channel, access: 'write' })
     const { note: _id } = req.params
-    const named = { ...ofNotes(thread), _id }
+    const named = { ...notesIn(thread), _id }
     const { deletedCount } = await notes.collections.notes.deleteOne(named)
     if (deletedCount === 0) throw new Problem('not_found')
     await mark(notes, thread)
@@ -134,13 +134,17 @@ export const deleteNote = route({
   },
 })
 
-const ofNotes = ({ workspace, channel, ...thread }: ThreadRecord) => ({
+/** The notes of a thread. */
+export const notesIn = ({ workspace, channel, ...thread }: ThreadRecord) => ({
   workspace,
   channel,
   thread: ofThread(thread),
 })
 
-const noteView = ({ _id, at, by, text }: NoteRecord): object => ({ _id, at, by, text })
+/** A note as callers see it. */
+export const noteView = ({ _id, at, by, text }: Pick<NoteRecord, '_id' | 'at' | 'by' | 'text'>): object => ({
+  ...{ _id, at, by, text },
+})
 
 /** Throws `not_found` where the thread was erased meanwhile, and leaves nothing of it then. */
 async function addNote(

@@ -1,3 +1,5 @@
+import type { Connection, mongo } from 'mongoose'
+
 /** Where a recipient stands: not yet sent, or as their message is, or left out. */
 export const RECIPIENT_STATES = [
   'waiting',
@@ -64,5 +66,9 @@ export interface RecipientRecord {
   optedOutAt?: Date
   updatedAt: Date
 }
+
+/** The recipients of all campaigns. */
+export const recipientsOf = (connection: Connection): mongo.Collection<RecipientRecord> =>
+  connection.collection('recipients') as unknown as mongo.Collection<RecipientRecord>
 
 export const recipientId = (campaign: string, person: string): string => `${campaign}/${person}`

@@ -1,0 +1,131 @@
+import type { Connection, mongo } from 'mongoose'
+import { LIST_INDEX, peopleOf } from '../store/people-collection.ts'
+import type { PersonRecord } from '../store/person-record.ts'
+import { recipientId, recipientsOf } from '../store/recipient-record.ts'
+import { type CampaignCondition, campaignConditions, type SegmentFilter } from './segment-filter.ts'
+import { segmentQuery } from './segment-query.ts'
+
+const QUERY_MS = 5_000
+
+/** A filter over the people of a workspace; `also` is what else is so of them, such as that a caller may read them. */
+export interface AskedPeople {
+  workspace: number
+  filter: SegmentFilter
+  also?: mongo.Filter<PersonRecord>
+}
+
+interface SegmentPart {
+  query: mongo.Filter<PersonRecord>
+  /** The id after which the next part begins; undefined for the last one. */
+  next?: string
+}
+
+/**
+ * The query of the next people of a filter that names campaigns, which people's records say nothing of: who is in them is
+ * looked up for `size` at a time, the next of a campaign that everybody has to be in, else the next people. Everybody is in
+ * one part.
+ */
+export async function nextPart(
+  connection: Connection,
+  { workspace, filter }: AskedPeople,
+  { after, size }: { after: string; size: number },
+): Promise<SegmentPart> {
+  const required = filter.all?.find((one) => 'campaign' in one)
+  const asked = { workspace, after, size }
+  const { last, names } = await (required === undefined
+    ? nextPeople(connection, asked)
+    : nextMembers(connection, required, asked))
+  const members = new Map<CampaignCondition, string[]>()
+  for (const one of campaignConditions(filter))
+    members.set(one, one === required ? [...names.keys()] : await membersAmong(connection, one, names))
+  const query = segmentQuery(filter, (one) => members.get(one) ?? [])
+  return {
+    query: { $and: [{ workspace, _id: { $in: [...names.keys()] } }, query] },
+    ...(last !== undefined && { next: last }),
+  }
+}
+
+interface Candidates {
+  /** People by their ids, with those under which they may have been listed. */
+  names: Map<string, string[]>
+  /** The last that was looked at, where there may be more. */
+  last: string | undefined
+}
+
+interface Asked {
+  workspace: number
+  after: string
+  size: number
+}
+
+async function nextPeople(connection: Connection, { workspace, after, size }: Asked): Promise<Candidates> {
+  const found = await peopleOf(connection)
+    .find(
+      { workspace, _id: { $gt: after } },
+      { projection: { joined: 1 }, hint: LIST_INDEX, maxTimeMS: QUERY_MS },
+    )
+    .sort({ _id: 1 })
+    .limit(size)
+    .toArray()
+  return {
+    names: new Map(found.map(({ _id, joined = [] }) => [_id, [_id, ...joined]])),
+    last: found.length < size ? undefined : found.at(-1)?._id,
+  }
+}
+
+/** Who turned out to be another person is found as that one, unless that one was listed, too. */
+async function nextMembers(
+  connection: Connection,
+  condition: CampaignCondition,
+  { workspace, after, size }: Asked,
+): Promise<Candidates> {
+  const { id } = condition.campaign
+  const found = await recipientsOf(connection)
+    .find(
+      { _id: { $gt: recipientId(id, after), $lt: recipientId(id, BEHIND_ALL) }, ...stateQuery(condition) },
+      { projection: { _id: 1 }, maxTimeMS: QUERY_MS },
+    )
+    .sort({ _id: 1 })
+    .limit(size)
+    .toArray()
+  const listed = found.map(({ _id }) => _id.slice(recipientId(id, '').length))
+  const joinedTo = await peopleOf(connection)
+    .find({ workspace, joined: { $in: listed } }, { projection: { joined: 1 }, maxTimeMS: QUERY_MS })
+    .toArray()
+  const others = new Map(joinedTo.map(({ _id, joined = [] }) => [_id, [_id, ...joined]]))
+  const again = await membersAmong(
+    connection,
+    condition,
+    new Map([...others.keys()].map((one) => [one, [one]])),
+  )
+  for (const one of again) others.delete(one)
+  return {
+    names: new Map([...listed.map((one): [string, string[]] => [one, [one]]), ...others]),
+    last: found.length < size ? undefined : listed.at(-1),
+  }
+}
+
+const BEHIND_ALL = '~'
+
+/** Those who are in a campaign, by one of the ids that they may be listed by. */
+async function membersAmong(
+  connection: Connection,
+  condition: CampaignCondition,
+  names: ReadonlyMap<string, readonly string[]>,
+): Promise<string[]> {
+  const { id } = condition.campaign
+  const ids = [...names.values()].flat().map((one) => recipientId(id, one))
+  if (ids.length === 0) return []
+  const found = await recipientsOf(connection)
+    .find({ _id: { $in: ids }, ...stateQuery(condition) }, { projection: { _id: 1 }, maxTimeMS: QUERY_MS })
+    .toArray()
+  const there = new Set(found.map(({ _id }) => _id))
+  return [...names].flatMap(([person, ofPerson]) =>
+    ofPerson.some((one) => there.has(recipientId(id, one))) ? [person] : [],
+  )
+}
+
+function stateQuery({ campaign: { state } }: CampaignCondition): object {
+  if (state === undefined) return {}
+  return state === 'replied' ? { repliedAt: { $exists: true } } : { state }
+}

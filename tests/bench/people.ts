@@ -1,0 +1,218 @@
+// A million people: how fast a file of them is imported and what others see of that, what counts, pages and segments take,
+// and how soon a campaign to all of them sends its first message.
+import { setTimeout as pause } from 'node:timers/promises'
+import { type GatewayClient, gatewayClient } from '@parley/local/demo/gateway-client'
+import { readRunFile } from '@parley/local/demo/running-system'
+import { configOf, registerWebhook, SIMULATED, simulatedNumber } from '@parley/local/simulator/client'
+import { waitUntil } from '@parley/local/wait-until'
+import { integer, parseConfig } from '@parley/shared/config'
+import { z } from 'zod'
+import { startOwnSystem } from '../dispatch/own-system.ts'
+import { ATTRIBUTES, peopleFile } from './people-file.ts'
+import { residentMib } from './processes.ts'
+import { median, report } from './results.ts'
+
+const size = z.object({
+  PEOPLE: integer({ min: 1_000, max: 10_000_000 }).default(1_000_000).describe('Rows of the file'),
+  ROUNDS: integer({ min: 1, max: 100 }).default(5).describe('How often each count and page is asked for'),
+})
+const { PEOPLE, ROUNDS } = parseConfig(size, process.env)
+
+const LEAST_PER_SECOND = 10_000
+const MOST_MS = 1_000
+const START_MS = 5_000
+const MOST_GROWTH = 1.3
+const SAMPLE_MS = 200
+const CALM_SAMPLES = 50
+const LISTED_MS = 900_000
+
+const granted = { consent: 'marketing', is: 'granted' }
+const COUNTS: Record<string, object> = {
+  everybody: {},
+  'a tag': { all: [{ tag: 'vip' }] },
+  'a language and consent': { all: [{ language: 'pt' }, granted] },
+  'an attribute': { all: [{ attribute: 'city', in: ['Santos', 'Recife'] }] },
+  'a range': { all: [{ attribute: 'orders', from: 10, below: 50 }], none: [{ tag: 'vip' }] },
+  'any of several': { any: [{ tag: 'vip' }, { language: 'es' }, { lastContact: 'never' }] },
+  nobody: { all: [{ tag: 'nobody' }] },
+}
+const PAGES: Record<string, string> = {
+  'the newest': '/rest/people',
+  'by a tag': '/rest/people?tag=vip',
+  'by the beginning of names': '/rest/people?q=ana%20souza',
+  'by the beginning of numbers': '/rest/people?q=55119',
+}
+
+const own = await startOwnSystem({ instances: {}, say: console.error })
+try {
+  const { gatewayUrl, simulatorUrl } = own.system
+  const [owner, other] = [await register('owner'), await register('other')]
+  await owner.client.call('PUT', '/rest/people/attributes', { attributes: ATTRIBUTES })
+  await other.client.call('POST', '/rest/people', { addresses: ['phone:5511988887777'], name: 'Ana' })
+  const calm = await sampleOther(other.client, { until: () => false, most: CALM_SAMPLES })
+  const { perSecond, memory, latencies } = await measureImport(owner.token, other.client)
+  report({
+    row: `import of ${PEOPLE} people`,
+    parley: `${Math.round(perSecond)}/s`,
+    against: `${LEAST_PER_SECOND}/s`,
+    ratio: perSecond / LEAST_PER_SECOND,
+    reach: { least: 1 },
+  })
+  const early = Math.max(...memory.slice(0, Math.ceil(memory.length / 4)))
+  const late = Math.max(...memory.slice(-Math.ceil(memory.length / 4)))
+  report({
+    row: 'memory of the campaigns service in the last quarter of the import, and in the first',
+    parley: `${late} MiB`,
+    against: `${early} MiB`,
+    ratio: late / early,
+    reach: { most: MOST_GROWTH },
+  })
+  report({
+    row: 'a page of another workspace during the import, median',
+    parley: `${median(latencies).toFixed(1)} ms, longest ${Math.max(...latencies).toFixed(0)} ms`,
+    against: `before ${median(calm).toFixed(1)} ms, longest ${Math.max(...calm).toFixed(0)} ms`,
+    ratio: median(latencies) / median(calm),
+  })
+  const counts = await timesOf(COUNTS, (filter) =>
+    owner.client.call('POST', '/rest/segments/count', { filter }),
+  )
+  reportSlowest('slowest count', counts)
+  reportSlowest('slowest first page', await timesOf(PAGES, (path) => owner.client.get(path)))
+  await measureCampaign(owner.client, { simulatorUrl })
+  async function register(name: string) {
+    const body = {
+      ...{ name, email: `${name}-${Date.now()}@example.com`, phone: '+5511999990000' },
+      ...{ password: crypto.randomUUID(), namespace: `${name}-${Date.now().toString(36)}` },
+    }
+    const response = await fetch(new URL('/api/auth/register', gatewayUrl), {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) },
+    })
+    const { accessToken: token, workspace } = registered.parse(await response.json())
+    return { token, client: gatewayClient(gatewayUrl, { token, host: workspace.host }) }
+  }
+} finally {
+  await own.stop()
+}
+
+const registered = z.object({ accessToken: z.string(), workspace: z.object({ host: z.string() }) })
+
+/** Imports the file, and looks meanwhile at the memory of the service and at how long another workspace waits. */
+async function measureImport(token: string, other: GatewayClient) {
+  const began = performance.now()
+  let isOver = false
+  const memory: number[] = []
+  const watching = (async () => {
+    while (!isOver) {
+      memory.push(residentMib({ pid: readRunFile(own.runFile)?.processes.campaigns?.pid }))
+      await pause(SAMPLE_MS)
+    }
+  })()
+  const sampling = sampleOther(other, { until: () => isOver, most: Number.POSITIVE_INFINITY })
+  const imported = await fetch(new URL('/rest/people/imports', own.system.gatewayUrl), {
+    ...{ method: 'POST', duplex: 'half', body: ReadableStream.from(peopleFile(PEOPLE)) },
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'text/csv' },
+  } as RequestInit)
+  const seconds = (performance.now() - began) / 1_000
+  isOver = true
+  await watching
+  const result = (await imported.json()) as { state?: string; counts?: { created: number } }
+  if (result.state !== 'finished' || result.counts?.created !== PEOPLE)
+    throw new Error(`The import ended otherwise: ${JSON.stringify(result)}`)
+  console.log(`${PEOPLE} people imported in ${seconds.toFixed(1)} s; memory in MiB: ${memory.join(' ')}`)
+  return { perSecond: PEOPLE / seconds, memory, latencies: await sampling }
+}
+
+/** How long another workspace waits for a page, again and again. */
+async function sampleOther(
+  client: GatewayClient,
+  { until, most }: { until(): boolean; most: number },
+): Promise<number[]> {
+  const times: number[] = []
+  while (times.length < most && !until()) {
+    times.push(await timeOf(() => client.get('/rest/people')))
+    await pause(SAMPLE_MS / 4)
+  }
+  return times
+}
+
+async function timeOf(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now()
+  await work()
+  return performance.now() - began
+}
+
+async function timesOf<T>(asked: Record<string, T>, ask: (one: T) => Promise<unknown>) {
+  const medians: Record<string, number> = {}
+  for (const [title, one] of Object.entries(asked)) {
+    const times: number[] = []
+    for (let round = 0; round < ROUNDS; round++) times.push(await timeOf(() => ask(one)))
+    medians[title] = median(times)
+  }
+  return medians
+}
+
+function reportSlowest(what: string, times: Record<string, number>): void {
+  console.table(
+    Object.fromEntries(Object.entries(times).map(([title, ms]) => [title, { ms: Math.round(ms) }])),
+  )
+  const [title = '', ms = 0] = Object.entries(times).toSorted(([, one], [, next]) => next - one)[0] ?? []
+  report({
+    row: `${what} of ${PEOPLE} people: ${title}`,
+    parley: `${Math.round(ms)} ms`,
+    against: `${MOST_MS} ms`,
+    ratio: ms / MOST_MS,
+    reach: { most: 1 },
+  })
+}
+
+/** Starts a campaign to everybody, waits for its first message, then for all to be listed, and counts who is in it. */
+async function measureCampaign(
+  client: GatewayClient,
+  { simulatorUrl }: { simulatorUrl: string },
+): Promise<void> {
+  const number = simulatedNumber(simulatorUrl, String(Date.now()))
+  await client.putChannel({
+    ...{ name: 'Offers', description: '', extId: 'offers', handlerUrl: 'native:agents/echo' },
+    ...{ hook: SIMULATED.name, callback: SIMULATED.name },
+    config: { ...configOf(number), businessAccountId: number.phoneNumberId },
+  })
+  await registerWebhook(number, client.providerUrl('offers'))
+  const { _id } = z.looseObject({ _id: z.string() }).parse(
+    await client.call('POST', '/rest/campaigns', {
+      ...{ name: 'Everybody', channel: 1, template: { name: 'welcome_offer', language: 'pt_BR' } },
+      ...{ variables: [{ attribute: 'name', fallback: 'cliente' }, { text: '20%' }] },
+      ...{ audience: { everybody: true }, messagesPerSecond: 5 },
+    }),
+  )
+  const began = performance.now()
+  await client.call('POST', `/rest/campaigns/${_id}/schedule`)
+  const sends = new URL(`/simulator/sends?phoneNumberId=${number.phoneNumberId}&limit=1`, simulatorUrl)
+  const isSent = async () =>
+    z.object({ data: z.array(z.unknown()) }).parse(await (await fetch(sends)).json()).data.length > 0
+  if (!(await waitUntil(isSent, { timeoutMs: 120_000, intervalMs: 20 }))) throw new Error('nothing was sent')
+  const first = performance.now() - began
+  report({
+    row: `a campaign to ${PEOPLE} people, from its start to its first message`,
+    parley: `${(first / 1_000).toFixed(1)} s`,
+    against: `${START_MS / 1_000} s`,
+    ratio: first / START_MS,
+    reach: { most: 1 },
+  })
+  const listed = async () => {
+    const results = z
+      .looseObject({ audience: z.number() })
+      .parse(await client.get(`/rest/campaigns/${_id}/results`))
+    return results.audience === PEOPLE
+  }
+  if (!(await waitUntil(listed, { timeoutMs: LISTED_MS, intervalMs: 2_000 })))
+    throw new Error('not all were listed')
+  console.log(`All of them were listed ${((performance.now() - began) / 1_000).toFixed(0)} s after the start`)
+  const counts = await timesOf(
+    {
+      'in a campaign': { all: [{ campaign: { id: _id } }] },
+      'left out of one': { all: [{ campaign: { id: _id, state: 'left_out' } }, { tag: 'vip' }] },
+    },
+    (filter) => client.call('POST', '/rest/segments/count', { filter }),
+  )
+  reportSlowest('slowest count over a campaign', counts)
+}
