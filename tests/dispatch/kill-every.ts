@@ -23,7 +23,7 @@ export interface Killed {
 /**
  * Kills (SIGKILL) one dispatcher after the other, one every 5 s, and RabbitMQ and MongoDB once each, until `progress`
  * has reached `until`. Whoever runs the system starts them again; on a machine so slow that the last one is not back
- * after 5 s, the next kill waits for it.
+ * after 5 s, or nothing has got through since, the next kill waits for that.
  */
 export async function killEvery(options: {
   runFile: string
@@ -42,8 +42,13 @@ export async function killEvery(options: {
     if (performance.now() - began > timeoutMs) break
     await pause(EVERY_MS)
     await waitUntil(() => areLive(runFile), { timeoutMs: READY_MS })
-    // The machine may be too busy for an answer in time.
-    reached = await progress().catch(() => reached)
+    // The machine may be too busy for an answer in time, and so busy that nothing gets through between two kills.
+    const before = reached
+    const moved = async () => {
+      reached = await progress().catch(() => reached)
+      return reached > before
+    }
+    await waitUntil(moved, { timeoutMs: READY_MS })
     const dispatcher = killNext(runFile, round)
     killed.push(dispatcher)
     const victims = [dispatcher.victim]

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { CHECKOUT } from '@parley/local/checkout'
@@ -23,12 +23,14 @@ beforeAll(async () => {
   system = await startAssistantSystem()
   const folder = freshDirectory('docs')
   mkdirSync(join(folder, '.local'))
+  symlinkSync(join(CHECKOUT, 'node_modules'), join(folder, 'node_modules'))
   writeFileSync(join(folder, '.local/run.json'), JSON.stringify({ simulatorUrl: system.simulatorUrl }))
   const commands = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block)
   const script = commands
     .join('\n')
     .replaceAll('http://127.0.0.1:8080', system.parley.url)
     .replaceAll('8090', String(await freePort()))
+    .replaceAll('8091', String(await freePort()))
   const shell = spawn('bash', ['-c', SAFE + script], { cwd: folder })
   const chunks: Buffer[] = []
   for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -57,6 +59,19 @@ test('they lead to an assistant that calls its tool when it is tried, and shows 
     turns: [{ calls: [{ tool: 'orderState', result: { status: 200 } }] }, { calls: [] }],
   })
   expect(parsed.find((one) => one.system !== undefined).system).toContain('You are Bia.')
+})
+
+test('they lead to an assistant that calls a tool of an MCP server, whose connection is tested', () => {
+  const lines = output.split('\n').filter((line) => line.trimStart().startsWith('{'))
+  const parsed: Parsed[] = lines.map((line) => JSON.parse(line))
+  expect(parsed.find(({ tools, ms }) => tools !== undefined && ms !== undefined)).toMatchObject({
+    state: 'working',
+    tools: expect.arrayContaining([expect.objectContaining({ name: 'echo' })]),
+  })
+  expect(parsed.findLast(({ turns }) => turns !== undefined)).toMatchObject({
+    state: 'done',
+    turns: [{ calls: [{ tool: 'echo', result: { state: 'done', text: 'Echo: hello' } }] }, {}],
+  })
 })
 
 test('they lead to an answer that reaches the person who writes', async () => {

@@ -8,6 +8,7 @@ import {
 import { type AssistantSystem, startAssistantSystem } from './assistant-system.ts'
 
 const ID = 31
+const OF_SPEC = 32
 const LOGIN = { email: 'ana@connected.example', password: 'correct horse battery staple' }
 const REDIRECT = 'http://127.0.0.1:9/console/connected'
 
@@ -85,5 +86,43 @@ describe('an action whose server asks for consent', () => {
     const tested = await post('test')
     expect(tested.json).toMatchObject({ state: 'working', tools: [{ name: 'work' }], notes: [] })
     await eventually(async () => (await findings()).length === 0)
+  })
+})
+
+describe('an action whose spec has an operation that can not be a tool', () => {
+  const specWith = (operation: object) =>
+    JSON.stringify({
+      ...{
+        openapi: '3.1.0',
+        info: { title: 'Shop', version: '1' },
+        servers: [{ url: 'http://127.0.0.1:9' }],
+      },
+      paths: { '/orders': { get: { operationId: 'listOrders' }, post: operation } },
+    })
+  const write = (operation: object) =>
+    send('PUT', `/rest/actions/${OF_SPEC}`, {
+      ...{ name: 'Shop', description: 'Orders', specType: 'openapi3-yaml', moduleUrl: 'native:request' },
+      spec: specWith(operation),
+    })
+
+  test('says so, with the reason, where it is tested, in its assistant’s prompt, and in the check until it is mended', async () => {
+    const note = `A tool of action ${OF_SPEC} is left out: it has no operationId (POST /orders).`
+    expect((await write({ summary: 'Orders something' })).status).toBe(200)
+    const assistant = { name: 'Bia', description: '', backstory: '', actions: [OF_SPEC] }
+    await send('PUT', '/rest/assistant/1', assistant)
+    const tested = await send('POST', `/rest/actions/${OF_SPEC}/test`)
+    expect(tested.json).toMatchObject({ state: 'working', tools: [{ name: 'listOrders' }], notes: [note] })
+    const prompt = await send('POST', '/rest/assistant/1/prompt', {})
+    expect(prompt.json.notes).toEqual([note])
+    const found = async () => {
+      const { json } = await send('GET', '/rest/check')
+      return json.data.map(({ code, path, message }: Parsed) => ({ code, path, message }))
+    }
+    await eventually(async () => (await found()).length > 0)
+    expect(await found()).toEqual([{ code: 'missing_tool', path: '/spec', message: note }])
+    await write({ operationId: 'order' })
+    expect(await found()).toEqual([])
+    expect((await send('POST', `/rest/actions/${OF_SPEC}/test`)).json.notes).toEqual([])
+    expect(await found()).toEqual([])
   })
 })

@@ -302,6 +302,23 @@ describe('POST /rest/assistant/{id}/prompt', () => {
     expect(await post('/rest/assistant/1/prompt', { message: 'nothing' })).toMatchObject({ status: 404 })
   })
 
+  test('shows the summary of what fell out of a thread’s history', async () => {
+    await other.script()
+    const { data } = (await other.call('GET', '/rest/channels')) as Parsed
+    const config = { ...data[0].config, historyLimit: 4, summarise: true }
+    await other.call('PATCH', `/rest/channels/${data[0]._id}`, { config })
+    const said = ['one', 'two', 'three', 'four', 'five', 'six'].map((word) => `Number ${word}`)
+    let thread = ''
+    for (const text of said) thread = (await other.ask(text)).thread
+    const summaryIn = async () => {
+      const { json } = await post('/rest/assistant/1/prompt', { thread }, other)
+      return json.conversation.find(
+        ({ data: facts }: Parsed) => facts?.summaryOfEarlierMessages !== undefined,
+      )
+    }
+    expect((await eventually(summaryIn)).data.summaryOfEarlierMessages).toMatch(/\S/)
+  })
+
   test('knows none of another workspace', async () => {
     expect(await post('/rest/assistant/7/prompt', {})).toMatchObject({ status: 404 })
     expect(await post('/rest/assistant/7/prompt', {}, other)).toMatchObject({ status: 200 })

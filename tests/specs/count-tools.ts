@@ -22,7 +22,8 @@ export function countTools(text: string): ToolCount {
       result.kind === 'tools' ? String(result.broken[0]) : 'reason' in result ? result.reason : '',
     )
   }
-  const operations = spec.found.size
+  for (const { method, path, reason } of spec.unnamed) others.set(`${method} ${path}`, reason)
+  const operations = spec.found.size + spec.unnamed.length
   return { operations, tools: operations - others.size, others }
 }
 

@@ -38,9 +38,9 @@ export function consoleSystem({
     await started?.parley.stop()
   }, 60_000)
 
-  /** Runs with a page of its own; fails on errors in it and on requests that leave the gateway. */
+  /** Runs with a page of its own; fails on errors in it and on requests that leave the gateway, but for `elsewhere`. */
   async function onPage<T>(
-    options: BrowserContextOptions,
+    { elsewhere, ...options }: BrowserContextOptions & { elsewhere?: string },
     run: (page: Page, context: BrowserContext) => Promise<T>,
   ): Promise<T> {
     const context = await browser.newContext({ viewport: DESK, ...options })
@@ -51,7 +51,8 @@ export function consoleSystem({
     page.on('console', (line) => /Content Security Policy/i.test(line.text()) && wrong.push(line.text()))
     page.on('request', (request) => {
       const at = new URL(request.url())
-      if (at.origin !== started.url && at.protocol !== 'blob:') wrong.push(`a request to ${at.origin}`)
+      if (![started.url, elsewhere].includes(at.origin) && at.protocol !== 'blob:')
+        wrong.push(`a request to ${at.origin}`)
     })
     try {
       const result = await run(page, context)

@@ -245,6 +245,22 @@ describe('a conversation', () => {
     })
   })
 
+  test('that ended without an answer says so in the list, with the reason', async () => {
+    const mute = { extId: 'mute', hook: 'whatsapp', callback: 'whatsapp', handlerUrl: 'native:agents/nobody' }
+    const channel = { name: 'Mute', description: '', config: { phoneNumberId: '6003' }, ...mute }
+    expect((await call('PUT', '/rest/channels/4', channel)).status).toBe(200)
+    const user = { name: 'Paula', phone: '5511988880009' }
+    const body = { extId: 'mute', user, thread: { extId: 'Paula' }, answer: {}, input: 'Hi' }
+    expect((await call('POST', '/api/hooks/whatsapp', body)).status).toBe(200)
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, '/conversations', '.threads')
+      const one = page.locator('.threads a', { hasText: 'Paula' })
+      await one.getByText('no answer').waitFor()
+      expect(await one.textContent()).toContain('native:agents/nobody')
+    })
+  })
+
   test('that is taken over has the focus in the reply', async () => {
     const thread = await conversationWith('Olga', { phone: '5511988880004', input: 'Hi' })
     expect((await call('PATCH', `/rest/threads/${thread}`, { handler: 'assistant' })).status).toBe(200)

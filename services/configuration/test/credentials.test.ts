@@ -287,6 +287,37 @@ describe('the server of an action', () => {
   })
 })
 
+describe('the tools of an action', () => {
+  test('that are missing are marked, and found by the check with each reason, until its spec is another one', async () => {
+    const first = actionAt('https://a.example/v1')
+    await put('actions/81', first)
+    const mark = (missing: unknown, id = 81) =>
+      server.callAs('dispatcher', `/internal/workspaces/1/actions/${id}/tools`, {
+        method: 'POST',
+        body: { missing },
+      })
+    const findings = async () =>
+      (await server.call('GET', '/rest/check')).json.data
+        .filter(({ code }: { code: string }) => code === 'missing_tool')
+        .map(({ _id, path, message }: JsonFinding & { path: string }) => ({ _id, path, message }))
+    expect((await mark(['one', 'two'])).json).toEqual({ marked: true })
+    expect((await mark(['one', 'two'])).json).toEqual({ marked: false })
+    const named = (message: string) => ({ _id: 81, path: '/spec', message })
+    expect(await findings()).toEqual([named('one'), named('two')])
+    expect((await mark(['two'])).json).toEqual({ marked: true })
+    await put('actions/81', { ...first, description: 'Another text' })
+    expect(await findings()).toEqual([named('two')])
+    await put('actions/81', actionAt('https://a.example/v2'))
+    expect(await findings()).toEqual([])
+    await mark(['one'])
+    expect((await mark([])).json).toEqual({ marked: true })
+    expect((await mark([])).json).toEqual({ marked: false })
+    expect(await findings()).toEqual([])
+    expect((await mark(['one'], 8_000)).json).toEqual({ marked: false })
+    expect((await mark('one')).status).toBe(422)
+  })
+})
+
 interface JsonFinding {
   resource: string
   _id: number

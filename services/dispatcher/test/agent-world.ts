@@ -10,6 +10,7 @@ import type { Agent, AgentAction } from '../src/agents/agent.ts'
 import { AGENT_KINDS } from '../src/agents/kinds/kinds.ts'
 import type { Toolbox, ToolOutcome } from '../src/agents/toolbox.ts'
 import { createOpenToolbox } from '../src/agents/tools/open-toolbox.ts'
+import type { ReportMissing } from '../src/agents/tools/report-missing.ts'
 import type { ReportServer } from '../src/agents/tools/report-server.ts'
 import { createToolImages } from '../src/agents/tools/tool-images.ts'
 import type { Channel } from '../src/channels/channels.ts'
@@ -90,6 +91,7 @@ export function startTools(
     listMs?: number
     tokens?: AccessTokens
     report?: ReportServer
+    reportMissing?: ReportMissing
     readFile?: ReadThreadFile
   } = {},
 ) {
@@ -107,6 +109,7 @@ export function startTools(
     fetch: globalThis.fetch,
     toolImages,
     report: options.report ?? (() => {}),
+    reportMissing: options.reportMissing ?? (() => {}),
     tokens: options.tokens ?? noTokens,
     listMs: options.listMs ?? 20_000,
     listedForMs: 500,

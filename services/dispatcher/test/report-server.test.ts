@@ -24,7 +24,7 @@ function startReporting() {
   }
 }
 
-const action = { workspace: 7, action: 50 }
+const action = { workspace: 7, action: 50, key: '7/50/1' }
 const path = '/internal/workspaces/7/actions/50/server'
 
 test('a failure of a listing is told with the second in a row, and once', () => {
@@ -57,8 +57,14 @@ test('one that somebody asked for is told at once, and that it is over, too', ()
 test('actions of different workspaces are told apart', () => {
   const { report, marks } = startReporting()
   report(action, 'no answer')
-  report({ ...action, workspace: 8 }, 'no answer')
+  report({ ...action, workspace: 8, key: '8/50/1' }, 'no answer')
   expect(marks).toEqual([])
+})
+
+test('a failure of another version is told, too: it may be of another server', () => {
+  const { report, marks } = startReporting()
+  for (const key of ['7/50/1', '7/50/2']) report({ ...action, key }, 'no answer', { isAsked: true })
+  expect(marks).toHaveLength(2)
 })
 
 test('what configuration did not take is told with the next listing', async () => {

@@ -7,7 +7,9 @@ let endpoint: CallEndpoint
 let other: CallEndpoint
 let posted: Array<{ path: string; body: unknown }> = []
 let answer: () => Promise<unknown> = async () => undefined
+let reported: [action: number, reasons: readonly string[]][] = []
 const tools = startTools({
+  reportMissing: ({ _id }, reasons) => void reported.push([_id, reasons]),
   post: (path, body) => {
     posted.push({ path, body })
     return answer()
@@ -27,6 +29,7 @@ beforeEach(() => {
   endpoint.forget()
   other.forget()
   posted = []
+  reported = []
 })
 
 const refunds = (more: object = {}) => actionOf({ _id: 1, spec: specAt(endpoint.url), ...more })
@@ -180,6 +183,49 @@ describe('the tools of an agent', () => {
     ])
   })
 
+  test('are not those of operations that nothing names, and each is said by its place', async () => {
+    const paths = {
+      '/a': { get: { operationId: 'fine' }, post: { summary: 'Made in a hurry' } },
+      '/b': { get: { operationId: 'fine' }, put: { operationId: 5 }, post: { operationId: '' } },
+    }
+    const toolbox = await tools.open(agentOf([actionOf({ _id: 90, spec: spec(paths) })]))
+    expect(toolbox.descriptions.map(({ name }) => name)).toEqual([...OWN, 'fine'])
+    expect(toolbox.notes).toEqual([
+      'A tool of action 90 is left out: it has no operationId (POST /a).',
+      'A tool of action 90 is left out: it has the operationId of another, "fine" (GET /b).',
+      'A tool of action 90 is left out: it has no operationId (PUT /b).',
+      'A tool of action 90 is left out: it has no operationId (POST /b).',
+    ])
+  })
+
+  test('that are missing are counted where there are too many to be named', async () => {
+    const without = (_id: number, count: number) => {
+      const paths = Array.from({ length: count }, (_, n) => [`/${n}`, { get: {} }])
+      return actionOf({ _id, spec: spec(Object.fromEntries(paths)) })
+    }
+    const one = await tools.open(agentOf([without(91, 25)]))
+    expect(one.notes?.slice(-2)).toEqual([
+      'A tool of action 91 is left out: it has no operationId (GET /18).',
+      '2 more reasons are not shown here.',
+    ])
+    expect(reported.at(-1)).toMatchObject([
+      91,
+      { length: 21, 20: "5 more tools of action 91 can't be worked with." },
+    ])
+    const many = await tools.open(agentOf([without(92, 15), without(93, 15)]))
+    expect(many.notes).toHaveLength(20)
+    expect(many.notes?.at(-1)).toBe('11 more reasons are not shown here.')
+  })
+
+  test('that are missing are reported by action, of what was read alone', async () => {
+    const broken = actionOf({ _id: 94, spec: spec({ '/a': { get: {}, put: { operationId: 'fine' } } }) })
+    await tools.open(agentOf([actionOf({ _id: 95, spec: 'a: [' }), broken, refunds()]))
+    expect(reported.toSorted(([one], [other]) => other - one)).toEqual([
+      [94, ['A tool of action 94 is left out: it has no operationId (GET /a).']],
+      [1, []],
+    ])
+  })
+
   test('have schemas of a bounded size, however a spec branches', async () => {
     const schemas = Object.fromEntries(
       Array.from({ length: 20 }, (_, n) => {
@@ -209,6 +255,18 @@ describe('a call of an operation', () => {
       result: { state: 'done', status: 201, text: '{"refund":7}' },
     })
     expect(endpoint.calls[0]?.headers['idempotency-key']).toBe('m:t0:0')
+  })
+
+  test('that is answered with nothing is done', async () => {
+    const toolbox = await tools.open(agentOf([refunds()]))
+    for (const status of [200, 201, 204]) {
+      endpoint.respond = (_call, res) =>
+        void res.writeHead(status, { 'content-type': 'application/json' }).end()
+      expect(await callTool(toolbox, 'refund', { order: 'o', amount: 1 })).toEqual({
+        kind: 'answered',
+        result: { state: 'done', status, text: `HTTP ${status} without a body.` },
+      })
+    }
   })
 
   test('that is refused has failed, with what was answered', async () => {

@@ -9,6 +9,7 @@ export async function checkActions(batch: Batch): Promise<Finding[]> {
     findings.push(
       ...moduleFindings(action),
       ...serverFindings(action),
+      ...toolFindings(action),
       ...(await specFindings(action, batch)),
     )
   return findings
@@ -36,6 +37,13 @@ function serverFindings({ _id, failing }: ResourceDocument): Finding[] {
   const { reason } = (failing ?? {}) as { reason?: string }
   if (reason === undefined) return []
   return [{ code: 'failing_server', resource: 'actions', _id, path: '/moduleUrl', message: reason }]
+}
+
+/** What its spec or server has that was no tool when it was last read. */
+function toolFindings({ _id, specType, missing }: ResourceDocument): Finding[] {
+  const { reasons = [] } = (missing ?? {}) as { reasons?: string[] }
+  const at = { resource: 'actions', _id, path: specType === MCP ? '/moduleUrl' : '/spec' } as const
+  return reasons.map((message) => ({ ...at, code: 'missing_tool', message }))
 }
 
 async function specFindings(

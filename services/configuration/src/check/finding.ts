@@ -21,6 +21,7 @@ export const finding = z.object({
     'credentials_withheld',
     'credentials_refused',
     'failing_server',
+    'missing_tool',
     'failing_subscription',
     'full_subscription',
     'disabled_subscription',

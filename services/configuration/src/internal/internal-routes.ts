@@ -19,7 +19,14 @@ import { findSubscriptions, markSubscription, subscriptionMark } from '../subscr
 import { applyOperation } from '../tasks/apply-operation.ts'
 import { eraseTasks, findErasable } from '../tasks/erase-tasks.ts'
 import { findTask } from '../tasks/find-task.ts'
-import { credentialsMark, markCredentials, markServer, serverMark } from './mark-action.ts'
+import {
+  credentialsMark,
+  markCredentials,
+  markServer,
+  markTools,
+  serverMark,
+  toolsMark,
+} from './mark-action.ts'
 
 const NEGATIVE = /^-\d{1,16}$/
 const MAX_CHANNELS = 200
@@ -70,6 +77,10 @@ export function internalRoutes(dependencies: Dependencies): Router {
   router
     .route('/workspaces/:workspace/actions/:id/server')
     .post(body, serverMarks(dependencies))
+    .all(methodNotAllowed('POST'))
+  router
+    .route('/workspaces/:workspace/actions/:id/tools')
+    .post(body, toolsMarks(dependencies))
     .all(methodNotAllowed('POST'))
   router.route('/subscriptions').get(subscriptions({ database })).all(methodNotAllowed('GET'))
   router
@@ -189,6 +200,15 @@ function serverMarks(dependencies: Dependencies): RequestHandler<{ workspace: st
     const { id = 0 } = parsePathId(definitions.actions, req.params.id)
     const address = { workspace: workspaceOf(req.params), id }
     res.json({ marked: await markServer(dependencies, address, validate(serverMark, req.body)) })
+  }
+}
+
+/** `POST …/actions/{id}/tools`: what of an action's spec or server is no tool. */
+function toolsMarks(dependencies: Dependencies): RequestHandler<{ workspace: string; id: string }> {
+  return async (req, res) => {
+    const { id = 0 } = parsePathId(definitions.actions, req.params.id)
+    const address = { workspace: workspaceOf(req.params), id }
+    res.json({ marked: await markTools(dependencies, address, validate(toolsMark, req.body)) })
   }
 }
 

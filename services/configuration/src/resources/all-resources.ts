@@ -1,5 +1,6 @@
 import { boundErrorsIn } from '@parley/shared/bound-value'
 import { CONFIGURATION_RESOURCES, KINDS, type ResourceName } from '@parley/shared/configuration-resources'
+import { defined } from '@parley/shared/defined'
 import { actionDocument, assistantDocument, jobDocument } from '@parley/shared/documents/assistant'
 import { cannedReplyDocument } from '@parley/shared/documents/canned-reply'
 import { stepDocument, workflowDocument } from '@parley/shared/documents/workflow'
@@ -59,13 +60,17 @@ const action: ResourceDefinition = {
         .object({ since: z.iso.datetime(), reason: z.string() })
         .optional()
         .describe('There while its server gives no tools: since when, and why'),
+      missing: z
+        .object({ since: z.iso.datetime(), reasons: z.array(z.string()) })
+        .optional()
+        .describe('There where something of its spec or server is no tool: since when, and why'),
     },
     example: {},
-    // Another server may give them.
+    // Another server or spec may give them.
     valuesOf: ({ from, to }) =>
-      from?.failing === undefined || from.moduleUrl !== to.moduleUrl || from.specType !== to.specType
+      from === undefined || from.moduleUrl !== to.moduleUrl || from.specType !== to.specType
         ? {}
-        : { failing: from.failing },
+        : defined({ failing: from.failing, missing: from.spec === to.spec ? from.missing : undefined }),
   },
   indexed: { name: 'text', specType: 'text' },
   references: referencesOf('actions'),

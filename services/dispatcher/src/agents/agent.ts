@@ -78,6 +78,8 @@ export interface AgentAction {
   specType: string
   moduleUrl: string
   spec: string
+  /** What configuration is told already of tools that are missing. */
+  missing?: readonly string[]
   /** The configs of the action by name (`credentials`), secrets opened. */
   configs: ReadonlyMap<string, JsonObject>
   /** Where their secrets go, as in {@link Agent}. */

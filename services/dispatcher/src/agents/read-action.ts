@@ -1,11 +1,15 @@
 import type { Replica } from '@parley/shared/config-replica/replica'
+import { defined } from '@parley/shared/defined'
 import { actionDocument, configDocument } from '@parley/shared/documents/assistant'
 import type { JsonObject } from '@parley/shared/json-object'
 import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { z } from 'zod'
 import type { AgentAction } from './agent.ts'
 
-const storedAction = actionDocument.stored.extend({ version: z.number() })
+const storedAction = actionDocument.stored.extend({
+  version: z.number(),
+  missing: z.object({ reasons: z.array(z.string()) }).optional(),
+})
 
 /** A config of an assistant or an action, as far as it is read. */
 export const storedConfig = configDocument.stored
@@ -28,14 +32,15 @@ export function createReadAction(options: {
     const [document] = await replica.find({ resource: 'actions', workspace, id }, needs)
     const { data: action } = storedAction.safeParse(document)
     if (action === undefined) return undefined
-    const { _id, version, name, description, specType, moduleUrl, spec } = openSecrets(
+    const { _id, version, name, description, specType, moduleUrl, spec, missing } = openSecrets(
       action,
       secrets,
       workspace,
     )
     const owned = { resource: 'configs', workspace, owner: _id, ownerType: 'action' } as const
     const opened = openConfigs(await replica.find(owned, needs), { secrets, workspace })
-    return { _id, version, name, description, specType, moduleUrl, spec, ...opened }
+    const marked = defined({ missing: missing?.reasons })
+    return { _id, version, name, description, specType, moduleUrl, spec, ...marked, ...opened }
   }
 }
 

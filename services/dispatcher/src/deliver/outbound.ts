@@ -21,6 +21,7 @@ import { createTranscriptOf } from '../agents/model/transcribe.ts'
 import { promptOf, timeZoneOf } from '../agents/prompt/prompt.ts'
 import { createReadAction, type ReadAction } from '../agents/read-action.ts'
 import { createOpenToolbox } from '../agents/tools/open-toolbox.ts'
+import { createReportMissing } from '../agents/tools/report-missing.ts'
 import { createReportServer } from '../agents/tools/report-server.ts'
 import { createToolImages } from '../agents/tools/tool-images.ts'
 import { type Agents, createAgents } from '../agents/turns/agents.ts'
@@ -169,6 +170,7 @@ export function createOutbound(options: {
       toolImages,
       tokens,
       report: createReportServer({ configuration, log }),
+      reportMissing: createReportMissing({ configuration, log }),
     }),
     toolImages,
     choicesOf: (agent) => choicesOf(agent, deployment),

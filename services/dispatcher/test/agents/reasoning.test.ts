@@ -200,6 +200,47 @@ describe('what comes as a stream', () => {
     await ask(choice, [itemOf(turn)])
     expect(asked[0].messages[1].content[0]).toEqual(thinking)
   })
+
+  test('from Google has the signature of its call', async () => {
+    const [, body, given, expected] = PROVIDERS[2] as (typeof PROVIDERS)[number]
+    events([body])
+    const choice = choiceOf('google')
+    const turn = await ask(choice, [], true)
+    json(body)
+    await ask(choice, [itemOf(turn)])
+    expect(given(asked[0])).toEqual(expected)
+  })
+
+  test('from OpenAI has its encrypted reasoning', async () => {
+    const [, body, given, expected] = PROVIDERS[3] as (typeof PROVIDERS)[number]
+    const { output, ...response } = body as { output: { type: string }[] }
+    const [reasoning, called] = output
+    const summary = { item_id: 'rs_1', output_index: 0, summary_index: 0 }
+    const part = { type: 'summary_text', text: THOUGHT }
+    events([
+      { type: 'response.created', response: { ...response, status: 'in_progress', output: [] } },
+      {
+        ...{ type: 'response.output_item.added', output_index: 0 },
+        item: { ...reasoning, summary: [], encrypted_content: 'YmVndW4=' },
+      },
+      { type: 'response.reasoning_summary_part.added', ...summary, part: { ...part, text: '' } },
+      { type: 'response.reasoning_summary_text.delta', ...summary, delta: THOUGHT },
+      { type: 'response.reasoning_summary_part.done', ...summary, part },
+      { type: 'response.output_item.done', output_index: 0, item: reasoning },
+      { type: 'response.output_item.added', output_index: 1, item: { ...called, arguments: '' } },
+      {
+        ...{ type: 'response.function_call_arguments.delta', item_id: 'fc_1', output_index: 1 },
+        delta: '{"id":7}',
+      },
+      { type: 'response.output_item.done', output_index: 1, item: called },
+      { type: 'response.completed', response: { ...response, output } },
+    ])
+    const choice = choiceOf('openai')
+    const turn = await ask(choice, [], true)
+    json(body)
+    await ask(choice, [itemOf(turn)])
+    expect(given(asked[0])).toEqual(expected)
+  })
 })
 
 test('a thought that is too long is shortened where nothing signs it, and else left out', () => {

@@ -47,15 +47,19 @@ const note = {
 describe('what models are used for', () => {
   test('counts each turn, and a message once however many turns it takes', async () => {
     let asked = 0
+    const calling = () => {
+      const { turn, ...answer } = modelTurn('', [toolCall('note', {}, `n${asked}`)])
+      return { ...answer, turn: { ...turn, cachedTokens: 4 } }
+    }
     const system = line.start({
-      model: () => (asked++ < 2 ? modelTurn('', [toolCall('note', {}, `n${asked}`)]) : 'Done.'),
+      model: () => (asked++ < 2 ? calling() : 'Done.'),
       open: () => note,
     })
     system.publish('three turns')
     await system.until('three turns')
     expect((await usedBy(system.workspace)).entries).toEqual({
       ...{ messages: 1, modelMessages: 1, turns: 3 },
-      ...{ inputTokens: 30, outputTokens: 15, cachedTokens: 0, errors: 0 },
+      ...{ inputTokens: 30, outputTokens: 15, cachedTokens: 8, errors: 0 },
     })
     expect(await line.collections.usage.findOne({ _id: 'three turns:0' })).toMatchObject({
       ...{ workspace: system.workspace, channel: 'c', assistant: 1, provider: 'openai', model: 'm' },

@@ -13,6 +13,7 @@ import type {
 import { plainArguments } from './call-arguments.ts'
 import { EMPTY_RESPONSE, type Failure, failureOf, refused, retryable, StreamError } from './model-failure.ts'
 import { markedJson, messagesOf, uniqueCallId } from './model-messages.ts'
+import { plainSchema } from './plain-schema.ts'
 import { withCacheMarks } from './prompt-cache.ts'
 import { createLanguageModels, type LanguageModel, type ModelCall } from './provider-models.ts'
 import { isOwnReasoning, reasoningText } from './reasoning.ts'
@@ -81,7 +82,7 @@ function callOf(choice: ModelChoice, request: ModelRequest, abortSignal: AbortSi
     type: 'function' as const,
     name,
     description,
-    inputSchema,
+    inputSchema: choice.provider === 'openai-compatible' ? plainSchema(inputSchema) : inputSchema,
   }))
   const messages = messagesOf({
     ...request,

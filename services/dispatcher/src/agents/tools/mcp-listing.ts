@@ -35,6 +35,8 @@ export interface ServerTool extends ListedTool {
 interface Listing {
   tools: ServerTool[]
   notes: string[]
+  /** What of its list is no tool, and why. */
+  missing?: string[]
   instructions?: string
   /** The server refused who asks. */
   isUnauthorized?: boolean
@@ -173,10 +175,11 @@ async function listingOf(
       const isRepeatable = isReadOnly || annotations?.idempotentHint === true
       return [{ ...tool, schema: found.schema, isRepeatable, isReadOnly }]
     }),
-    notes: [
+    notes: [],
+    missing: [
       ...notesOf({ ...answer, left, broken }, nameOf(server)),
       ...(more ? [`There are more tools of ${nameOf(server)}: its list goes on.`] : []),
-    ],
+    ].map((reason) => redacted(reason, server.secrets)),
     ...(instructions ? { instructions: shortened(instructions, MAX_INSTRUCTIONS) } : {}),
   }
 }

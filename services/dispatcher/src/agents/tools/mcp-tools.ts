@@ -1,4 +1,5 @@
 import type { CallContext, ConfiguredBinding } from '@parley/shared/bound-value'
+import { defined } from '@parley/shared/defined'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { AccessTokens } from '../../channels/functions/access-tokens.ts'
 import {
@@ -53,7 +54,7 @@ export function createMcpTools(
   return async (action, context) => {
     const { workspace } = context.channel
     const configured = bindingsOf(action)
-    if (typeof configured === 'string') return { tools: [], notes: [configured] }
+    if (typeof configured === 'string') return { tools: [], notes: [], missing: [configured] }
     const credentials = credentialsIn(action)
     const withheld = reasonToWithholdCredentials(action._id, credentials, action.moduleUrl)
     if (withheld !== undefined) return { tools: [], notes: [withheld] }
@@ -80,8 +81,10 @@ export function createMcpTools(
     })
     if (listing.isUnauthorized) refused()
     const bound = boundTools(listing.tools, configured)
-    if (typeof bound === 'string')
-      return { tools: [], notes: notesOf({ tools: [], left: 0, broken: [], missing: bound }, nameOf(server)) }
+    if (typeof bound === 'string') {
+      const missing = notesOf({ tools: [], left: 0, broken: [], missing: bound }, nameOf(server))
+      return { tools: [], notes: [], missing }
+    }
     const calls = new McpCalls({ fetch, target: server })
     const tools = bound.map(({ tool: listed, bindings }): Tool => {
       const tool = { ...listed, isRepeatable: listed.isRepeatable || isIdempotent }
@@ -93,9 +96,9 @@ export function createMcpTools(
         open: (args) => openedBound(opening, args, { bindings, context: callContext(context) }),
       }
     })
-    const { notes, instructions } = listing
+    const { notes, missing, instructions } = listing
     const said = instructions === undefined ? {} : { instructions: { server: action.name, instructions } }
-    return { tools, notes, ...said, close: () => calls.close() }
+    return { tools, notes, ...defined({ missing }), ...said, close: () => calls.close() }
   }
 }
 

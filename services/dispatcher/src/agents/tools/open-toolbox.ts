@@ -17,6 +17,7 @@ import type { Tool, Toolbox } from '../toolbox.ts'
 import { createMcpTools } from './mcp-tools.ts'
 import { type ActionTools, createOperationTools, type ToolContext } from './operation-tools.ts'
 import { withOwnNames, withPlainNames } from './property-names.ts'
+import type { ReportMissing } from './report-missing.ts'
 import type { ReportServer } from './report-server.ts'
 import type { ToolImages } from './tool-images.ts'
 
@@ -51,10 +52,12 @@ export function createOpenToolbox(
     toolImages: Pick<ToolImages, 'put'>
     tokens: AccessTokens
     report: ReportServer
+    reportMissing: ReportMissing
     listMs?: number
     listedForMs?: number
   },
 ): OpenToolbox {
+  const { reportMissing } = options
   const operationTools = createOperationTools(options)
   const mcpTools = createMcpTools(options)
   const toolsOf = (action: AgentAction, context: ToolContext): Promise<ActionTools> | ActionTools => {
@@ -65,7 +68,13 @@ export function createOpenToolbox(
   return async (context) => {
     const { agent } = context
     if (agent.kind.tools === undefined) return toolboxOf([], [])
-    const ofActions = await Promise.all(agent.actions.map((action) => toolsOf(action, context)))
+    const ofActions = await Promise.all(
+      agent.actions.map(async (action) => {
+        const made = await toolsOf(action, context)
+        if (made.missing !== undefined) reportMissing({ ...action, workspace: agent.workspace }, made.missing)
+        return made
+      }),
+    )
     const own = agent.kind.tools(options, context).map(refusingRounded)
     const ofAll = ofActions.flatMap(({ tools }, position): SourcedTool[] => {
       const action = agent.actions[position]?._id
@@ -74,7 +83,7 @@ export function createOpenToolbox(
     const ownSourced = own.map((tool): SourcedTool => ({ tool, source: sourceOf(tool) }))
     const toolbox = toolboxOf(
       [...ownSourced, ...ofAll],
-      ofActions.flatMap(({ notes }) => notes),
+      ofActions.flatMap(({ notes, missing = [] }) => [...notes, ...missing]),
     )
     return {
       ...toolbox,
@@ -113,7 +122,7 @@ function toolboxOf(tools: readonly SourcedTool[], given: readonly string[]): Too
   const left = tools.length - named.size
   const all =
     left > 0 ? [`${left} more tools are left out: at most ${MAX_TOOLS} are given.`, ...given] : given
-  const notes = all.slice(0, MAX_NOTES)
+  const notes = all.length > MAX_NOTES ? [...all.slice(0, MAX_NOTES - 1), moreNotes(all)] : all
   return {
     descriptions: [...named].map(
       ([
@@ -138,6 +147,9 @@ function toolboxOf(tools: readonly SourcedTool[], given: readonly string[]): Too
     },
   }
 }
+
+const moreNotes = (all: readonly string[]): string =>
+  `${all.length - MAX_NOTES + 1} more reasons are not shown here.`
 
 function toolOf(
   named: ReadonlyMap<string, SourcedTool>,

@@ -50,10 +50,13 @@ export interface ToolContext {
   isFresh?: boolean | undefined
 }
 
-/** The tools of one action; `notes` say what is missing of them. */
+/** The tools of one action. */
 export interface ActionTools {
   tools: Tool[]
+  /** Why there are none for now. */
   notes: string[]
+  /** What of its spec or server is no tool, and why; undefined where that is not known. */
+  missing?: string[]
   instructions?: ServerInstructions
   /** Ends what its calls had of a server. */
   close?(): void
@@ -103,7 +106,7 @@ export function createOperationTools(options: {
   return async (action, context) => {
     const { workspace } = context.channel
     const configured = bindingsOf(action)
-    if (typeof configured === 'string') return { tools: [], notes: [configured] }
+    if (typeof configured === 'string') return { tools: [], notes: [], missing: [configured] }
     const list = await listOf(action, { workspace, configured })
     if (typeof list === 'string') return { tools: [], notes: [`The spec of action ${action._id} ${list}.`] }
     const open = (operationId: string) => async (args: object) => {
@@ -119,7 +122,8 @@ export function createOperationTools(options: {
     }
     return {
       tools: list.tools.map((tool) => ({ ...tool, open: open(tool.name) })),
-      notes: notesOf(list, `action ${action._id}`),
+      notes: [],
+      missing: notesOf(list, `action ${action._id}`),
     }
   }
 }
@@ -162,12 +166,16 @@ function chosenIn(values: Iterable<unknown>): string[] | undefined {
 }
 
 /** What is not among the tools of an action or a server, and why. */
-export function notesOf({ left, broken, unknown = [], missing }: ToolList, owner: string): string[] {
+export function notesOf(
+  { left, broken, brokenMore = 0, unknown = [], missing }: ToolList,
+  owner: string,
+): string[] {
   return [
     ...(missing === undefined ? [] : [`The tools of ${owner} are left out: none ${missing}.`]),
     ...unknown.map((name) => `No operation of ${owner} has the id or tag ${JSON.stringify(name)}.`),
     ...(left > 0 ? [`${left} more tools of ${owner} are left out: there are too many.`] : []),
     ...broken.map((reason) => `A tool of ${owner} is left out: it ${reason}.`),
+    ...(brokenMore > 0 ? [`${brokenMore} more tools of ${owner} can't be worked with.`] : []),
   ]
 }
 

@@ -6,7 +6,8 @@ const MAX_KNOWN = 5_000
 
 /** Tells the workspace whether an action's server gives its tools: why not, or undefined where it does. */
 export type ReportServer = (
-  action: { workspace: number; action: number },
+  /** `key` is the version of the action: another server may give them. */
+  action: { workspace: number; action: number; key: string },
   failure: string | undefined,
   /** Somebody asked for it; else a failure is told with the second in a row. */
   options?: { isAsked: boolean },
@@ -24,8 +25,7 @@ export function createReportServer({
   log: Pick<Log, 'warn'>
 }): ReportServer {
   const known = new LRUCache<string, 'working' | 'suspect' | 'failing'>({ max: MAX_KNOWN })
-  return ({ workspace, action }, failure, { isAsked } = { isAsked: false }) => {
-    const key = `${workspace}/${action}`
+  return ({ workspace, action, key }, failure, { isAsked } = { isAsked: false }) => {
     const before = known.get(key)
     const state = stateOf(failure, isAsked || before === 'suspect' || before === 'failing')
     if (state === before) return

@@ -61,6 +61,7 @@ export function argumentSchema(document: SpecDocument, schema: unknown): JsonObj
       if (Array.isArray(list))
         made[key] = list.map((one) => convert(one, key === 'prefixItems' ? [] : dropped))
     }
+    if (isObject(memberOf(given, 'discriminator'))) relaxChoice(made)
     for (const key of MAPS) {
       const map = memberOf(given, key)
       if (isObject(map))
@@ -74,6 +75,13 @@ export function argumentSchema(document: SpecDocument, schema: unknown): JsonObj
     definitions.set(next.name, typeof made === 'boolean' ? { allOf: [made] } : (made as JsonObject))
   }
   return { allOf: [root], $defs: Object.fromEntries(definitions) }
+}
+
+/** Alternatives that a property tells apart need not exclude each other: they are written so that a value fits several. */
+function relaxChoice(made: JsonObject): void {
+  if (made.oneOf === undefined || made.anyOf !== undefined) return
+  made.anyOf = made.oneOf
+  delete made.oneOf
 }
 
 /** What a schema matches texts and names by. */

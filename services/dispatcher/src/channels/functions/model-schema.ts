@@ -1,6 +1,7 @@
 import { hasExactNumber, isExactNumber } from '@parley/shared/exact-number'
 import { ForeignDocumentError, sizeOf } from '@parley/shared/foreign-document'
 import type { JsonObject } from '@parley/shared/json-object'
+import { withDiscriminator } from './discriminator.ts'
 import { approximate } from './exact-schema.ts'
 import { readOnlyNames } from './read-only.ts'
 import { isObject, memberOf, pointedAt, type SpecDocument } from './spec-document.ts'
@@ -98,7 +99,8 @@ function boundedSchema(document: SpecDocument, schema: unknown, depth: number): 
           return [[name, inner(value)]]
         }),
       )
-    return memberOf(given, 'nullable') === true ? { anyOf: [{ type: 'null' }, made] } : made
+    const whole = withDiscriminator(made, given)
+    return memberOf(given, 'nullable') === true ? { anyOf: [{ type: 'null' }, whole] } : whole
   }
   try {
     return convert(schema, depth, [])
@@ -124,7 +126,10 @@ function scalarMembers(given: JsonObject): JsonObject {
   }
   if (typeof given.uniqueItems === 'boolean') made.uniqueItems = given.uniqueItems
   // Providers read schemas by doubles, too, so that the model is told of other numbers in words.
-  if (hasExactNumber([given.const, given.enum])) return { ...made, ...inWords(made, given) }
+  if (hasExactNumber([given.const, given.enum])) {
+    const values = Object.hasOwn(given, 'const') ? [given.const] : (given.enum as unknown[])
+    return { ...made, ...inWords(made, values), ...requiredIn(required) }
+  }
   if (Object.hasOwn(given, 'const')) made.const = given.const
   // A list of none is refused by providers, with all of the request.
   if (Array.isArray(given.enum) && given.enum.length > 0) made.enum = given.enum.slice(0, MAX_LISTED)
@@ -141,12 +146,10 @@ export function describedAs(made: JsonObject, description: string): JsonObject {
 
 const WORDS = 'One of these values, exactly: '
 
-function inWords({ description = '' }: JsonObject, given: JsonObject): JsonObject {
-  const { required, enum: listed } = given
-  const values = Object.hasOwn(given, 'const') ? [given.const] : (listed as unknown[])
+/** The description of a schema with the values that it takes. */
+export function inWords({ description = '' }: JsonObject, values: readonly unknown[]): JsonObject {
   const words = WORDS + JSON.stringify(values.slice(0, MAX_LISTED)).slice(1, -1)
-  const all = [description, words].filter((text) => text !== '').join(' ')
-  return { description: all, ...requiredIn(required) }
+  return { description: [description, words].filter((text) => text !== '').join(' ') }
 }
 
 /** Each name once, as providers ask for it. */

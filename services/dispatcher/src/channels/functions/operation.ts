@@ -8,6 +8,7 @@ import { isObject, memberOf, resolved, type SpecDocument, SpecError } from './sp
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
 const MAX_OPERATIONS = 2_000
+const MAX_QUOTED = 100
 
 /** Where an operation stands in its document. */
 export interface FoundOperation {
@@ -28,24 +29,39 @@ export interface Operation {
   body?: RequestBody
 }
 
+/** One that nothing can name, and why. */
+export interface UnnamedOperation extends FoundOperation {
+  reason: string
+}
+
 /** All operations of a document by their id; of two with one id the first counts. Throws {@link SpecError}. */
-export function operationsOf(document: SpecDocument): Map<string, FoundOperation> {
+export function operationsOf(document: SpecDocument): {
+  found: Map<string, FoundOperation>
+  unnamed: UnnamedOperation[]
+} {
   const paths = memberOf(document.root, 'paths')
   if (!isObject(paths)) throw new SpecError('has no paths')
   const found = new Map<string, FoundOperation>()
+  const unnamed: UnnamedOperation[] = []
   for (const [path, given] of Object.entries(paths)) {
     const item = resolved(document, given)
     if (!isObject(item)) continue
     for (const method of METHODS) {
       const operation = memberOf(item, method)
+      if (!isObject(operation)) continue
       const id = memberOf(operation, 'operationId')
-      if (!isObject(operation) || typeof id !== 'string' || found.has(id)) continue
-      if (found.size >= MAX_OPERATIONS) throw new SpecError(`has more than ${MAX_OPERATIONS} operations`)
-      found.set(id, { method: method.toUpperCase(), path, item, operation })
+      const one = { method: method.toUpperCase(), path, item, operation }
+      if (typeof id !== 'string' || id === '') unnamed.push({ ...one, reason: 'has no operationId' })
+      else if (found.has(id))
+        unnamed.push({ ...one, reason: `has the operationId of another, ${quoted(id)}` })
+      else if (found.size < MAX_OPERATIONS) found.set(id, one)
+      else throw new SpecError(`has more than ${MAX_OPERATIONS} operations`)
     }
   }
-  return found
+  return { found, unnamed }
 }
+
+const quoted = (text: string): string => JSON.stringify(text.slice(0, MAX_QUOTED).toWellFormed())
 
 /** Reads an operation's parameters and body. Throws {@link SpecError}. */
 export function readOperation(

@@ -8,7 +8,14 @@ import { UnboundError } from './bindings.ts'
 import { buildRequest, type CallRequest } from './build-request.ts'
 import { withConfigured } from './configured-bindings.ts'
 import { shortened } from './model-schema.ts'
-import { type FoundOperation, type Operation, operationsOf, readOperation, serverUrl } from './operation.ts'
+import {
+  type FoundOperation,
+  type Operation,
+  operationsOf,
+  readOperation,
+  serverUrl,
+  type UnnamedOperation,
+} from './operation.ts'
 import { isIdempotent } from './repeatable.ts'
 import { type SecurityScheme, securityOf } from './security.ts'
 import { ArgsError, parseSpec, type SpecDocument, SpecError } from './spec-document.ts'
@@ -57,13 +64,14 @@ export type SpecResult =
 export interface ReadSpec {
   document: SpecDocument
   found: Map<string, FoundOperation>
+  unnamed: UnnamedOperation[]
   ready: Map<string, Operation>
 }
 
 /** Parses a spec and finds its operations. Throws {@link SpecError}. */
 export function readSpec(text: string): ReadSpec {
   const document = parseSpec(text)
-  return { document, found: operationsOf(document), ready: new Map() }
+  return { document, ...operationsOf(document), ready: new Map() }
 }
 
 const MAX_REASON = 500

@@ -4,7 +4,7 @@ import { isWhole, withoutBound } from './bindings.ts'
 import { reasonOfUnused, withConfigured } from './configured-bindings.ts'
 import { fileSchema } from './files.ts'
 import { describedAs, MAX_SCHEMA_CHARACTERS, modelSchema, shortened } from './model-schema.ts'
-import type { FoundOperation, Operation } from './operation.ts'
+import type { FoundOperation, Operation, UnnamedOperation } from './operation.ts'
 import { isObject, memberOf, resolved, type SpecDocument, SpecError } from './spec-document.ts'
 
 /** The most tools that are listed of one action. */
@@ -27,6 +27,8 @@ export interface ToolList {
   left: number
   /** Those that can't be worked with, 20 at most. */
   broken: string[]
+  /** How many of those there are beyond the 20. */
+  brokenMore?: number
   /** Which of the operations that were chosen there are not, 20 at most. */
   unknown?: string[]
   /** What none of them has, and because of which none is listed. */
@@ -41,26 +43,34 @@ const TOO_LONG = 'has an operation whose parameters are too long to be shown'
  * there, those whose id or one of whose tags is in it.
  */
 export function operationTools(
-  { document, found }: { document: SpecDocument; found: ReadonlyMap<string, FoundOperation> },
+  spec: {
+    document: SpecDocument
+    found: ReadonlyMap<string, FoundOperation>
+    unnamed: readonly UnnamedOperation[]
+  },
   read: (id: string, found: FoundOperation) => Operation,
   {
     chosen,
     configured = [],
   }: { chosen?: readonly string[] | undefined; configured?: readonly ConfiguredBinding[] | undefined } = {},
 ): ToolList {
+  const { document, found, unnamed } = spec
   const names = new Set(chosen)
-  const isChosen = ([id, { operation }]: [string, FoundOperation]): boolean =>
-    chosen === undefined || names.has(id) || tagsOf(operation).some((tag) => names.has(tag))
+  const isChosen = ({ operation }: FoundOperation, id = ''): boolean =>
+    chosen === undefined || [id, ...tagsOf(operation)].some((name) => names.has(name))
   const used = new Set<ConfiguredBinding>()
-  const list = listTools([...found].filter(isChosen), ([id, one]) => ({
+  const chosenOnes = [...found].filter(([id, one]) => isChosen(one, id))
+  const list = listTools(chosenOnes, ([id, one]) => ({
     name: id,
     description: descriptionOf(one),
     inputSchema: inputSchemaOf(document, withConfigured(document, id, read(id, one), { configured, used })),
   }))
+  for (const one of unnamed) if (isChosen(one)) addBroken(list, `${one.reason} (${one.method} ${one.path})`)
   const unused = reasonOfUnused(configured, used)
   // Something that was to be bound is likely misspelled, and would be the model's to set.
   if (unused !== undefined) return { ...list, tools: [], left: 0, missing: unused }
-  const known = new Set([...found].flatMap(([id, { operation }]) => [id, ...tagsOf(operation)]))
+  const tags = [...found.values(), ...unnamed].flatMap(({ operation }) => tagsOf(operation))
+  const known = new Set([...found.keys(), ...tags])
   const unknown = [...names].filter((name) => !known.has(name)).slice(0, MAX_BROKEN)
   return { ...list, ...(unknown.length > 0 && { unknown }) }
 }
@@ -106,13 +116,12 @@ function plainObject({
 }
 
 function listTools<T>(items: readonly T[], toolOf: (item: T) => ListedTool): ToolList {
-  const tools: ListedTool[] = []
-  const broken: string[] = []
+  const list: ToolList = { tools: [], left: 0, broken: [] }
+  const { tools } = list
   let characters = 0
-  let left = 0
   for (const item of items) {
     if (tools.length >= MAX_TOOLS || characters >= MAX_CHARACTERS) {
-      left++
+      list.left++
       continue
     }
     try {
@@ -121,10 +130,15 @@ function listTools<T>(items: readonly T[], toolOf: (item: T) => ListedTool): Too
       characters += tool.description.length + JSON.stringify(tool.inputSchema).length
     } catch (error) {
       if (!(error instanceof SpecError)) throw error
-      if (broken.length < MAX_BROKEN) broken.push(shortened(error.message, MAX_DESCRIPTION))
+      addBroken(list, error.message)
     }
   }
-  return { tools, left, broken }
+  return list
+}
+
+function addBroken(list: ToolList, reason: string): void {
+  if (list.broken.length < MAX_BROKEN) list.broken.push(shortened(reason, MAX_DESCRIPTION))
+  else list.brokenMore = (list.brokenMore ?? 0) + 1
 }
 
 function descriptionOf({ operation, method, path }: FoundOperation): string {
