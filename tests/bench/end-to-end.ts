@@ -42,7 +42,9 @@ const size = z.object({
     .string()
     .default('')
     .transform((list) => list.split(',').filter((path) => path !== ''))
-    .describe('Directories of control groups, separated by commas: all but the load runs within their limits'),
+    .describe(
+      'Directories of control groups, separated by commas: all but the load runs within their limits',
+    ),
   ...memoryConfig,
 })
 const WARM_UP_SECONDS = 120

@@ -61,7 +61,8 @@ export function addSend(program: Command): void {
 }
 
 async function send(options: Options): Promise<void> {
-  const message = options.body === undefined ? messageOf(options) : ((await readJsonFile(options.body)) as NewMessage)
+  const message =
+    options.body === undefined ? messageOf(options) : ((await readJsonFile(options.body)) as NewMessage)
   const parley = connect()
   const { id, isRepeat, warning } = await post(parley, message, options)
   const sent = { _id: id, isRepeat, ...(warning !== undefined && { warning }) }

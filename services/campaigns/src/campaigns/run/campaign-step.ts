@@ -106,7 +106,8 @@ async function run(
   if (channel === undefined) return
   const unposted = await findClaimed(services, campaign._id)
   if (unposted.length > 0) {
-    if (isLeader()) await postClaimed(services, campaign, { claimed: unposted, facts, channel, now, mayBePosted: true })
+    if (isLeader())
+      await postClaimed(services, campaign, { claimed: unposted, facts, channel, now, mayBePosted: true })
     return
   }
   await replayPaused(services, campaign)

@@ -72,7 +72,10 @@ function updateOf(recipient: RecipientRecord, found: MessageState | undefined, n
   const state = isGone ? before : recipientStateOf(standing, now)
   const isSame = state === before
   const looks = isSame ? checks + 1 : 0
-  const next = isGone && !isLookedFor ? undefined : nextCheck(standing, { now, checks: looks, postedAt: postedAt.getTime() })
+  const next =
+    isGone && !isLookedFor
+      ? undefined
+      : nextCheck(standing, { now, checks: looks, postedAt: postedAt.getTime() })
   const { reason, code, cause: said, category, billable, isOpen, updatedAt } = message ?? {}
   const failed = state === 'failed' || state === 'dead'
   // What was refused before it ran again is over; a template that is paused ends the message, so an open one runs again.
