@@ -128,6 +128,7 @@ describe.each([
       await own.getByText(/^(sent|delivered|read)$/).waitFor()
       await page.getByRole('button', { name: 'Template', exact: true }).click()
       await page.getByLabel('Template').fill('order_update')
+      await page.getByLabel('Language').fill('en_US')
       await page.getByLabel('Variables').fill('Joana\n4711')
       await page.locator('.preview', { hasText: 'Template order_update' }).waitFor()
       await page.getByRole('button', { name: 'Send' }).click()
