@@ -24,7 +24,8 @@ export async function sendJson(
 ): Promise<JsonResponse> {
   const body = request.raw ?? (request.body === undefined ? null : JSON.stringify(request.body))
   const type = body === null ? {} : { 'content-type': 'application/json' }
-  const response = await send(url, { method, headers: { ...type, ...request.headers }, body })
+  const given = { 'user-agent': 'tests', ...type, ...request.headers }
+  const response = await send(url, { method, headers: given, body })
   const text = await response.body.text()
   const json = text === '' ? undefined : JSON.parse(text)
   return { status: response.statusCode, headers: headersOf(response.headers), text, json }

@@ -217,20 +217,20 @@ function behind(url: string, { port }: TcpProxy): string {
 }
 
 /** Registers a workspace and answers with its admin, as the gateway tells the services who calls. */
-export async function registerCaller({ services }: Pick<Parley, 'services'>): Promise<Caller> {
+export async function registerCaller(
+  { services }: Pick<Parley, 'services'>,
+  { email = 'ana@example.com', namespace = 'acme' } = {},
+): Promise<Caller> {
   const registration = {
-    name: 'Ana',
-    email: 'ana@example.com',
-    phone: '1',
+    ...{ name: 'Ana', email, phone: '1', namespace },
     password: 'correct horse battery staple',
-    namespace: 'acme',
   }
   const { json } = await sendJson(`${services.identity.url}/api/auth/register`, 'POST', {
     body: registration,
   })
   const { _id, workspace, role } = json
   return {
-    account: { _id, username: 'ana@example.com', name: 'Ana', profile: 1, context: {} },
+    account: { _id, username: email, name: 'Ana', profile: 1, context: {} },
     workspace,
     role: { _id: role, name: 'WORKSPACE_ADMIN', version: 1 },
   }
