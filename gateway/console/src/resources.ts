@@ -3,6 +3,7 @@ import type { Assistant, Job } from '@parley/shared/documents/assistant'
 import type { Task } from '@parley/shared/documents/workflow'
 import { call, callTagged, listAll, type Page } from './api.ts'
 import { may } from './rights.ts'
+import { t } from './language.ts'
 
 /** Resources whose documents have a page elsewhere than below `/assistants`. */
 const PAGES: Record<string, string> = { channels: '/channels', subscriptions: '/events' }
@@ -71,7 +72,7 @@ export const readDocument = <T = Document>(
 ): Promise<Version<T>> => callTagged<T>('GET', `/rest/${path}/${id}`, { signal })
 
 /** What is said before a document is deleted. */
-export const ON_DELETE = 'It can be undone for 20 seconds; its history stays.'
+export const ON_DELETE = t('It can be undone for 20 seconds; its history stays.')
 
 /** Deletes a document as it was read; the returned function puts it back under its number. */
 export async function deleteDocument(path: string, { _id, ...body }: Document): Promise<() => Promise<void>> {

@@ -1,5 +1,6 @@
 import type { Schemas } from '@parley/client'
 import { call } from './api.ts'
+import { t } from './language.ts'
 
 export type Segment = Schemas['Segment']
 export type SegmentFilter = Schemas['SegmentFilter']
@@ -7,9 +8,9 @@ export type Condition = NonNullable<SegmentFilter['all']>[number]
 
 /** The groups of a filter, and what has to be so of the conditions in each. */
 export const GROUPS = [
-  { group: 'all', name: 'All of these' },
-  { group: 'any', name: 'One of these' },
-  { group: 'none', name: 'None of these' },
+  { group: 'all', name: t('All of these') },
+  { group: 'any', name: t('One of these') },
+  { group: 'none', name: t('None of these') },
 ] as const
 
 /** How many people a filter finds, of those that may be read. */
@@ -23,26 +24,26 @@ export async function countOf(filter: SegmentFilter, signal?: AbortSignal): Prom
 
 /** A condition in words. */
 export function conditionInWords(one: Condition): string {
-  if ('tag' in one) return `has the tag ${one.tag}`
-  if ('language' in one) return `speaks ${one.language}`
-  if ('timeZone' in one) return `is in ${one.timeZone}`
-  if ('import' in one) return `was in the import ${one.import}`
+  if ('tag' in one) return t('has the tag {tag}', { tag: one.tag })
+  if ('language' in one) return t('speaks {language}', { language: one.language })
+  if ('timeZone' in one) return t('is in {timeZone}', { timeZone: one.timeZone })
+  if ('import' in one) return t('was in the import {import}', { import: one.import })
   if ('campaign' in one)
-    return `was in a campaign: ${one.campaign.id}${one.campaign.state ? `, ${one.campaign.state}` : ''}`
-  if ('consent' in one) return `${one.consent} is ${one.is}`
+    return t('was in a campaign: {id}{value}', { id: one.campaign.id, value: one.campaign.state ? `, ${one.campaign.state}` : '' })
+  if ('consent' in one) return t('{consent} is {is}', { consent: one.consent, is: one.is })
   if ('attribute' in one) return attributeInWords(one)
-  if ('contactedInDays' in one) return `wrote in the last ${one.contactedInDays} days`
+  if ('contactedInDays' in one) return t('wrote in the last {contactedInDays} days', { contactedInDays: one.contactedInDays })
   if ('lastContact' in one)
-    return one.lastContact === 'never' ? 'never wrote' : `wrote ${timesOf(one.lastContact)}`
+    return one.lastContact === 'never' ? t('never wrote') : t('wrote {timesOf}', { timesOf: timesOf(one.lastContact) })
   return JSON.stringify(one)
 }
 
 function attributeInWords(one: Extract<Condition, { attribute: string }>): string {
-  if ('in' in one) return `${one.attribute} is ${one.in.join(' or ')}`
-  if ('exists' in one) return one.exists ? `has ${one.attribute}` : `has no ${one.attribute}`
-  const from = one.from === undefined ? '' : ` from ${one.from}`
-  const below = one.below === undefined ? '' : ` below ${one.below}`
-  return `${one.attribute} is${from}${below}`
+  if ('in' in one) return t('{attribute} is {in}', { attribute: one.attribute, in: one.in.join(' or ') })
+  if ('exists' in one) return one.exists ? t('has {attribute}', { attribute: one.attribute }) : t('has no {attribute}', { attribute: one.attribute })
+  const from = one.from === undefined ? '' : ` ${t('from {from}', { from: one.from })}`
+  const below = one.below === undefined ? '' : ` ${t('below {below}', { below: one.below })}`
+  return t('{attribute} is{from}{below}', { attribute: one.attribute, from, below })
 }
 
 const timesOf = ({ from, below }: { from?: string; below?: string }): string =>
@@ -53,7 +54,7 @@ export function filterInWords({ all = [], any = [], none = [] }: SegmentFilter):
   const parts = [
     ...all.map(conditionInWords),
     ...(any.length === 0 ? [] : [any.map(conditionInWords).join(' or ')]),
-    ...none.map((one) => `not: ${conditionInWords(one)}`),
+    ...none.map((one) => t('not: {condition}', { condition: conditionInWords(one) })),
   ]
   return parts.length === 0 ? 'everybody' : parts.join('; ')
 }

@@ -1,3 +1,4 @@
+import { t } from './language.ts'
 /** Where events are posted. */
 export interface Subscription {
   _id: number
@@ -34,11 +35,11 @@ export function groupsOf(events: readonly string[]): { name: string; events: str
 }
 
 const NAMES: Record<string, string> = {
-  message: 'Messages',
-  thread: 'Conversations',
-  task: 'Tasks',
-  campaign: 'Campaigns',
-  person: 'People',
-  template: 'Templates',
-  configuration: 'Configuration',
+  message: t('Messages'),
+  thread: t('Conversations'),
+  task: t('Tasks'),
+  campaign: t('Campaigns'),
+  person: t('People'),
+  template: t('Templates'),
+  configuration: t('Configuration'),
 }

@@ -1,9 +1,10 @@
+import { t } from './language.ts'
 let current = 'Parley'
 let unread = ''
 
 /** Names the page in the tab, behind how many conversations are unread. */
 export function setTitle(title: string): void {
-  current = title === 'Parley' ? title : `${title} · Parley`
+  current = title === 'Parley' ? title : t('{title} · Parley', { title })
   show()
 }
 

@@ -1,4 +1,5 @@
 import { call } from './api.ts'
+import { t } from './language.ts'
 
 export interface Counts {
   accepted: number
@@ -34,9 +35,9 @@ export interface Waiting {
 }
 
 export const RANGES = [
-  { name: 'Hour', last: 'hour' },
-  { name: 'Day', last: 'day' },
-  { name: 'Week', last: 'week' },
+  { name: t('Hour'), last: 'hour' },
+  { name: t('Day'), last: 'day' },
+  { name: t('Week'), last: 'week' },
 ] as const
 export type Last = (typeof RANGES)[number]['last']
 

@@ -8,6 +8,7 @@ import { account } from './session.ts'
 import { isReader, onLive } from './shared-stream.ts'
 import { nameOf, shownLast, type Thread } from './threads.ts'
 import { setUnreadInTitle } from './title.ts'
+import { t } from './language.ts'
 
 const MOST_COUNTED = 100
 const LONGEST = 140
@@ -95,7 +96,7 @@ export function useNotices(): void {
       setTimeout(() => {
         if (seen.delete(_id) || looks(_id, at)) return
         const last = shownLast(thread.lastMessage).slice(0, LONGEST)
-        const text = isAssignment ? `Assigned to you. ${last}` : last
+        const text = isAssignment ? t('Assigned to you. {last}', { last }) : last
         const onClick = () => void leaveTo(`/conversations/${_id}`)
         raiseNotice({ tag: _id, title: nameOf(thread), text, onClick })
       }, RESPONSE_MS)

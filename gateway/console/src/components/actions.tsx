@@ -4,6 +4,7 @@ import { messageOf } from '../problems.ts'
 import { createStore, useStore } from '../store.ts'
 import { leaveQuestion, mayLeave } from '../unsaved.ts'
 import { Failure } from './basics.tsx'
+import { t } from '../language.ts'
 
 type Kind = 'primary' | 'plain' | 'danger'
 
@@ -99,9 +100,7 @@ export function Notices() {
         <p class={`notice ${current.tone}`}>
           {current.text}{' '}
           {current.undo && (
-            <Button small onClick={current.undo}>
-              Undo
-            </Button>
+            <Button small onClick={current.undo}>{t('Undo')}</Button>
           )}
         </p>
       )}
@@ -134,7 +133,7 @@ export function Dialog(props: {
     <dialog ref={element} class={wide ? 'dialog wide' : 'dialog'} aria-label={title} onCancel={cancel}>
       <div class="dialog-head">
         <h2>{title}</h2>
-        <Button small label="Close" onClick={close}>
+        <Button small label={t('Close')} onClick={close}>
           ✕
         </Button>
       </div>
@@ -181,13 +180,11 @@ export function LeaveQuestion() {
   if (asked === undefined) return null
   const stay = () => asked.answer(false)
   return (
-    <Dialog title="Leave without saving?" onClose={stay}>
-      <p>What you typed here is not saved, and is lost then.</p>
+    <Dialog title={t('Leave without saving?')} onClose={stay}>
+      <p>{t('What you typed here is not saved, and is lost then.')}</p>
       <div class="actions end">
-        <Button onClick={stay}>Stay</Button>
-        <Button kind="danger" onClick={() => asked.answer(true)}>
-          Leave
-        </Button>
+        <Button onClick={stay}>{t('Stay')}</Button>
+        <Button kind="danger" onClick={() => asked.answer(true)}>{t('Leave')}</Button>
       </div>
     </Dialog>
   )
@@ -204,7 +201,7 @@ export function DeleteButton(props: {
   /** What leaves it as it is. */
   dismiss?: string
 }) {
-  const { what, onDelete, note = 'This can’t be undone.', action = 'Delete', dismiss = 'Cancel' } = props
+  const { what, onDelete, note = t('This can’t be undone.'), action = t('Delete'), dismiss = t('Cancel') } = props
   const [open, setOpen] = useState(false)
   return (
     <>
@@ -230,14 +227,12 @@ export function DeleteButton(props: {
 export function Paste({ value, label }: { value: string; label: string }) {
   const put = async () => {
     await navigator.clipboard.writeText(value)
-    notify(`${label} is on the clipboard.`)
+    notify(t('{label} is on the clipboard.', { label }))
   }
   return (
     <span class="paste">
       <code>{value}</code>
-      <Button small label={`Copy ${label}`} onClick={put}>
-        Copy
-      </Button>
+      <Button small label={t('Copy {label}', { label })} onClick={put}>{t('Copy')}</Button>
     </span>
   )
 }
@@ -248,8 +243,8 @@ export function Secret({ value, label }: { value: string; label: string }) {
   return (
     <span class="paste">
       {shown ? <Paste value={value} label={label} /> : <code aria-hidden="true">••••••••••••</code>}
-      <Button small label={`${shown ? 'Hide' : 'Show'} ${label}`} onClick={() => setShown(!shown)}>
-        {shown ? 'Hide' : 'Show'}
+      <Button small label={`${shown ? t('Hide') : t('Show')} ${label}`} onClick={() => setShown(!shown)}>
+        {shown ? t('Hide') : t('Show')}
       </Button>
     </span>
   )

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { PageProps } from '../router.ts'
 import { Button } from './actions.tsx'
 import { Empty, Loading } from './basics.tsx'
+import { t } from '../language.ts'
 
 type Page = ComponentType<PageProps>
 
@@ -23,11 +24,9 @@ export function lazyPage(load: () => Promise<Page>): Page {
     if (Shown !== undefined) return <Shown {...props} />
     if (!isMissing) return <Loading />
     return (
-      <Empty title="This page could not be loaded">
-        <p>The gateway can’t be reached, or it has a newer console.</p>
-        <Button kind="primary" onClick={() => location.reload()}>
-          Load it again
-        </Button>
+      <Empty title={t('This page could not be loaded')}>
+        <p>{t('The gateway can’t be reached, or it has a newer console.')}</p>
+        <Button kind="primary" onClick={() => location.reload()}>{t('Load it again')}</Button>
       </Empty>
     )
   }

@@ -6,6 +6,7 @@ import { Button } from './actions.tsx'
 import { Failure, Loading } from './basics.tsx'
 import { useRows } from './keyboard.ts'
 import { ScrollRegion } from './scroll-region.tsx'
+import { t } from '../language.ts'
 
 export interface Column<T> {
   name: string
@@ -166,7 +167,7 @@ export function More({ list, isEndless = false }: MoreProps) {
   if (list.next === null) return null
   return (
     <div class="more" ref={end}>
-      <Button onClick={list.more}>Load more</Button>
+      <Button onClick={list.more}>{t('Load more')}</Button>
     </div>
   )
 }

@@ -8,6 +8,7 @@ import { Failure, Loading } from './basics.tsx'
 import { type Edits, mask, type Typed, unmask, type Values } from './edits.ts'
 import { AreaField, SelectField, TextField } from './fields.tsx'
 import { useSubmit } from './submit.ts'
+import { t } from '../language.ts'
 
 interface SchemaFormProps {
   /** The schema's name in the OpenAPI document. */
@@ -71,8 +72,8 @@ export function SchemaForm(props: SchemaFormProps) {
       <Failure error={error} />
       {isChangedSince(error) && onReload && (
         <div class="actions">
-          <Button onClick={reload}>Load it again</Button>
-          <p class="note">What you typed here is lost then.</p>
+          <Button onClick={reload}>{t('Load it again')}</Button>
+          <p class="note">{t('What you typed here is lost then.')}</p>
         </div>
       )}
       {onSave && (
@@ -112,7 +113,7 @@ function parseJson(text: string, field: string): unknown {
     return JSON.parse(text)
   } catch (cause) {
     const { message } = cause as Error
-    throw new InputError(`${labelOf(field)} is not JSON: ${message}`, [{ path: `/${field}`, message }])
+    throw new InputError(t('{labelOf} is not JSON: {message}', { labelOf: labelOf(field), message }), [{ path: `/${field}`, message }])
   }
 }
 
@@ -148,7 +149,7 @@ function SchemaField(props: SchemaFieldProps) {
         {...common}
         value={String(value ?? '')}
         options={[
-          ...(value === undefined ? [{ value: '', name: 'Choose …' }] : []),
+          ...(value === undefined ? [{ value: '', name: t('Choose …') }] : []),
           ...schema.enum.map(optionOf),
         ]}
         onChange={onValue}
@@ -224,7 +225,7 @@ function Reference({
   const choices = useLoad(`choices ${from}`, () => choicesOf(from)).data ?? []
   const known = value == null || choices.some((one) => one.value === value)
   const options = [
-    ...(nullable || value == null ? [{ value: '', name: nullable ? 'None' : 'Choose …' }] : []),
+    ...(nullable || value == null ? [{ value: '', name: nullable ? t('None') : t('Choose …') }] : []),
     ...(known ? [] : [{ value: String(value), name: `No. ${value}` }]),
     ...choices.map((one) => ({ value: String(one.value), name: one.name })),
   ]
@@ -246,9 +247,9 @@ function References({ from, value, onValue, ...common }: ReferenceProps & { valu
     <fieldset class="field choices" disabled={common.disabled}>
       <legend>
         {common.label}
-        {!common.required && <span class="quiet"> (optional)</span>}
+        {!common.required && <span class="quiet">{' '}{t('(optional)')}</span>}
       </legend>
-      {all.length === 0 && <p class="note">There are no {from} yet.</p>}
+      {all.length === 0 && <p class="note">{t('There are no {from} yet.', { from })}</p>}
       {all.map((one) => (
         <label key={one.value}>
           <input
@@ -269,9 +270,9 @@ function References({ from, value, onValue, ...common }: ReferenceProps & { valu
 }
 
 const LABELS: Record<string, string> = {
-  extId: 'External id',
-  moduleUrl: 'Module URL',
-  handlerUrl: 'Handler URL',
+  extId: t('External id'),
+  moduleUrl: t('Module URL'),
+  handlerUrl: t('Handler URL'),
 }
 
 /** The name of a field in words. */

@@ -1,5 +1,6 @@
 import type { TemplatePreview } from '@parley/shared/providers/templates'
 import { Formatted, Linked } from './formatted.tsx'
+import { t } from '../language.ts'
 
 type Part = Omit<TemplatePreview, 'cards' | 'footer'>
 
@@ -32,7 +33,7 @@ function PartView({ part: { header, body, buttons }, footer }: { part: Part; foo
       {body && <Formatted text={body} />}
       {footer && <p class="quiet">{footer}</p>}
       {buttons.length > 0 && (
-        <ul class="template-buttons" aria-label="Buttons">
+        <ul class="template-buttons" aria-label={t('Buttons')}>
           {buttons.map(({ type, text, value }, at) => (
             <li key={at}>
               {text || type.replaceAll('_', ' ')}

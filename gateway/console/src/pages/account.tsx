@@ -10,6 +10,7 @@ import { roleInWords } from '../people.ts'
 import { type Me, may, me } from '../rights.ts'
 import type { PageProps } from '../router.ts'
 import { useStore } from '../store.ts'
+import { rich, t } from '../language.ts'
 
 /** What somebody sees and changes of themselves: name, password, sessions, and what they are told of. */
 export function AccountPage({ rest: [below] }: PageProps) {
@@ -17,7 +18,7 @@ export function AccountPage({ rest: [below] }: PageProps) {
   if (below !== undefined || caller === undefined) return <NotFound />
   return (
     <>
-      <PageHead title="My account" note={caller.username} />
+      <PageHead title={t('My account')} note={caller.username} />
       <div class="columns">
         <Own caller={caller} />
         <Password />
@@ -36,18 +37,16 @@ function Own({ caller }: { caller: Me }) {
     notify('Saved.')
   })
   return (
-    <Card title="Who I am">
+    <Card title={t('Who I am')}>
       <form onSubmit={submit}>
-        <TextField label="Name" value={name} onChange={setName} autocomplete="name" required />
+        <TextField label={t('Name')} value={name} onChange={setName} autocomplete="name" required />
         <dl class="facts">
-          <Fact term="Role">{roleInWords(caller.role.name)}</Fact>
-          <Fact term="Workspace">{caller.workspace.name}</Fact>
+          <Fact term={t('Role')}>{roleInWords(caller.role.name)}</Fact>
+          <Fact term={t('Workspace')}>{caller.workspace.name}</Fact>
         </dl>
         <Failure error={error} />
         <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>
-            Save
-          </Button>
+          <Button type="submit" kind="primary" disabled={busy}>{t('Save')}</Button>
         </div>
       </form>
     </Card>
@@ -69,20 +68,20 @@ function Password() {
     }
     await call('POST', '/api/auth/password', { body })
     setTyped(NOTHING)
-    notify('The password is changed, and every other session has ended.')
+    notify(t('The password is changed, and every other session has ended.'))
   })
   return (
-    <Card title="Password" note="A new one ends every other session">
+    <Card title={t('Password')} note={t('A new one ends every other session')}>
       <form onSubmit={submit}>
         <PasswordField
-          label="Current password"
+          label={t('Current password')}
           value={typed.current}
           onChange={set('current')}
           autocomplete="current-password"
           required
         />
         <PasswordField
-          {...{ label: 'New password', note: `At least ${LEAST} characters`, least: LEAST, required: true }}
+          {...{ label: t('New password'), note: t('At least {LEAST} characters', { LEAST }), least: LEAST, required: true }}
           value={typed.next}
           onChange={set('next')}
           autocomplete="new-password"
@@ -93,15 +92,11 @@ function Password() {
               type="checkbox"
               checked={tokensEnd}
               onChange={(event) => setTokensEnd(event.currentTarget.checked)}
-            />
-            End my API tokens and the invitations that I made, too
-          </label>
+            />{t('End my API tokens and the invitations that I made, too')}</label>
         </div>
         <Failure error={error} />
         <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>
-            Change the password
-          </Button>
+          <Button type="submit" kind="primary" disabled={busy}>{t('Change the password')}</Button>
         </div>
       </form>
     </Card>
@@ -124,15 +119,15 @@ function Sessions() {
   )
   const end = async (session?: string) => {
     await call('POST', '/api/auth/sessions/end', { body: session === undefined ? {} : { session } })
-    notify(session === undefined ? 'All other sessions have ended.' : 'The session has ended.')
+    notify(session === undefined ? t('All other sessions have ended.') : t('The session has ended.'))
     reload()
   }
   const sessions = data?.data.toSorted((one, other) => Number(other.isCurrent) - Number(one.isCurrent))
   return (
     <Card
-      title="Sessions"
-      note="Where I am logged in"
-      action={(sessions?.length ?? 0) > 1 && <Button onClick={() => end()}>End all others</Button>}
+      title={t('Sessions')}
+      note={t('Where I am logged in')}
+      action={(sessions?.length ?? 0) > 1 && <Button onClick={() => end()}>{t('End all others')}</Button>}
     >
       {sessions === undefined && (error ? <Failure error={error} /> : <Loading />)}
       <ul class="rows">
@@ -141,16 +136,12 @@ function Sessions() {
             <div class="grow">
               <p class="line">
                 <strong title={userAgent ?? undefined}>{programOf(userAgent)}</strong>
-                {isCurrent && <Badge tone="good">this one</Badge>}
+                {isCurrent && <Badge tone="good">{t('this one')}</Badge>}
               </p>
-              <p class="note">
-                Logged in <Time at={createdAt} relative />, last used <Time at={usedAt} relative />
-              </p>
+              <p class="note">{rich('Logged in {time}, last used {time2}', { time: <Time at={createdAt} relative />, time2: <Time at={usedAt} relative /> })}</p>
             </div>
             {!isCurrent && (
-              <Button small label={`End the session of ${programOf(userAgent)}`} onClick={() => end(_id)}>
-                End
-              </Button>
+              <Button small label={t('End the session of {userAgent}', { userAgent: programOf(userAgent) })} onClick={() => end(_id)}>{t('End')}</Button>
             )}
           </li>
         ))}
@@ -161,16 +152,16 @@ function Sessions() {
 
 // Each claims to be those behind it, too.
 const PROGRAMS: [string, string][] = [
-  ['Edg', 'Edge'],
-  ['OPR', 'Opera'],
-  ...['Firefox', 'Chrome', 'Safari', 'curl'].map((name): [string, string] => [name, name]),
+  [t('Edg'), t('Edge')],
+  ['OPR', t('Opera')],
+  ...[t('Firefox'), t('Chrome'), t('Safari'), 'curl'].map((name): [string, string] => [name, name]),
 ]
-const SYSTEMS = ['Android', 'iPhone', 'iPad', 'Windows', 'Mac OS', 'Linux']
+const SYSTEMS = [t('Android'), 'iPhone', 'iPad', t('Windows'), t('Mac OS'), t('Linux')]
 
 /** A browser and its system, as far as its name for itself says so. */
 function programOf(userAgent: string | null): string {
-  if (userAgent === null) return 'Unknown'
-  const [, program] = PROGRAMS.find(([mark]) => userAgent.includes(mark)) ?? ['', 'A program']
+  if (userAgent === null) return t('Unknown')
+  const [, program] = PROGRAMS.find(([mark]) => userAgent.includes(mark)) ?? ['', t('A program')]
   const system = SYSTEMS.find((name) => userAgent.includes(name))
   return [program, system && `on ${system}`].filter(Boolean).join(' ')
 }
@@ -183,7 +174,7 @@ function NoticesCard() {
   const isOn = settings.sound || settings.desktop
   const set = async (change: Parameters<typeof changeNotices>[0]) => {
     if (!(await changeNotices(change)))
-      notify('The browser does not allow notices of this page: allow them in its settings.', 'bad')
+      notify(t('The browser does not allow notices of this page: allow them in its settings.'), 'bad')
   }
   const choices = (all: readonly { key: keyof typeof settings; name: string; isThere: boolean }[]) =>
     all.map(({ key, name, isThere }) => (
@@ -202,26 +193,23 @@ function NoticesCard() {
       </label>
     ))
   return (
-    <Card title="Notices" note="In this browser">
+    <Card title={t('Notices')} note={t('In this browser')}>
       <div class="field choices">
         {choices([
-          { key: 'sound', name: 'A sound', isThere: true },
-          { key: 'desktop', name: 'On the desktop', isThere: canShow },
+          { key: 'sound', name: t('A sound'), isThere: true },
+          { key: 'desktop', name: t('On the desktop'), isThere: canShow },
         ])}
       </div>
       <fieldset class="field choices">
-        <legend>Of what</legend>
+        <legend>{t('Of what')}</legend>
         {choices([
-          { key: 'messages', name: 'What people write to the team', isThere: isOn },
-          { key: 'handOvers', name: 'What an assistant hands over', isThere: isOn },
-          { key: 'assignments', name: 'What is assigned to me', isThere: isOn },
-          { key: 'onlyOwn', name: 'Nothing of what is assigned to others', isThere: isOn },
+          { key: 'messages', name: t('What people write to the team'), isThere: isOn },
+          { key: 'handOvers', name: t('What an assistant hands over'), isThere: isOn },
+          { key: 'assignments', name: t('What is assigned to me'), isThere: isOn },
+          { key: 'onlyOwn', name: t('Nothing of what is assigned to others'), isThere: isOn },
         ])}
       </fieldset>
-      <p class="note">
-        None comes while you look at the conversation. A tab of the console has to be open, which may be in
-        the background.
-      </p>
+      <p class="note">{t('None comes while you look at the conversation. A tab of the console has to be open, which may be in the background.')}</p>
     </Card>
   )
 }

@@ -6,6 +6,7 @@ import { Badge, Card } from '../components/basics.tsx'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { MissingTools } from './missing-tools.tsx'
+import { rich, t } from '../language.ts'
 
 /** Where a browser comes back to when somebody gave consent. */
 const CONNECTED = '/connected'
@@ -22,27 +23,20 @@ export function ActionServer({ id }: { id: number }) {
   }
   return (
     <Card
-      title="Connection"
-      note="Whether its tools are there. No tool is called"
+      title={t('Connection')}
+      note={t('Whether its tools are there. No tool is called')}
       action={
         <div class="actions">
-          <Button small onClick={test}>
-            Test connection
-          </Button>
+          <Button small onClick={test}>{t('Test connection')}</Button>
           {may('write', 'configs') && (
-            <Button small onClick={connect}>
-              Connect with OAuth
-            </Button>
+            <Button small onClick={connect}>{t('Connect with OAuth')}</Button>
           )}
         </div>
       }
     >
       {tested && (
         <div role="status">
-          <p class="line">
-            <Badge tone={tested.state === 'working' ? 'good' : 'bad'}>{tested.state}</Badge>
-            {tested.tools.length} tools in {tested.ms} ms
-          </p>
+          <p class="line">{rich('{state2}{length} tools in {ms} ms', { state: tested.state, state2: <Badge tone={tested.state === 'working' ? 'good' : 'bad'}>{tested.state}</Badge>, length: tested.tools.length, ms: tested.ms })}</p>
           <MissingTools notes={tested.notes} />
           <p class="note">{tested.tools.map(({ name }) => name).join(', ')}</p>
         </div>

@@ -14,6 +14,7 @@ import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { type Given, type ShownTemplate, showObject, showTemplate, type Template } from '../templates.ts'
 import { objectIn, previewOf, type Said } from '../threads.ts'
+import { t } from '../language.ts'
 
 /** What stands in a conversation and was not said in it. */
 interface Interleaved {
@@ -60,7 +61,7 @@ const dayOf = (entry: { at: string } | undefined): string =>
 /** What nobody said stands between both sides. */
 const sideOf = ({ from }: Said): string => {
   if (from === 'provider') return 'aside'
-  return from === 'person' ? 'theirs' : `ours ${from}`
+  return from === 'person' ? 'theirs' : t('ours {from}', { from })
 }
 
 const WRONG = ['failed', 'dead']
@@ -81,13 +82,13 @@ function Bubble({ said, ...shown }: Shown & { said: Said }) {
       <p class={isWrong ? 'under wrong' : 'under'}>
         {author && <span>{author}</span>}
         {may('read', 'messages') ? (
-          <a href={hrefOf(`/messages/${encodeURIComponent(message)}`)} title="All that happened to it">
+          <a href={hrefOf(`/messages/${encodeURIComponent(message)}`)} title={t('All that happened to it')}>
             <Time at={at} />
           </a>
         ) : (
           <Time at={at} />
         )}
-        {edited && <span>edited</span>}
+        {edited && <span>{t('edited')}</span>}
         {isOurs && <span>{STATES[state] ?? state}</span>}
         {!isOurs && isWrong && <span>{state}</span>}
         {why && <span>{why}</span>}
@@ -95,11 +96,9 @@ function Bubble({ said, ...shown }: Shown & { said: Said }) {
           <button
             type="button"
             class="link"
-            aria-label={`Quote “${wordsOf(said).slice(0, LONGEST_LABEL)}”`}
+            aria-label={t('Quote “{wordsOf}”', { wordsOf: wordsOf(said).slice(0, LONGEST_LABEL) })}
             onClick={() => shown.onQuote?.({ _id: said._id, text: wordsOf(said).slice(0, LONGEST_QUOTE) })}
-          >
-            Quote
-          </button>
+          >{t('Quote')}</button>
         )}
       </p>
     </>
@@ -126,19 +125,19 @@ const wordsOf = (said: Said): string =>
   `[${said.media ?? previewOf(said)?.type ?? 'message'}]`
 
 function authorOf({ from, by, name, through }: Said): string | undefined {
-  if (through === 'app') return 'From the app'
-  if (from === 'team') return by?.name ?? by?.username ?? 'Team'
+  if (through === 'app') return t('From the app')
+  if (from === 'team') return by?.name ?? by?.username ?? t('Team')
   return from === 'person' ? name : AUTHORS[from]
 }
 
-const AUTHORS: Partial<Record<Said['from'], string>> = { assistant: 'Assistant', api: 'API' }
-const STATES: Record<string, string> = { pending: 'waiting', claimed: 'sending', failed: 'not delivered' }
+const AUTHORS: Partial<Record<Said['from'], string>> = { assistant: t('Assistant'), api: 'API' }
+const STATES: Record<string, string> = { pending: 'waiting', claimed: 'sending', failed: t('not delivered') }
 
 function SaidContent({ said, channel, templates }: Shown & { said: Said }) {
   const { text, transcript, media, template, language = '', variables = [], more, message, quoted } = said
   const object = objectIn(said)
   const preview = object && previewOf(said)
-  if (said.deleted) return <span class="quiet">Deleted</span>
+  if (said.deleted) return <span class="quiet">{t('Deleted')}</span>
   const given = template === undefined ? undefined : { ...more, template, language, variables }
   const shownObject = object && showObject(templates, object, channel)
   return (
@@ -151,7 +150,7 @@ function SaidContent({ said, channel, templates }: Shown & { said: Said }) {
       {shownObject && <TemplateView preview={shownObject.preview} />}
       {preview && !shownObject && <ObjectContent preview={preview} />}
       {object && hasFile(object) && <Media id={message} type={String(object.type)} />}
-      {!text && !media && !transcript && !template && !preview && <span class="quiet">[no text]</span>}
+      {!text && !media && !transcript && !template && !preview && <span class="quiet">{t('[no text]')}</span>}
     </>
   )
 }
@@ -168,9 +167,7 @@ export function TemplateContent({ given: { template, language, variables }, show
   const values = Object.entries(variables ?? {})
   return (
     <>
-      <span class="kind">
-        Template {template}
-        {language && ` · ${language}`}
+      <span class="kind">{t('Template {template}', { template })}{language && ` · ${language}`}
       </span>
       {values.length > 0 && (
         <ol class="variables">
@@ -218,18 +215,16 @@ function Media({ id, type }: { id: string; type: string }) {
   if (loaded === undefined)
     return (
       <Button small onClick={load}>
-        {type === 'document' ? 'Get the document' : `Show the ${type}`}
+        {type === 'document' ? t('Get the document') : t('Show the {type}', { type })}
       </Button>
     )
   const { url, contentType } = loaded
   if (contentType.startsWith('image/'))
-    return <img class="media" src={url} alt={`The ${type} of this message`} />
+    return <img class="media" src={url} alt={t('The {type} of this message', { type })} />
   // biome-ignore lint/a11y/useMediaCaption: what a person filmed has no captions
   if (contentType.startsWith('video/')) return <video class="media" controls src={url} />
   return (
-    <a href={url} download={`${type}-${id.slice(-8)}`}>
-      Save the {type}
-    </a>
+    <a href={url} download={`${type}-${id.slice(-8)}`}>{t('Save the {type}', { type })}</a>
   )
 }
 
@@ -240,9 +235,7 @@ export function Audio({ id }: { id: string }) {
   const load = async () => setUrl(URL.createObjectURL(await callForBlob(`/rest/messages/${id}/audio`)))
   if (url === undefined)
     return (
-      <Button small onClick={load}>
-        Load the audio
-      </Button>
+      <Button small onClick={load}>{t('Load the audio')}</Button>
     )
   // biome-ignore lint/a11y/useMediaCaption: what a person recorded has no captions
   return <audio controls src={url} />

@@ -4,6 +4,7 @@ import { listAll } from '../api.ts'
 import { useLoad } from '../load.ts'
 import { may, me } from '../rights.ts'
 import { nameOf, type Thread } from '../threads.ts'
+import { t } from '../language.ts'
 
 const MOST_LISTED = 8
 /** A word behind a slash at the beginning of a reply, or behind a space, up to where one types. */
@@ -59,7 +60,7 @@ export function CannedReplies({ choice, onChoose }: { choice: Choice; onChoose(r
   const { replies, at, id } = choice
   if (replies.length === 0) return null
   return (
-    <div class="canned" role="listbox" id={id} aria-label="Canned replies">
+    <div class="canned" role="listbox" id={id} aria-label={t('Canned replies')}>
       {replies.map((reply, index) => (
         <div
           key={reply._id}

@@ -7,6 +7,7 @@ import { TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
 import type { Document } from '../resources.ts'
 import type { Hook } from './channel-hook.tsx'
+import { t } from '../language.ts'
 
 interface SecretsProps {
   channel: Document
@@ -28,36 +29,34 @@ export function ChannelSecrets({ channel, hook, onChange }: SecretsProps) {
   const rotate = async () => {
     // The one before stays until the next rotation, so that receivers can change over.
     await onChange({ signingSecrets: [newSigningSecret(), ...(current ? [current] : [])] })
-    notify('New signing secret; the one before goes on working until the next rotation.')
+    notify(t('New signing secret; the one before goes on working until the next rotation.'))
   }
   return (
-    <Card title="Secrets">
+    <Card title={t('Secrets')}>
       <ul class="rows">
         {secrets.map((secret) => (
           <li key={secret.key}>
             <div class="grow">
               <p class="line">
-                {secret.label} <span class="quiet">{config[secret.key] ? 'is set' : 'is not set'}</span>
+                {secret.label} <span class="quiet">{config[secret.key] ? t('is set') : t('is not set')}</span>
               </p>
               <p class="note">{secret.replacing ?? secret.note}</p>
             </div>
             <Button
               small
-              label={`Replace the ${secret.label.toLowerCase()}`}
+              label={t('Replace the {label}', { label: secret.label.toLowerCase() })}
               onClick={() => setReplacing(secret)}
             >
-              {config[secret.key] ? 'Replace' : 'Set'}
+              {config[secret.key] ? t('Replace') : t('Set')}
             </Button>
           </li>
         ))}
         <li>
           <div class="grow">
-            <p class="line">Signing secret</p>
-            <p class="note">With it requests to handlers and endpoints are signed.</p>
+            <p class="line">{t('Signing secret')}</p>
+            <p class="note">{t('With it requests to handlers and endpoints are signed.')}</p>
           </div>
-          <Button small label="Rotate the signing secret" disabled={!canRotate} onClick={rotate}>
-            Rotate
-          </Button>
+          <Button small label={t('Rotate the signing secret')} disabled={!canRotate} onClick={rotate}>{t('Rotate')}</Button>
         </li>
       </ul>
       {replacing && (
@@ -81,14 +80,14 @@ function ReplaceDialog({ name, onClose, onReplace }: ReplaceProps) {
   const [value, setValue] = useState('')
   const { busy, error, submit } = useSubmit(async () => {
     await onReplace(value)
-    notify(`${name} is replaced.`)
+    notify(t('{name} is replaced.', { name }))
     onClose()
   })
   return (
-    <Dialog title={`Replace: ${name}`} onClose={onClose}>
+    <Dialog title={t('Replace: {name}', { name })} onClose={onClose}>
       <form onSubmit={submit}>
         <TextField
-          label={`New ${name.toLowerCase()}`}
+          label={t('New {name}', { name: name.toLowerCase() })}
           type="password"
           value={value}
           onChange={setValue}
@@ -96,9 +95,7 @@ function ReplaceDialog({ name, onClose, onReplace }: ReplaceProps) {
         />
         <Failure error={error} />
         <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>
-            Replace
-          </Button>
+          <Button type="submit" kind="primary" disabled={busy}>{t('Replace')}</Button>
         </div>
       </form>
     </Dialog>

@@ -14,17 +14,18 @@ import { choicesOf, type Document } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
 import { HookCard, hookOf } from './channel-hook.tsx'
+import { t } from '../language.ts'
 
 /** Connects a channel in three steps: its settings, then, of the one with this `id`, what to paste at the provider, and a test message. */
 export function ChannelWizard({ id }: { id?: string }) {
-  const back = { href: hrefOf('/channels'), label: 'Channels' }
+  const back = { href: hrefOf('/channels'), label: t('Channels') }
   const { data, error } = useLoad(`connect ${id}`, (signal) =>
     id === undefined ? Promise.resolve(undefined) : call<Document>('GET', `/rest/channels/${id}`, { signal }),
   )
-  if (!may('write', 'channels')) return <PageHead title="Your role can’t connect channels" back={back} />
+  if (!may('write', 'channels')) return <PageHead title={t('Your role can’t connect channels')} back={back} />
   return (
     <>
-      <PageHead title="Connect a channel" back={back} />
+      <PageHead title={t('Connect a channel')} back={back} />
       {id === undefined && (
         <SettingsStep onCreated={({ _id }) => navigate(`/channels/${_id}/connect`, { replace: true })} />
       )}
@@ -50,11 +51,11 @@ const PROVIDERS = allProviders().toSorted(
 )
 
 const HANDLERS = [
-  { value: 'native:agents/taskManager', name: 'The assistant, with its tools and workflow' },
-  { value: 'native:agents/functionCall', name: 'The assistant, with its tools' },
-  { value: 'native:agents/chat', name: 'The assistant, without tools' },
-  { value: 'native:agents/echo', name: 'Echo: sends back what came in, for a first test' },
-  { value: 'url', name: 'An endpoint of yours' },
+  { value: 'native:agents/taskManager', name: t('The assistant, with its tools and workflow') },
+  { value: 'native:agents/functionCall', name: t('The assistant, with its tools') },
+  { value: 'native:agents/chat', name: t('The assistant, without tools') },
+  { value: 'native:agents/echo', name: t('Echo: sends back what came in, for a first test') },
+  { value: 'url', name: t('An endpoint of yours') },
 ]
 
 const START: Input = {
@@ -74,21 +75,21 @@ function SettingsStep({ onCreated }: { onCreated(channel: Document): void }) {
   const text = (field: Field) => ({ value: input[field], onChange: set(field) })
   const { busy, error, submit } = useSubmit(async () => {
     if (!EXTERNAL_ID.test(input.extId)) {
-      const message = 'has letters, digits, dots, hyphens and underscores only: it is part of addresses'
-      throw new InputError(`The external id ${message}.`, [{ path: '/extId', message }])
+      const message = t('has letters, digits, dots, hyphens and underscores only: it is part of addresses')
+      throw new InputError(t('The external id {message}.', { message }), [{ path: '/extId', message }])
     }
     onCreated(await call<Document>('POST', '/rest/channels', { body: channelOf(input) }))
   })
   return (
-    <Card title="1. Settings">
+    <Card title={t('1. Settings')}>
       <form class="form" onSubmit={submit}>
         <SelectField
-          label="Kind"
+          label={t('Kind')}
           {...text('provider')}
           options={PROVIDERS.map(({ name, description }) => ({ value: name, name: description.title }))}
         />
-        <TextField label="Name" required {...text('name')} />
-        <TextField label="External id" note="Messages name the channel by it" required {...text('extId')} />
+        <TextField label={t('Name')} required {...text('name')} />
+        <TextField label={t('External id')} note={t('Messages name the channel by it')} required {...text('extId')} />
         {askedFor(input.provider).map(({ key, label, note, kind, isSecret, isOptional }) => (
           <TextField
             key={key}
@@ -101,30 +102,28 @@ function SettingsStep({ onCreated }: { onCreated(channel: Document): void }) {
           />
         ))}
         <SelectField
-          label="Who answers"
+          label={t('Who answers')}
           value={HANDLERS.some(({ value }) => value === input.handlerUrl) ? input.handlerUrl : 'url'}
           options={HANDLERS}
           onChange={(chosen) => set('handlerUrl')(chosen === 'url' ? 'https://' : chosen)}
         />
         {!input.handlerUrl.startsWith('native:') && (
-          <TextField label="Handler URL" type="url" required {...text('handlerUrl')} />
+          <TextField label={t('Handler URL')} type="url" required {...text('handlerUrl')} />
         )}
         {(assistants.data?.length ?? 0) > 0 && (
           <SelectField
-            label="Assistant"
+            label={t('Assistant')}
             required={false}
             {...text('assistantId')}
             options={[
-              { value: '', name: 'None' },
+              { value: '', name: t('None') },
               ...(assistants.data ?? []).map(({ value, name }) => ({ value: String(value), name })),
             ]}
           />
         )}
         <Failure error={error} />
         <div class="actions">
-          <Button type="submit" kind="primary" disabled={busy}>
-            Create the channel
-          </Button>
+          <Button type="submit" kind="primary" disabled={busy}>{t('Create the channel')}</Button>
         </div>
       </form>
     </Card>
@@ -163,13 +162,13 @@ function ConnectStep({ channel }: { channel: Document }) {
     <>
       {receiving && (
         <>
-          <Card title="2. Receive">
+          <Card title={t('2. Receive')}>
             <p>
               {receiving.instructions.map((part) =>
                 typeof part === 'string' ? part : <code key={part.code}>{part.code}</code>,
               )}
-              {receiving.hasHandshake && ' This page waits for the handshake. '}
-              {hook.data?.handshake.succeeded && <Badge tone="good">The handshake has come</Badge>}
+              {receiving.hasHandshake && ` ${t('This page waits for the handshake.')} `}
+              {hook.data?.handshake.succeeded && <Badge tone="good">{t('The handshake has come')}</Badge>}
             </p>
           </Card>
           {hook.data ? (
@@ -181,7 +180,7 @@ function ConnectStep({ channel }: { channel: Document }) {
       )}
       {may('write', 'messages') && <TestStep channel={channel} step={receiving ? 3 : 2} />}
       <div class="actions">
-        <LinkButton href={hrefOf(`/channels/${channel._id}`)}>Go to the channel</LinkButton>
+        <LinkButton href={hrefOf(`/channels/${channel._id}`)}>{t('Go to the channel')}</LinkButton>
       </div>
     </>
   )
@@ -189,7 +188,7 @@ function ConnectStep({ channel }: { channel: Document }) {
 
 function TestStep({ channel, step }: { channel: Document; step: number }) {
   const [phone, setPhone] = useState('')
-  const [text, setText] = useState('Hello from Parley')
+  const [text, setText] = useState(t('Hello from Parley'))
   const [thread, setThread] = useState<string>()
   const { keyOf, gone } = useSendKey()
   const { busy, error, submit } = useSubmit(async () => {
@@ -201,22 +200,20 @@ function TestStep({ channel, step }: { channel: Document; step: number }) {
     setThread(extId)
   })
   return (
-    <Card title={`${step}. Send a test`}>
+    <Card title={t('{step}. Send a test', { step })}>
       <form class="form" onSubmit={submit} data-passing>
         <TextField
-          label="Phone"
+          label={t('Phone')}
           type="tel"
-          note="Yours, with the country’s code"
+          note={t('Yours, with the country’s code')}
           value={phone}
           onChange={setPhone}
           required
         />
-        <TextField label="Text" value={text} onChange={setText} required />
+        <TextField label={t('Text')} value={text} onChange={setText} required />
         <Failure error={error} />
         <div class="actions">
-          <Button type="submit" disabled={busy}>
-            Send
-          </Button>
+          <Button type="submit" disabled={busy}>{t('Send')}</Button>
         </div>
       </form>
       {thread && may('read', 'messages') && <TestResult thread={thread} />}
@@ -234,11 +231,11 @@ function TestResult({ thread }: { thread: string }) {
   return (
     <p class="line" role="status">
       {message === undefined ? (
-        'On its way …'
+        t('On its way …')
       ) : (
         <>
           <State of={message.state} />
-          <a href={hrefOf(`/messages/${message._id}`)}>The test message</a>
+          <a href={hrefOf(`/messages/${message._id}`)}>{t('The test message')}</a>
           {message.reason && <span class="quiet">{reasonInWords(message.reason)}</span>}
         </>
       )}

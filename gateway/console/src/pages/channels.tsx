@@ -26,6 +26,7 @@ import { type Hook, HookCard, hookOf } from './channel-hook.tsx'
 import { NoticesCard } from './channel-notices.tsx'
 import { ChannelSecrets } from './channel-secrets.tsx'
 import { ChannelWizard } from './channel-wizard.tsx'
+import { t } from '../language.ts'
 
 /** Where messages come in and go out. */
 export function ChannelsPage({ rest: [id, step] }: PageProps) {
@@ -49,16 +50,16 @@ function ChannelList() {
       .map(({ message }) => message),
   ]
   const columns: Column<Document>[] = [
-    { name: 'Name', cell: titleOf },
-    { name: 'External id', wide: true, cell: ({ extId }) => <code>{extId}</code> },
-    { name: 'In', wide: true, cell: ({ hook }) => String(hook) },
-    { name: 'Out', wide: true, cell: ({ callback }) => String(callback) },
+    { name: t('Name'), cell: titleOf },
+    { name: t('External id'), wide: true, cell: ({ extId }) => <code>{extId}</code> },
+    { name: t('In'), wide: true, cell: ({ hook }) => String(hook) },
+    { name: t('Out'), wide: true, cell: ({ callback }) => String(callback) },
     {
-      name: 'Problems',
+      name: t('Problems'),
       cell: ({ _id }) => {
         const problems = problemsOf(_id)
         if (hooks.data === undefined) return ''
-        if (problems.length === 0) return <Badge tone="good">none</Badge>
+        if (problems.length === 0) return <Badge tone="good">{t('none')}</Badge>
         return (
           <span title={problems.join('\n')}>
             <Badge tone="warn">{String(problems.length)}</Badge> <span class="quiet">{problems[0]}</span>
@@ -67,7 +68,7 @@ function ChannelList() {
       },
     },
     {
-      name: 'Last from the provider',
+      name: t('Last from the provider'),
       wide: true,
       cell: ({ _id }) => <Time at={hookOf(_id)?.lastReceivedAt} relative />,
     },
@@ -75,23 +76,21 @@ function ChannelList() {
   const writable = may('write', 'channels')
   return (
     <>
-      <PageHead title="Channels" note="Where messages come in and go out">
+      <PageHead title={t('Channels')} note={t('Where messages come in and go out')}>
         {writable && (
-          <LinkButton kind="primary" href={hrefOf('/channels/new')}>
-            Connect a channel
-          </LinkButton>
+          <LinkButton kind="primary" href={hrefOf('/channels/new')}>{t('Connect a channel')}</LinkButton>
         )}
       </PageHead>
       <Table
-        {...{ label: 'Channels', columns, rows: list.rows, error: list.error }}
+        {...{ label: t('Channels'), columns, rows: list.rows, error: list.error }}
         keyOf={({ _id }) => _id}
         hrefOf={({ _id }) => hrefOf(`/channels/${_id}`)}
         empty={
-          <Empty title="No channels yet">
+          <Empty title={t('No channels yet')}>
             {writable ? (
-              <a href={hrefOf('/channels/new')}>Connect the first one</a>
+              <a href={hrefOf('/channels/new')}>{t('Connect the first one')}</a>
             ) : (
-              'Ask an admin to connect one.'
+              t('Ask an admin to connect one.')
             )}
           </Empty>
         }
@@ -102,7 +101,7 @@ function ChannelList() {
 }
 
 function ChannelPage({ id }: { id: string }) {
-  const back = { href: hrefOf('/channels'), label: 'Channels' }
+  const back = { href: hrefOf('/channels'), label: t('Channels') }
   const {
     data: read,
     error,
@@ -114,7 +113,7 @@ function ChannelPage({ id }: { id: string }) {
   if (read === undefined || isGone(error))
     return (
       <>
-        <PageHead title="Channel" back={back} />
+        <PageHead title={t('Channel')} back={back} />
         {error ? <Failure error={error} /> : <Loading />}
       </>
     )
@@ -138,9 +137,9 @@ function ChannelPage({ id }: { id: string }) {
   }
   const remove = async () => {
     const putBack = await deleteDocument('channels', data)
-    notifyUndoable(`${titleOf(data)} was deleted.`, async () => {
+    notifyUndoable(t('{title} was deleted.', { title: titleOf(data) }), async () => {
       await putBack()
-      notify(`${titleOf(data)} is back.`)
+      notify(t('{title} is back.', { title: titleOf(data) }))
       navigate(`/channels/${data._id}`)
     })
     navigate('/channels')
@@ -149,18 +148,16 @@ function ChannelPage({ id }: { id: string }) {
     <>
       <PageHead title={titleOf(data)} back={back} note={<code>{data.extId}</code>}>
         {may('read', 'messages') && (
-          <LinkButton href={hrefOf(`/messages?channel=${encodeURIComponent(data.extId ?? '')}`)}>
-            Messages
-          </LinkButton>
+          <LinkButton href={hrefOf(`/messages?channel=${encodeURIComponent(data.extId ?? '')}`)}>{t('Messages')}</LinkButton>
         )}
-        {writable && <DeleteButton what={`channel ${titleOf(data)}`} note={ON_DELETE} onDelete={remove} />}
+        {writable && <DeleteButton what={t('channel {title}', { title: titleOf(data) })} note={ON_DELETE} onDelete={remove} />}
       </PageHead>
       <Findings resource="channels" id={data._id} />
       {hook.data && <HookCard hook={hook.data} config={(data.config ?? {}) as Record<string, unknown>} />}
       {writable && <ChannelSecrets channel={data} hook={hook.data} onChange={changeConfig} />}
-      <Card title="Settings">
+      <Card title={t('Settings')}>
         <SchemaForm
-          {...{ schema: 'ChannelBody', read, edits, references: CHANNELS.references, action: 'Save' }}
+          {...{ schema: 'ChannelBody', read, edits, references: CHANNELS.references, action: t('Save') }}
           onReload={reload}
           {...(writable ? { onSave: save } : {})}
         />

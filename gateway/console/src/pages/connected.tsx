@@ -3,6 +3,7 @@ import { call } from '../api.ts'
 import { notify } from '../components/actions.tsx'
 import { Failure, Loading, PageHead } from '../components/basics.tsx'
 import { navigate, type PageProps } from '../router.ts'
+import { t } from '../language.ts'
 
 /** Where the browser comes back to from an authorization server: the action is connected, or why it is not. */
 export function ConnectedPage({ query }: PageProps) {
@@ -15,10 +16,10 @@ export function ConnectedPage({ query }: PageProps) {
   if (error === undefined) return <Loading />
   return (
     <>
-      <PageHead title="Not connected" />
+      <PageHead title={t('Not connected')} />
       <Failure error={error} />
       <p>
-        <a href={`/console${page}`}>Back to the action</a>
+        <a href={`/console${page}`}>{t('Back to the action')}</a>
       </p>
     </>
   )

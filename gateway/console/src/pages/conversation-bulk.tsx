@@ -7,6 +7,7 @@ import { counted } from '../format.ts'
 import { messageOf } from '../problems.ts'
 import { me } from '../rights.ts'
 import type { Thread } from '../threads.ts'
+import { t } from '../language.ts'
 
 const AT_ONCE = 4
 
@@ -81,26 +82,18 @@ export function BulkBar({ selection, rows, reload }: BulkProps) {
   }
   const isIdle = chosen.length === 0 || isRunning
   return (
-    <div class="bulk" role="toolbar" aria-label="What is done with those selected">
+    <div class="bulk" role="toolbar" aria-label={t('What is done with those selected')}>
       <p class="line" role="status">
-        {isRunning ? `${done} of ${chosen.length} …` : `${chosen.length} selected`}
+        {isRunning ? t('{done} of {length} …', { done, length: chosen.length }) : t('{length} selected', { length: chosen.length })}
         <button type="button" class="link" onClick={all}>
-          {chosen.length === rows.length ? 'None' : `All ${rows.length} loaded`}
+          {chosen.length === rows.length ? t('None') : t('All {length} loaded', { length: rows.length })}
         </button>
-        <button type="button" class="link" onClick={end}>
-          Done
-        </button>
+        <button type="button" class="link" onClick={end}>{t('Done')}</button>
       </p>
       <div class="actions">
-        <Button small disabled={isIdle} onClick={() => run(READ)}>
-          Mark as read
-        </Button>
-        <Button small disabled={isIdle} onClick={() => run(RESOLVE)}>
-          Resolve
-        </Button>
-        <Button small disabled={isIdle} onClick={() => run(REOPEN)}>
-          Reopen
-        </Button>
+        <Button small disabled={isIdle} onClick={() => run(READ)}>{t('Mark as read')}</Button>
+        <Button small disabled={isIdle} onClick={() => run(RESOLVE)}>{t('Resolve')}</Button>
+        <Button small disabled={isIdle} onClick={() => run(REOPEN)}>{t('Reopen')}</Button>
         <AssignAll isDisabled={isIdle} run={run} />
         <LabelAll isDisabled={isIdle} run={run} />
       </div>
@@ -116,14 +109,14 @@ interface Work {
   undo?(thread: Thread): object
 }
 
-const READ: Work = { said: { one: 'is read', many: 'are read' }, change: () => ({ unread: 0 }) }
+const READ: Work = { said: { one: t('is read'), many: t('are read') }, change: () => ({ unread: 0 }) }
 const RESOLVE: Work = {
-  said: { one: 'is resolved', many: 'are resolved' },
+  said: { one: t('is resolved'), many: t('are resolved') },
   change: () => ({ status: 'resolved' }),
   undo: (thread) => statusOf(thread),
 }
 const REOPEN: Work = {
-  said: { one: 'is open', many: 'are open' },
+  said: { one: t('is open'), many: t('are open') },
   change: () => ({ status: 'open' }),
   undo: (thread) => statusOf(thread),
 }
@@ -134,13 +127,13 @@ const statusOf = ({ status, snoozedUntil }: Thread): object => ({
 })
 
 const assignTo = (assignee: number | null, name: string): Work => ({
-  said: { one: `is assigned to ${name}`, many: `are assigned to ${name}` },
+  said: { one: t('is assigned to {name}', { name }), many: t('are assigned to {name}', { name }) },
   change: () => ({ assignee }),
   undo: (thread) => ({ assignee: thread.assignee?._id ?? null }),
 })
 
 const label = (text: string): Work => ({
-  said: { one: `has the label ${text}`, many: `have the label ${text}` },
+  said: { one: t('has the label {text}', { text }), many: t('have the label {text}', { text }) },
   change: ({ labels = [] }) => ({ labels: [...new Set([...labels, text])] }),
   undo: ({ labels = [] }) => ({ labels }),
 })
@@ -180,7 +173,7 @@ function report(
     reload()
     if (undone.failed !== undefined) throw undone.failed
   }
-  if (failed !== undefined) notify(`${text} Others are not: ${messageOf(failed)}`, 'bad')
+  if (failed !== undefined) notify(t('{text} Others are not: {messageOf}', { text, messageOf: messageOf(failed) }), 'bad')
   else if (undo === undefined) notify(text)
   else notifyUndoable(text, () => reverse(undo))
 }
@@ -197,9 +190,7 @@ function AssignAll({ isDisabled, run }: ChoiceProps) {
   const names = new Map(colleagues.map(({ _id, name }) => [String(_id), name]))
   return (
     <span class="inline-field">
-      <label class="hidden" for={id}>
-        Assign to
-      </label>
+      <label class="hidden" for={id}>{t('Assign to')}</label>
       <select
         id={id}
         value=""
@@ -212,13 +203,11 @@ function AssignAll({ isDisabled, run }: ChoiceProps) {
           )
         }}
       >
-        <option value="" disabled>
-          Assign to …
-        </option>
-        <option value="none">Nobody</option>
+        <option value="" disabled>{t('Assign to …')}</option>
+        <option value="none">{t('Nobody')}</option>
         {colleagues.map(({ _id, name }) => (
           <option key={_id} value={String(_id)}>
-            {_id === own ? `${name} (me)` : name}
+            {_id === own ? t('{name} (me)', { name }) : name}
           </option>
         ))}
       </select>
@@ -240,16 +229,14 @@ function LabelAll({ isDisabled, run }: ChoiceProps) {
       }}
     >
       <input
-        aria-label="A label for all of them"
-        placeholder="Label"
+        aria-label={t('A label for all of them')}
+        placeholder={t('Label')}
         maxLength={64}
         disabled={isDisabled}
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
       />
-      <Button type="submit" small disabled={isDisabled || text.trim() === ''}>
-        Add
-      </Button>
+      <Button type="submit" small disabled={isDisabled || text.trim() === ''}>{t('Add')}</Button>
     </form>
   )
 }

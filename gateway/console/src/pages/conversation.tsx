@@ -21,6 +21,7 @@ import { PersonAside } from './conversation-person.tsx'
 import { Sorting } from './conversation-sorting.tsx'
 import { NoteBox, NoteBubble, useNotes } from './notes.tsx'
 import { ReplyBox } from './reply-box.tsx'
+import { rich, t } from '../language.ts'
 
 const PAGE = 50
 /** Whether what is known of the person stands beside conversations, in this tab. */
@@ -45,7 +46,7 @@ export function ConversationPane({ id, channel }: ConversationProps) {
     },
   )
   useEffect(() => {
-    setTitle(thread.data ? nameOf(thread.data) : 'Conversation')
+    setTitle(thread.data ? nameOf(thread.data) : t('Conversation'))
   }, [thread.data])
   if (thread.data === undefined)
     return thread.error ? <Failure error={thread.error} /> : <Loading lines={8} />
@@ -79,13 +80,11 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
   return (
     <section
       class={isPersonShown ? 'conversation with-person' : 'conversation'}
-      aria-label={`Conversation with ${nameOf(thread)}`}
+      aria-label={t('Conversation with {name}', { name: nameOf(thread) })}
     >
       <header class="conversation-head">
         <div class="grow">
-          <a class="back" href={hrefOf('/conversations')}>
-            ← Conversations
-          </a>
+          <a class="back" href={hrefOf('/conversations')}>{t('← Conversations')}</a>
           <h1>{nameOf(thread)}</h1>
           <p class="note line">
             {knownBy(thread).map((address) => (
@@ -93,34 +92,26 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
             ))}
             <span>{thread.channel}</span>
             {thread.task && (
-              <a href={hrefOf(`/assistants/tasks/${thread.task._id}`)}>
-                Task {thread.task.name || thread.task._id}
-              </a>
+              <a href={hrefOf(`/assistants/tasks/${thread.task._id}`)}>{t('Task {name}', { name: thread.task.name || thread.task._id })}</a>
             )}
             {may('read', 'messages') && (
-              <a href={hrefOf(`/messages?thread=${encodeURIComponent(thread.extId)}`)}>Log</a>
+              <a href={hrefOf(`/messages?thread=${encodeURIComponent(thread.extId)}`)}>{t('Log')}</a>
             )}
           </p>
         </div>
         <div class="actions">
-          <Badge tone={isOurs ? 'warn' : 'info'}>{isOurs ? 'with the team' : 'with the assistant'}</Badge>
+          <Badge tone={isOurs ? 'warn' : 'info'}>{isOurs ? t('with the team') : t('with the assistant')}</Badge>
           {thread.handlerUntil && (
-            <span class="quiet">
-              until <Time at={thread.handlerUntil} />
-            </span>
+            <span class="quiet">{rich('until {time}', { time: <Time at={thread.handlerUntil} /> })}</span>
           )}
           <button
             type="button"
             class="button small"
             aria-pressed={isPersonShown}
             onClick={() => personShown.set(!isPersonShown)}
-          >
-            Person
-          </button>
+          >{t('Person')}</button>
           {writable && isOurs && (
-            <Button small onClick={() => change({ handler: 'assistant' })}>
-              Give back
-            </Button>
+            <Button small onClick={() => change({ handler: 'assistant' })}>{t('Give back')}</Button>
           )}
         </div>
       </header>
@@ -153,8 +144,8 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
       )}
       {writable && !isOurs && !isNoting && (
         <div class="take-over">
-          <p class="note">The assistant answers. Take over to write yourself; it says nothing more then.</p>
-          <Button onClick={() => setNoting(true)}>Write a note</Button>
+          <p class="note">{t('The assistant answers. Take over to write yourself; it says nothing more then.')}</p>
+          <Button onClick={() => setNoting(true)}>{t('Write a note')}</Button>
           <Button
             kind="primary"
             onClick={async () => {
@@ -162,9 +153,7 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
               await change({ handler: 'person', ...(isFree && { assignee: me.get()?._id }) })
               setTaken(true)
             }}
-          >
-            Take over
-          </Button>
+          >{t('Take over')}</Button>
         </div>
       )}
     </section>
@@ -270,16 +259,14 @@ function Talk({
       element={box}
       class="talk"
       role="log"
-      label="What was said"
+      label={t('What was said')}
       onScroll={({ scrollTop, scrollHeight, clientHeight }) => {
         isAtEnd.current = scrollHeight - scrollTop - clientHeight < 40
       }}
     >
       {previous !== null && (
         <div class="more">
-          <Button small onClick={older}>
-            Load older
-          </Button>
+          <Button small onClick={older}>{t('Load older')}</Button>
         </div>
       )}
       <Bubbles {...{ items, interleaved, templates, onQuote }} channel={speaking} />

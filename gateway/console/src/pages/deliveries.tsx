@@ -9,6 +9,7 @@ import { count } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { setQuery } from '../router.ts'
 import type { Delivery } from '../subscriptions.ts'
+import { rich, t } from '../language.ts'
 
 interface DeliveriesProps {
   /** Of the subscription, in the API. */
@@ -24,23 +25,21 @@ export function Deliveries({ path, query, writable }: DeliveriesProps) {
   const [shown, setShown] = useState<string>()
   const [replaying, setReplaying] = useState(false)
   const columns: Column<Delivery>[] = [
-    { name: 'Event', cell: ({ event }) => event },
-    { name: 'State', cell: (delivery) => <State of={delivery.state} /> },
-    { name: 'About', wide: true, cell: ({ record }) => <code class="cut">{record}</code> },
-    { name: 'Attempts', wide: true, cell: ({ attempts }) => count(attempts.length) },
-    { name: 'At', wide: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { name: t('Event'), cell: ({ event }) => event },
+    { name: t('State'), cell: (delivery) => <State of={delivery.state} /> },
+    { name: t('About'), wide: true, cell: ({ record }) => <code class="cut">{record}</code> },
+    { name: t('Attempts'), wide: true, cell: ({ attempts }) => count(attempts.length) },
+    { name: t('At'), wide: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
     {
-      name: 'Look',
+      name: t('Look'),
       cell: ({ _id, event }) => (
-        <Button small label={`Look at ${event} ${_id}`} onClick={() => setShown(_id)}>
-          Look
-        </Button>
+        <Button small label={t('Look at {event} {id}', { event, id: _id })} onClick={() => setShown(_id)}>{t('Look')}</Button>
       ),
     },
   ]
   return (
     <Card
-      title="Deliveries"
+      title={t('Deliveries')}
       flush
       action={
         <div class="actions">
@@ -52,23 +51,21 @@ export function Deliveries({ path, query, writable }: DeliveriesProps) {
                 aria-pressed={(state ?? '') === one}
                 onClick={() => setQuery({ state: one })}
               >
-                {one || 'all'}
+                {one || t('all')}
               </button>
             ))}
           </div>
           {writable && (
-            <Button small onClick={() => setReplaying(true)}>
-              Replay since …
-            </Button>
+            <Button small onClick={() => setReplaying(true)}>{t('Replay since …')}</Button>
           )}
         </div>
       }
     >
       <Table
-        {...{ label: 'Deliveries', columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
+        {...{ label: t('Deliveries'), columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
         empty={
-          <Empty title="Nothing was delivered yet">
-            {writable && 'Send a test event to see whether the endpoint is there.'}
+          <Empty title={t('Nothing was delivered yet')}>
+            {writable && t('Send a test event to see whether the endpoint is there.')}
           </Empty>
         }
       />
@@ -99,11 +96,11 @@ function DeliveryDialog({ path, writable, onClose, onReplayed }: DialogProps & {
   })
   const replay = async () => {
     await call('POST', `${path}/replay`)
-    notify('It is sent again, under the same id.')
+    notify(t('It is sent again, under the same id.'))
     onReplayed()
   }
   return (
-    <Dialog title={data?.event ?? 'Delivery'} onClose={onClose} wide>
+    <Dialog title={data?.event ?? t('Delivery')} onClose={onClose} wide>
       <Failure error={error} />
       {data === undefined && !error && <Loading />}
       {data && (
@@ -112,9 +109,7 @@ function DeliveryDialog({ path, writable, onClose, onReplayed }: DialogProps & {
             <State of={data.state} />
             <code>{data._id}</code>
             {data.due && (
-              <span>
-                tried again <Time at={data.due} relative />
-              </span>
+              <span>{rich('tried again {time}', { time: <Time at={data.due} relative /> })}</span>
             )}
             {data.reason && <span class="quiet">{data.reason}</span>}
           </p>
@@ -123,22 +118,19 @@ function DeliveryDialog({ path, writable, onClose, onReplayed }: DialogProps & {
               <li key={index}>
                 <State of={outcome} />
                 <Time at={at} />
-                <span class="quiet">
-                  {Math.round(ms)} ms{code && ` · ${code.replaceAll('_', ' ')}`}
+                <span class="quiet">{t('{ms} ms', { ms: Math.round(ms) })}{code && ` · ${code.replaceAll('_', ' ')}`}
                 </span>
               </li>
             ))}
           </ol>
           {data.payload === undefined ? (
-            <p class="note">Your role can’t read what it says.</p>
+            <p class="note">{t('Your role can’t read what it says.')}</p>
           ) : (
-            <Json title="Payload" value={data.payload} />
+            <Json title={t('Payload')} value={data.payload} />
           )}
           {writable && (
             <div class="actions end">
-              <Button kind="primary" onClick={replay}>
-                Replay
-              </Button>
+              <Button kind="primary" onClick={replay}>{t('Replay')}</Button>
             </div>
           )}
         </>
@@ -159,28 +151,26 @@ function ReplayDialog({ path, onClose, onReplayed }: DialogProps) {
       `${path}/replay`,
       { body },
     )
-    notify(`${count(replayed)} sent again.${next === null ? '' : ' There are more: replay once more.'}`)
+    notify(t('{replayed} sent again.{value}', { replayed: count(replayed), value: next === null ? '' : ` ${t('There are more: replay once more.')}` }))
     onReplayed()
     onClose()
   })
   return (
-    <Dialog title="Replay deliveries" onClose={onClose}>
+    <Dialog title={t('Replay deliveries')} onClose={onClose}>
       <form onSubmit={submit}>
-        <TextField label="Since" type="datetime-local" value={since} onChange={setSince} required />
+        <TextField label={t('Since')} type="datetime-local" value={since} onChange={setSince} required />
         <SelectField
-          label="Which"
+          label={t('Which')}
           value={state}
           onChange={setState}
           options={[
-            { value: 'failed', name: 'Those that failed' },
-            { value: '', name: 'All' },
+            { value: 'failed', name: t('Those that failed') },
+            { value: '', name: t('All') },
           ]}
         />
         <Failure error={error} />
         <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>
-            Replay
-          </Button>
+          <Button type="submit" kind="primary" disabled={busy}>{t('Replay')}</Button>
         </div>
       </form>
     </Dialog>

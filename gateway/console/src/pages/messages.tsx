@@ -14,6 +14,7 @@ import { channelNames } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate, type PageProps, setQuery } from '../router.ts'
 import { MessagePage } from './message.tsx'
+import { t } from '../language.ts'
 
 interface Filter {
   state?: string
@@ -28,12 +29,12 @@ interface Filter {
 }
 
 const COLUMNS: Column<MessageSummary>[] = [
-  { name: 'Received', cell: ({ receivedAt }) => <Time at={receivedAt} /> },
-  { name: 'State', cell: ({ state }) => <State of={state} /> },
-  { name: 'Direction', wide: true, cell: ({ source }) => (providerOfSource(source) ? 'in' : 'out') },
-  { name: 'Channel', wide: true, cell: ({ channel }) => channel },
+  { name: t('Received'), cell: ({ receivedAt }) => <Time at={receivedAt} /> },
+  { name: t('State'), cell: ({ state }) => <State of={state} /> },
+  { name: t('Direction'), wide: true, cell: ({ source }) => (providerOfSource(source) ? 'in' : 'out') },
+  { name: t('Channel'), wide: true, cell: ({ channel }) => channel },
   {
-    name: 'Thread',
+    name: t('Thread'),
     cell: ({ thread, phone }) => (
       <span class="cut">
         {thread}
@@ -42,16 +43,16 @@ const COLUMNS: Column<MessageSummary>[] = [
     ),
   },
   {
-    name: 'Reason',
+    name: t('Reason'),
     wide: true,
     cell: ({ reason, waitingFor, fault }) => (
       <span class="quiet">
-        {reason ? reasonInWords(reason) : waitingFor ? `waits ${waitInWords(waitingFor)}` : ''}
-        {causeInWords(fault) && ` · caused by ${causeInWords(fault)}`}
+        {reason ? reasonInWords(reason) : waitingFor ? t('waits {wait}', { wait: waitInWords(waitingFor) }) : ''}
+        {causeInWords(fault) && ` ${t('· caused by {cause}', { cause: causeInWords(fault) })}`}
       </span>
     ),
   },
-  { name: 'Changed', wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
+  { name: t('Changed'), wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
 ]
 
 /** What one may search by; which of them is meant is seen from what is typed. */
@@ -88,29 +89,27 @@ function Log({ query }: { query: URLSearchParams }) {
   const isFiltered = Object.keys(filter).length > 0
   return (
     <>
-      <PageHead title="Messages">
+      <PageHead title={t('Messages')}>
         {isReplayable && may('write', 'messages') && (
-          <Button onClick={() => setReplaying(true)}>Replay these…</Button>
+          <Button onClick={() => setReplaying(true)}>{t('Replay these…')}</Button>
         )}
       </PageHead>
       <Filters filter={filter} />
       <Table
-        {...{ label: 'Messages', columns: COLUMNS, rows: list.rows, error: list.error }}
+        {...{ label: t('Messages'), columns: COLUMNS, rows: list.rows, error: list.error }}
         keyOf={({ _id }) => _id}
         hrefOf={({ _id }) => hrefOf(`/messages/${_id}`)}
         empty={
           isFiltered ? (
-            <Empty title="No messages match">
-              <Button small onClick={() => navigate('/messages')}>
-                Show all
-              </Button>
+            <Empty title={t('No messages match')}>
+              <Button small onClick={() => navigate('/messages')}>{t('Show all')}</Button>
             </Empty>
           ) : (
-            <Empty title="No messages yet">
+            <Empty title={t('No messages yet')}>
               {may('write', 'channels') ? (
-                <a href={hrefOf('/channels/new')}>Connect a channel</a>
+                <a href={hrefOf('/channels/new')}>{t('Connect a channel')}</a>
               ) : (
-                'They appear here as they come in.'
+                t('They appear here as they come in.')
               )}
             </Empty>
           )
@@ -141,36 +140,36 @@ function Filters({ filter }: { filter: Filter }) {
     <search class="filters">
       <div data-search>
         <TextField
-          label="Thread, +phone, or id"
+          label={t('Thread, +phone, or id')}
           type="search"
-          placeholder="Search"
+          placeholder={t('Search')}
           value={text}
           onChange={search}
         />
       </div>
       <MoreFilters isOpen={['state', 'channel', 'fault', 'from', 'to'].some((name) => name in filter)}>
         <SelectField
-          label="State"
+          label={t('State')}
           value={filter.state ?? ''}
           options={stateOptions(filter.state)}
           onChange={(state) => setQuery({ state })}
         />
         <SelectField
-          label="Channel"
+          label={t('Channel')}
           value={filter.channel ?? ''}
-          options={[{ value: '', name: 'Any' }, ...all.map((channel) => ({ value: channel, name: channel }))]}
+          options={[{ value: '', name: t('Any') }, ...all.map((channel) => ({ value: channel, name: channel }))]}
           onChange={(channel) => setQuery({ channel })}
         />
         <SelectField
-          label="Caused by"
+          label={t('Caused by')}
           value={filter.fault ?? ''}
-          options={[{ value: '', name: 'Anybody' }, ...CULPRITS]}
+          options={[{ value: '', name: t('Anybody') }, ...CULPRITS]}
           onChange={(fault) => setQuery({ fault })}
         />
         {(['from', 'to'] as const).map((name) => (
           <TextField
             key={name}
-            label={name === 'from' ? 'Received from' : 'Until'}
+            label={name === 'from' ? t('Received from') : t('Until')}
             type="datetime-local"
             value={localTime(filter[name])}
             onChange={(value) => setQuery({ [name]: value === '' ? '' : new Date(value).toISOString() })}
@@ -186,7 +185,7 @@ function MoreFilters({ isOpen, children }: { isOpen: boolean; children: Componen
   const [isNarrow] = useState(() => matchMedia('(width < 56rem)').matches)
   return (
     <details class="more-filters" open={isOpen || !isNarrow}>
-      <summary>Filters</summary>
+      <summary>{t('Filters')}</summary>
       <div class="filters">{children}</div>
     </details>
   )
@@ -221,28 +220,24 @@ function ReplayDialog({ filter, onClose, onDone }: { filter: Filter; onClose(): 
       '/rest/messages/replay',
       { body },
     )
-    notify(`${count(replayed)} run again.${more ? ' There are more: replay once more.' : ''}`)
+    notify(t('{replayed} run again.{value}', { replayed: count(replayed), value: more ? ` ${t('There are more: replay once more.')}` : '' }))
     onDone()
     onClose()
   }
   return (
-    <Dialog title="Replay messages" onClose={onClose}>
+    <Dialog title={t('Replay messages')} onClose={onClose}>
       <Failure error={error} />
-      {data === undefined && !error && <p role="status">Counting …</p>}
+      {data === undefined && !error && <p role="status">{t('Counting …')}</p>}
       {data !== undefined && (
         <p>
           <strong>
-            {data.more ? 'More than ' : ''}
+            {data.more ? `${t('More than')} ` : ''}
             {count(data.found)}
-          </strong>{' '}
-          {filter.state} messages match the filter. Each is handled and sent as if it had just come in.
-        </p>
+          </strong>{' '}{t('{state} messages match the filter. Each is handled and sent as if it had just come in.', { state: filter.state })}</p>
       )}
       <div class="actions end">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button kind="primary" disabled={!data?.found} onClick={replay}>
-          Replay
-        </Button>
+        <Button onClick={onClose}>{t('Cancel')}</Button>
+        <Button kind="primary" disabled={!data?.found} onClick={replay}>{t('Replay')}</Button>
       </div>
     </Dialog>
   )
@@ -264,7 +259,7 @@ async function countOf(filter: Filter): Promise<{ found: number; more: boolean }
 function stateOptions(state = ''): { value: string; name: string }[] {
   const several = state.includes(',') ? [{ value: state, name: state.split(',').join(' or ') }] : []
   return [
-    { value: '', name: 'Any' },
+    { value: '', name: t('Any') },
     ...several,
     ...STATES.map((name) => ({ value: name as string, name: name as string })),
   ]

@@ -9,6 +9,7 @@ import { type Loaded, useLoad } from '../load.ts'
 import { may } from '../rights.ts'
 import type { LiveEvent } from '../shared-stream.ts'
 import type { Note, Thread } from '../threads.ts'
+import { t } from '../language.ts'
 
 const MOST_SHOWN = 1_000
 
@@ -43,12 +44,10 @@ export function NoteBubble({
         </p>
       </div>
       <p class="under">
-        <span>Note of {by.name}, for the team only</span>
+        <span>{t('Note of {name}, for the team only', { name: by.name })}</span>
         <Time at={at} />
         {may('write', 'threads') && (
-          <Button small label={`Delete the note ${text.slice(0, 40)}`} onClick={remove}>
-            Delete
-          </Button>
+          <Button small label={t('Delete the note {text}', { text: text.slice(0, 40) })} onClick={remove}>{t('Delete')}</Button>
         )}
       </p>
     </>
@@ -76,13 +75,13 @@ export function NoteBox({ thread, onSaved, onClose }: NoteBoxProps) {
   return (
     <form class="reply noting" onSubmit={submit} data-passing>
       <div class="reply-head">
-        <strong>Note</strong>
-        <p class="note">Only the team sees it</p>
+        <strong>{t('Note')}</strong>
+        <p class="note">{t('Only the team sees it')}</p>
       </div>
       <textarea
         ref={area}
-        aria-label="A note for the team"
-        placeholder="Enter saves it"
+        aria-label={t('A note for the team')}
+        placeholder={t('Enter saves it')}
         rows={3}
         value={text}
         onInput={(event) => setText(event.currentTarget.value || undefined)}
@@ -93,10 +92,8 @@ export function NoteBox({ thread, onSaved, onClose }: NoteBoxProps) {
       />
       <Failure error={error} />
       <div class="actions end">
-        <Button onClick={onClose}>Back</Button>
-        <Button type="submit" kind="primary" disabled={busy || text.trim() === ''}>
-          Save the note
-        </Button>
+        <Button onClick={onClose}>{t('Back')}</Button>
+        <Button type="submit" kind="primary" disabled={busy || text.trim() === ''}>{t('Save the note')}</Button>
       </div>
     </form>
   )

@@ -5,6 +5,7 @@ import { callWithFile } from '../api.ts'
 import { messageOf } from '../problems.ts'
 import type { Draft, SentFile } from '../replies.ts'
 import type { Thread } from '../threads.ts'
+import { t } from '../language.ts'
 
 const MOST_FILES = 10
 const MIB = 1024 * 1024
@@ -71,7 +72,7 @@ export function useAttaching({ thread, provider, files, add }: AttachingOptions)
     const waiting = underway.filter(({ error }) => error === undefined).length
     const room = MOST_FILES - files.length - waiting
     const added = [...given].map((file, at) => {
-      const error = at >= room ? `A reply has ${MOST_FILES} files at most.` : refusalOf(file, accepts)
+      const error = at >= room ? t('A reply has {MOST_FILES} files at most.', { MOST_FILES }) : refusalOf(file, accepts)
       return { file, entry: { key: crypto.randomUUID(), name: file.name, ...(error && { error }) } }
     })
     setUnderway((before) => [...before, ...added.map(({ entry }) => entry)])
@@ -90,10 +91,10 @@ function refusalOf(
   accepts: readonly AcceptedFiles[],
 ): string | undefined {
   const rules = accepts.find(({ contentTypes }) => contentTypes.includes(TYPES[type] ?? type))
-  if (rules === undefined) return `is of a type that is not taken${type && `: ${type}`}`
-  if (size === 0) return 'is empty'
+  if (rules === undefined) return t('is of a type that is not taken{type}', { type: type && `: ${type}` })
+  if (size === 0) return t('is empty')
   if (size <= rules.maxBytes) return undefined
-  return `has ${(size / MIB).toFixed(1)} MiB; as ${rules.type} ${rules.maxBytes / MIB} are taken`
+  return t('has {toFixed} MiB; as {type} {maxBytes} are taken', { toFixed: (size / MIB).toFixed(1), type: rules.type, maxBytes: rules.maxBytes / MIB })
 }
 
 interface FilesProps {
@@ -107,7 +108,7 @@ export function ReplyFiles({ draft: { files }, attaching, set }: FilesProps) {
   const { underway, pictures, dismiss } = attaching
   if (files.length + underway.length === 0) return null
   return (
-    <ul class="reply-files" aria-label="Files of this reply">
+    <ul class="reply-files" aria-label={t('Files of this reply')}>
       {files.map(({ _id, type, name, bytes }) => {
         const picture = pictures.get(_id)
         return (
@@ -118,7 +119,7 @@ export function ReplyFiles({ draft: { files }, attaching, set }: FilesProps) {
             </span>
             <button
               type="button"
-              aria-label={`Remove ${name}`}
+              aria-label={t('Remove {name}', { name })}
               onClick={() => set({ files: files.filter((one) => one._id !== _id) })}
             >
               ✕
@@ -129,10 +130,10 @@ export function ReplyFiles({ draft: { files }, attaching, set }: FilesProps) {
       {underway.map(({ key, name, error }) => (
         <li key={key} class={error && 'wrong'} role={error ? 'alert' : 'status'}>
           <span class="grow">
-            {name} {error ?? <span class="quiet">is on its way …</span>}
+            {name} {error ?? <span class="quiet">{t('is on its way …')}</span>}
           </span>
           {error && (
-            <button type="button" aria-label={`Dismiss ${name}`} onClick={() => dismiss(key)}>
+            <button type="button" aria-label={t('Dismiss {name}', { name })} onClick={() => dismiss(key)}>
               ✕
             </button>
           )}
@@ -158,16 +159,14 @@ export function AttachButton({ provider, attach }: { provider: Provider } & Pick
         class="hidden"
         multiple
         tabIndex={-1}
-        aria-label="Files to attach"
+        aria-label={t('Files to attach')}
         accept={accepts.flatMap(({ contentTypes }) => contentTypes).join(',')}
         onChange={(event) => {
           attach(event.currentTarget.files ?? [])
           event.currentTarget.value = ''
         }}
       />
-      <button type="button" class="button small" onClick={() => input.current?.click()}>
-        Attach files
-      </button>
+      <button type="button" class="button small" onClick={() => input.current?.click()}>{t('Attach files')}</button>
     </>
   )
 }

@@ -19,8 +19,9 @@ import {
   templateChannels,
 } from '../template-accounts.ts'
 import { TemplatePartsFields } from './template-parts.tsx'
+import { t } from '../language.ts'
 
-const BACK = { href: hrefOf('/templates'), label: 'Templates' }
+const BACK = { href: hrefOf('/templates'), label: t('Templates') }
 const CATEGORIES = ['MARKETING', 'UTILITY', 'AUTHENTICATION'].map((value) => ({
   value,
   name: inWords(value),
@@ -31,16 +32,16 @@ const EMPTY: TemplateParts = { body: '', footer: '', buttons: [], examples: {} }
 /** Makes a template at the provider of a channel. */
 export function NewTemplate() {
   const { data: channels, error } = useLoad('template channels', templateChannels)
-  if (!mayAll('write', 'templates')) return <PageHead title="Your role can’t make templates" back={BACK} />
+  if (!mayAll('write', 'templates')) return <PageHead title={t('Your role can’t make templates')} back={BACK} />
   return (
     <>
       <PageHead
-        title="New template"
+        title={t('New template')}
         back={BACK}
-        note="The provider reviews it, which takes minutes to a day"
+        note={t('The provider reviews it, which takes minutes to a day')}
       />
       {channels === undefined && (error ? <Failure error={error} /> : <Loading />)}
-      {channels?.length === 0 && <Empty title="No channel names an account that has templates" />}
+      {channels?.length === 0 && <Empty title={t('No channel names an account that has templates')} />}
       {channels?.[0] && <NewForm channels={channels} first={channels[0]} />}
     </>
   )
@@ -54,36 +55,36 @@ function NewForm({ channels, first }: { channels: readonly TemplateChannel[]; fi
   const create = async (draft: Omit<TemplateDraft, 'name' | 'language'>) => {
     const body = { channel: chosen._id, name, language, ...draft }
     const made = await call<Template>('POST', '/rest/templates', { body })
-    notify(`${name} is made: it is ${inWords(made.status)}.`)
+    notify(t('{name} is made: it is {word}.', { name, word: inWords(made.status) }))
     navigate(`/templates/${encodeURIComponent(made._id)}`)
   }
   return (
     <TemplateForm
       provider={chosen.provider as TemplateProvider}
       of={{ name, language, category: 'MARKETING', components: [] }}
-      action="Submit for review"
+      action={t('Submit for review')}
       onSubmit={create}
     >
       {channels.length > 1 && (
         <SelectField
-          label="Channel"
-          note="Others of its account share it"
+          label={t('Channel')}
+          note={t('Others of its account share it')}
           value={channel}
           options={channels.map((one) => ({ value: String(one._id), name: one.name }))}
           onChange={setChannel}
         />
       )}
       <TextField
-        label="Name"
-        note="Small letters, digits and _"
+        label={t('Name')}
+        note={t('Small letters, digits and _')}
         value={name}
         onChange={setName}
         required
         isFirst
       />
       <TextField
-        label="Language"
-        note="Such as en_US or pt_BR"
+        label={t('Language')}
+        note={t('Such as en_US or pt_BR')}
         value={language}
         onChange={setLanguage}
         required
@@ -99,17 +100,17 @@ export function EditTemplate({ template, provider }: { template: Template; provi
   const change = async ({ category, components }: Omit<TemplateDraft, 'name' | 'language'>) => {
     const body = { components, ...(category !== template.category && { category }) }
     const { status } = await call<Template>('PUT', `/rest${path}`, { body })
-    notify(`${name} is changed: it is ${inWords(status)}.`)
+    notify(t('{name} is changed: it is {word}.', { name, word: inWords(status) }))
     navigate(path)
   }
   return (
     <>
       <PageHead
-        title={`Edit ${name}`}
+        title={t('Edit {name}', { name })}
         back={{ href: hrefOf(path), label: name }}
-        note={`${language} · it is reviewed again`}
+        note={t('{language} · it is reviewed again', { language })}
       />
-      <TemplateForm provider={provider} of={template} action="Submit for review" onSubmit={change} />
+      <TemplateForm provider={provider} of={template} action={t('Submit for review')} onSubmit={change} />
     </>
   )
 }
@@ -138,7 +139,7 @@ function TemplateForm({ provider, of, action, onSubmit, children }: FormProps) {
   const wrong = templates.errorsOf(draft)
   const { busy, error, submit } = useSubmit(async () => {
     const { components } = made
-    if (components === undefined) throw new InputError('The components are not a JSON list.', [])
+    if (components === undefined) throw new InputError(t('The components are not a JSON list.'), [])
     await onSubmit({ ...made, components, category })
   })
   const choose = (next: string) => {
@@ -152,7 +153,7 @@ function TemplateForm({ provider, of, action, onSubmit, children }: FormProps) {
   }
   const toFields = () => {
     const found = templates.partsOf(componentsIn(json) ?? [])
-    if (found === undefined) notify('It says more than the fields can, so it stays JSON.', 'bad')
+    if (found === undefined) notify(t('It says more than the fields can, so it stays JSON.'), 'bad')
     else setParts(found)
   }
   const shown = shownTemplate(
@@ -165,24 +166,20 @@ function TemplateForm({ provider, of, action, onSubmit, children }: FormProps) {
       <Card>
         <form class="form" onSubmit={submit} onInput={() => setTyped(true)}>
           {children}
-          <SelectField label="Category" value={category} options={CATEGORIES} onChange={choose} />
+          <SelectField label={t('Category')} value={category} options={CATEGORIES} onChange={choose} />
           <div class="field segments">
             <button
               type="button"
               aria-pressed={parts !== undefined}
               disabled={category === CODE}
               onClick={toFields}
-            >
-              Fields
-            </button>
-            <button type="button" aria-pressed={parts === undefined} onClick={() => toJson(draft.components)}>
-              JSON
-            </button>
+            >{t('Fields')}</button>
+            <button type="button" aria-pressed={parts === undefined} onClick={() => toJson(draft.components)}>{t('JSON')}</button>
           </div>
           {parts === undefined ? (
             <AreaField
-              label="Components"
-              note="As the provider has them: HEADER, BODY, FOOTER, BUTTONS, CAROUSEL …"
+              label={t('Components')}
+              note={t('As the provider has them: HEADER, BODY, FOOTER, BUTTONS, CAROUSEL …')}
               code
               rows={18}
               value={json}
@@ -200,15 +197,15 @@ function TemplateForm({ provider, of, action, onSubmit, children }: FormProps) {
         </form>
       </Card>
       <div>
-        <Card title="What a person sees">
+        <Card title={t('What a person sees')}>
           <div class="bubbles">
             <div class="bubble theirs">{shown && <TemplateView preview={shown.preview} />}</div>
           </div>
         </Card>
         {isTyped && (
-          <Card title="Checks" note="What the provider is known to refuse">
+          <Card title={t('Checks')} note={t('What the provider is known to refuse')}>
             {wrong.length === 0 ? (
-              <p>Nothing speaks against it.</p>
+              <p>{t('Nothing speaks against it.')}</p>
             ) : (
               <ul>
                 {wrong.map(({ path, message }) => (

@@ -7,6 +7,7 @@ import { usePersonOf } from '../person-of.ts'
 import type { Draft } from '../replies.ts'
 import { inLanguage, sendable, type Template } from '../templates.ts'
 import type { Thread } from '../threads.ts'
+import { t } from '../language.ts'
 
 const MOST_LISTED = 50
 /** So many are seen without a search. */
@@ -45,13 +46,11 @@ export function TemplatePicker({ thread, provider, templates, template, draft, s
       <p class="line">
         <strong>{template.name}</strong>
         <span class="quiet">{template.category.toLowerCase()}</span>
-        <button type="button" class="link" onClick={() => set({ template: '', language: '', filled: {} })}>
-          Another template
-        </button>
+        <button type="button" class="link" onClick={() => set({ template: '', language: '', filled: {} })}>{t('Another template')}</button>
       </p>
       {inAll.length > 1 && (
         <SelectField
-          label="Language"
+          label={t('Language')}
           value={template.language}
           options={inAll.map(({ language }) => ({ value: language, name: languageName(language) }))}
           onChange={(language) => set({ language })}
@@ -80,7 +79,7 @@ const FilledField = ({
   value: string
   isFirst: boolean
   onChange(value: string): void
-}) => <TextField label={label} type={TYPES[type]} note={example && `Such as ${example}`} required {...rest} />
+}) => <TextField label={label} type={TYPES[type]} note={example && t('Such as {example}', { example })} required {...rest} />
 
 const NAMES = new Intl.DisplayNames(undefined, { type: 'language', fallback: 'code' })
 
@@ -113,10 +112,10 @@ function TemplateList({ byName, languages, onChoose }: ListProps) {
   return (
     <div class="template-list">
       {byName.size > FEW && (
-        <TextField label="Find a template" type="search" value={sought} onChange={setSought} isFirst />
+        <TextField label={t('Find a template')} type="search" value={sought} onChange={setSought} isFirst />
       )}
-      {all.length === 0 && <p class="note">No template has that.</p>}
-      <ul aria-label="Templates">
+      {all.length === 0 && <p class="note">{t('No template has that.')}</p>}
+      <ul aria-label={t('Templates')}>
         {all.slice(0, MOST_LISTED).map((template) => (
           <li key={template._id}>
             <button type="button" class="template-choice" onClick={() => onChoose(template)}>
@@ -129,7 +128,7 @@ function TemplateList({ byName, languages, onChoose }: ListProps) {
           </li>
         ))}
       </ul>
-      {all.length > MOST_LISTED && <p class="note">{`${all.length - MOST_LISTED} more: search for one`}</p>}
+      {all.length > MOST_LISTED && <p class="note">{t('{length} more: search for one', { length: all.length - MOST_LISTED })}</p>}
     </div>
   )
 }
@@ -142,26 +141,23 @@ const bodyOf = (template: Template | undefined): string => {
 /** Where no template of the channel is known: its name, its language and its variables by heart. */
 export const TypedTemplate = ({ draft, set }: Pick<PickerProps, 'draft' | 'set'>) => (
   <>
-    <p class="note">
-      No approved template of this channel is known here. Give the channel its account at the provider, or
-      name the template.
-    </p>
+    <p class="note">{t('No approved template of this channel is known here. Give the channel its account at the provider, or name the template.')}</p>
     <div class="filters">
       <TextField
-        label="Template"
+        label={t('Template')}
         value={draft.template}
         onChange={(template) => set({ template })}
         required
       />
       <TextField
-        label="Language"
+        label={t('Language')}
         value={draft.language}
         onChange={(language) => set({ language })}
         required
       />
       <AreaField
-        label="Variables"
-        note="One on each line; name = value where the template has names"
+        label={t('Variables')}
+        note={t('One on each line; name = value where the template has names')}
         rows={2}
         value={draft.variables}
         onChange={(variables) => set({ variables })}

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import type { Counts, Traffic } from '../traffic.ts'
 import 'uplot/dist/uPlot.min.css'
+import { t } from '../language.ts'
 
 const HEIGHT = 220
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
@@ -17,8 +18,8 @@ export function TrafficChart({ traffic }: { traffic: Traffic }) {
   const changed = JSON.stringify([traffic.from, traffic.periods])
   // The same periods are drawn once, though each response is another object.
   const { times, series } = useMemo(() => seriesOf(traffic), [changed])
-  const period = traffic.by === 'hour' ? 'an hour' : 'a minute'
-  return <Chart label={`Messages ${period}`} times={times} series={series} />
+  const period = traffic.by === 'hour' ? t('an hour') : t('a minute')
+  return <Chart label={t('Messages {period}', { period })} times={times} series={series} />
 }
 
 function seriesOf({ from, by, periods }: Traffic) {
@@ -33,11 +34,11 @@ function seriesOf({ from, by, periods }: Traffic) {
   return {
     times: times.map((at) => at / 1_000),
     series: [
-      { name: 'Accepted', color: 'chart-1', values: valuesOf(({ accepted }) => accepted) },
-      { name: 'Sent or done', color: 'chart-4', values: valuesOf(({ sent, done }) => sent + done) },
-      { name: 'Delivered', color: 'chart-2', values: valuesOf(({ delivered }) => delivered) },
+      { name: t('Accepted'), color: 'chart-1', values: valuesOf(({ accepted }) => accepted) },
+      { name: t('Sent or done'), color: 'chart-4', values: valuesOf(({ sent, done }) => sent + done) },
+      { name: t('Delivered'), color: 'chart-2', values: valuesOf(({ delivered }) => delivered) },
       {
-        name: 'Dead, failed or unrouted',
+        name: t('Dead, failed or unrouted'),
         color: 'chart-3',
         values: valuesOf(({ dead, failed, unrouted }) => dead + failed + unrouted),
       },
