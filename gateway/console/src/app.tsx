@@ -22,6 +22,7 @@ import { chooseTheme, THEMES, theme } from './theme.ts'
 import { useNotices, useUnread } from './unread.ts'
 import { mayLeave } from './unsaved.ts'
 import { t } from './language.ts'
+import { wordOf } from './words.ts'
 
 interface PageEntry {
   path: string
@@ -243,7 +244,7 @@ function Navigation({ pages, current, caller }: NavigationProps) {
     <header class={open ? 'side open' : 'side'}>
       <div class="brand">
         <a href={hrefOf('/')} class="logo">
-          <Icon name="logo" />{' '}{t('Parley')}</a>
+          <Icon name="logo" /> Parley</a>
         <button
           type="button"
           class="menu"
@@ -289,7 +290,7 @@ function Navigation({ pages, current, caller }: NavigationProps) {
             >
               {THEMES.map((name) => (
                 <option key={name} value={name}>
-                  {name === 'system' ? t('theme of the system') : name}
+                  {wordOf(name)}
                 </option>
               ))}
             </select>
@@ -328,11 +329,11 @@ function Keys({ pages: all }: { pages: readonly PageEntry[] }) {
         {[
           ['/', t('Search')],
           ['j k', t('Next and previous row')],
-          [t('Enter'), t('Open the row')],
+          ['Enter', t('Open the row')],
           ['x', t('Select the conversation')],
           ...pages.map(({ key, name }) => [`g ${key}`, name] as const),
           ['?', t('These keys')],
-          [t('Esc'), t('Close a dialog')],
+          ['Esc', t('Close a dialog')],
         ].map(([key, what]) => (
           <div key={key}>
             <dt>

@@ -66,11 +66,11 @@ export const waitInWords = (what: string): string => WAITS[what] ?? what
 
 /** Whom a campaign is for, in words. */
 export function audienceInWords({ audience }: Pick<Campaign, 'audience'>): string {
-  if ('everybody' in audience) return 'everybody'
+  if ('everybody' in audience) return t('everybody')
   if ('segment' in audience) return t('the segment {segment}', { segment: audience.segment })
   if ('import' in audience) return t('whoever was in an import')
   if ('filter' in audience) return filterInWords(audience.filter)
-  return t('{length} people by name', { length: audience.people.length })
+  return t('{count, plural, one {# person} other {# people}} by name', { count: audience.people.length })
 }
 
 /** The names of channels by id, of those that may be read. */

@@ -1,10 +1,8 @@
 import type { Schemas } from '@parley/client'
 import type { ExplainedMessage } from '@parley/shared/explain-message'
 import { t } from './language.ts'
-
-const NUMBER = new Intl.NumberFormat()
-
-const number = (value: number): string => NUMBER.format(value)
+import { count } from './format.ts'
+import { wordOf } from './words.ts'
 
 /** A message as the log lists it. */
 export interface MessageSummary {
@@ -66,7 +64,7 @@ const CAUSES: Record<string, string> = {
 export const causeInWords = (fault: string | null | undefined): string => CAUSES[fault ?? ''] ?? ''
 
 /** What a message waits for, in words. */
-export const waitInWords = (reason: string): string => WAITS[reason] ?? t('for {replaceAll}', { replaceAll: reason.replaceAll('_', ' ') })
+export const waitInWords = (reason: string): string => WAITS[reason] ?? t('for {what}', { what: wordOf(reason) })
 
 const WAITS: Record<string, string> = {
   retry: t('for their next try'),
@@ -92,8 +90,11 @@ export type Turn = Schemas['Turn']
 /** What a message took of the model, in words; the turns of one answer. */
 export function costOf(turns: readonly Turn[]): string {
   const sum = (of: (turn: Turn) => number) => turns.reduce((total, turn) => total + of(turn), 0)
-  const tokens = t('{number} tokens in, {number2} out', { number: number(sum(({ inputTokens }) => inputTokens)), number2: number(sum(({ outputTokens }) => outputTokens)) })
+  const tokens = t('{input} tokens in, {output} out', {
+    input: count(sum(({ inputTokens }) => inputTokens)),
+    output: count(sum(({ outputTokens }) => outputTokens)),
+  })
   const models = [...new Set(turns.map(({ model }) => model))].join(', ')
-  const turnCount = turns.length === 1 ? t('1 turn') : t('{length} turns', { length: turns.length })
-  return [models, turnCount, tokens, `${number(Math.round(sum(({ ms }) => ms)))} ms`].join(' · ')
+  const turnCount = t('{count, plural, one {# turn} other {# turns}}', { count: turns.length })
+  return [models, turnCount, tokens, `${count(Math.round(sum(({ ms }) => ms)))} ms`].join(' · ')
 }

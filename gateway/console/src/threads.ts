@@ -119,5 +119,5 @@ export function shownLast(lastMessage: string): string {
   const [, name, variables = ''] = TEMPLATE.exec(lastMessage) ?? []
   if (name === undefined) return lastMessage
   const filled = variables.split(' | ').filter(Boolean).join(', ')
-  return t('Template {name}{value}', { name, value: filled === '' ? '' : `: ${filled}` })
+  return filled === '' ? t('Template {name}', { name }) : t('Template {name}: {filled}', { name, filled })
 }

@@ -1,10 +1,9 @@
-import { t } from './language.ts'
 let current = 'Parley'
 let unread = ''
 
 /** Names the page in the tab, behind how many conversations are unread. */
 export function setTitle(title: string): void {
-  current = title === 'Parley' ? title : t('{title} · Parley', { title })
+  current = title === 'Parley' ? title : `${title} · Parley`
   show()
 }
 

@@ -35,9 +35,19 @@ export interface Waiting {
 }
 
 export const RANGES = [
-  { name: t('Hour'), last: 'hour' },
-  { name: t('Day'), last: 'day' },
-  { name: t('Week'), last: 'week' },
+  {
+    name: t('Hour'),
+    last: 'hour',
+    inLast: t('In the last hour'),
+    nothing: t('Nothing has come in this hour'),
+  },
+  { name: t('Day'), last: 'day', inLast: t('In the last day'), nothing: t('Nothing has come in this day') },
+  {
+    name: t('Week'),
+    last: 'week',
+    inLast: t('In the last week'),
+    nothing: t('Nothing has come in this week'),
+  },
 ] as const
 export type Last = (typeof RANGES)[number]['last']
 

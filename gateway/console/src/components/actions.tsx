@@ -210,7 +210,7 @@ export function DeleteButton(props: {
       </Button>
       {open && (
         <Confirm
-          title={`${action} ${what}?`}
+          title={t('{action} {what}?', { action, what })}
           action={action}
           dismiss={dismiss}
           onConfirm={onDelete}

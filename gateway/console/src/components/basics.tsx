@@ -6,6 +6,7 @@ import { hrefOf } from '../router.ts'
 import { setTitle } from '../title.ts'
 import { ScrollRegion } from './scroll-region.tsx'
 import { rich, t } from '../language.ts'
+import { wordOf } from '../words.ts'
 
 const PATHS = {
   logo: 'M4 4h16v11h-9l-5 5v-5H4z',
@@ -58,7 +59,7 @@ export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: C
 }
 
 /** The state of a message, a send, an attempt or a task. */
-export const State = ({ of }: { of: string }) => <Badge tone={STATE_TONES[of] ?? 'neutral'}>{of}</Badge>
+export const State = ({ of }: { of: string }) => <Badge tone={STATE_TONES[of] ?? 'neutral'}>{wordOf(of)}</Badge>
 
 /** A time in the viewer's zone; the exact one on hover. */
 export function Time({ at, relative = false }: { at: string | null | undefined; relative?: boolean }) {

@@ -8,7 +8,9 @@ import { Failure, Loading } from './basics.tsx'
 import { type Edits, mask, type Typed, unmask, type Values } from './edits.ts'
 import { AreaField, SelectField, TextField } from './fields.tsx'
 import { useSubmit } from './submit.ts'
-import { t } from '../language.ts'
+import { t, translated } from '../language.ts'
+import { numbered } from '../format.ts'
+import { wordOf } from '../words.ts'
 
 interface SchemaFormProps {
   /** The schema's name in the OpenAPI document. */
@@ -113,7 +115,7 @@ function parseJson(text: string, field: string): unknown {
     return JSON.parse(text)
   } catch (cause) {
     const { message } = cause as Error
-    throw new InputError(t('{labelOf} is not JSON: {message}', { labelOf: labelOf(field), message }), [{ path: `/${field}`, message }])
+    throw new InputError(t('{label} is not JSON: {message}', { label: labelOf(field), message }), [{ path: `/${field}`, message }])
   }
 }
 
@@ -138,7 +140,7 @@ function SchemaField(props: SchemaFieldProps) {
   const { schema, nullable } = withoutNull(props.schema)
   const common = {
     label: labelOf(name),
-    note: schema.description?.replaceAll('`', ''),
+    note: schema.description && translated(schema.description.replaceAll('`', '')),
     required,
     disabled,
     error,
@@ -187,7 +189,10 @@ function SchemaField(props: SchemaFieldProps) {
     return (
       <AreaField
         {...common}
-        note={[schema.description, `JSON; secrets are shown as ${MASK} and stay as they are`]
+        note={[
+          common.note,
+          t('JSON; secrets are shown as {mask} and stay as they are', { mask: MASK }),
+        ]
           .filter(Boolean)
           .join('. ')}
         code
@@ -203,7 +208,7 @@ function SchemaField(props: SchemaFieldProps) {
   return <TextField {...common} value={string} onChange={change} />
 }
 
-const optionOf = (value: unknown) => ({ value: String(value), name: String(value) })
+const optionOf = (value: unknown) => ({ value: String(value), name: wordOf(String(value)) })
 
 interface ReferenceProps {
   label: string
@@ -226,7 +231,7 @@ function Reference({
   const known = value == null || choices.some((one) => one.value === value)
   const options = [
     ...(nullable || value == null ? [{ value: '', name: nullable ? t('None') : t('Choose …') }] : []),
-    ...(known ? [] : [{ value: String(value), name: `No. ${value}` }]),
+    ...(known ? [] : [{ value: String(value), name: numbered(String(value)) }]),
     ...choices.map((one) => ({ value: String(one.value), name: one.name })),
   ]
   return (
@@ -242,14 +247,14 @@ function Reference({
 function References({ from, value, onValue, ...common }: ReferenceProps & { value: number[] }) {
   const choices = useLoad(`choices ${from}`, () => choicesOf(from)).data ?? []
   const unknown = value.filter((id) => !choices.some((one) => one.value === id))
-  const all = [...choices, ...unknown.map((id) => ({ value: id, name: `No. ${id}` }))]
+  const all = [...choices, ...unknown.map((id) => ({ value: id, name: numbered(id) }))]
   return (
     <fieldset class="field choices" disabled={common.disabled}>
       <legend>
         {common.label}
         {!common.required && <span class="quiet">{' '}{t('(optional)')}</span>}
       </legend>
-      {all.length === 0 && <p class="note">{t('There are no {from} yet.', { from })}</p>}
+      {all.length === 0 && <p class="note">{t('There are none yet.')}</p>}
       {all.map((one) => (
         <label key={one.value}>
           <input
@@ -269,10 +274,15 @@ function References({ from, value, onValue, ...common }: ReferenceProps & { valu
   )
 }
 
-const LABELS: Record<string, string> = {
-  extId: t('External id'),
-  moduleUrl: t('Module URL'),
-  handlerUrl: t('Handler URL'),
+const LABELS: Readonly<Record<string, string>> = {
+  ...{ name: t('Name'), description: t('Description'), extId: t('External id'), config: t('Config') },
+  ...{ hook: t('Hook'), callback: t('Callback'), handlerUrl: t('Handler URL'), moduleUrl: t('Module URL') },
+  ...{ workflow: t('Workflow'), currentStep: t('Current step'), status: t('Status'), context: t('Context') },
+  ...{ instructions: t('Instructions'), submitWhen: t('Submit when'), job: t('Job'), next: t('Next') },
+  ...{ backstory: t('Backstory'), actions: t('Actions'), configs: t('Configs'), value: t('Value') },
+  ...{ owner: t('Owner'), ownerType: t('Owner type'), spec: t('Spec'), specType: t('Spec type') },
+  ...{ role: t('Role'), goal: t('Goal'), defaultWorkflow: t('Default workflow'), text: t('Text') },
+  ...{ steps: t('Steps'), firstStep: t('First step') },
 }
 
 /** The name of a field in words. */

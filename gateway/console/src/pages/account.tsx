@@ -34,7 +34,7 @@ function Own({ caller }: { caller: Me }) {
   const { busy, error, submit } = useSubmit(async () => {
     await call('PATCH', '/api/auth/me', { body: { name } })
     me.set({ ...caller, name })
-    notify('Saved.')
+    notify(t('Saved.'))
   })
   return (
     <Card title={t('Who I am')}>
@@ -81,7 +81,7 @@ function Password() {
           required
         />
         <PasswordField
-          {...{ label: t('New password'), note: t('At least {LEAST} characters', { LEAST }), least: LEAST, required: true }}
+          {...{ label: t('New password'), note: t('At least {count} characters', { count: LEAST }), least: LEAST, required: true }}
           value={typed.next}
           onChange={set('next')}
           autocomplete="new-password"
@@ -138,10 +138,10 @@ function Sessions() {
                 <strong title={userAgent ?? undefined}>{programOf(userAgent)}</strong>
                 {isCurrent && <Badge tone="good">{t('this one')}</Badge>}
               </p>
-              <p class="note">{rich('Logged in {time}, last used {time2}', { time: <Time at={createdAt} relative />, time2: <Time at={usedAt} relative /> })}</p>
+              <p class="note">{rich('Logged in {time}, last used {used}', { time: <Time at={createdAt} relative />, used: <Time at={usedAt} relative /> })}</p>
             </div>
             {!isCurrent && (
-              <Button small label={t('End the session of {userAgent}', { userAgent: programOf(userAgent) })} onClick={() => end(_id)}>{t('End')}</Button>
+              <Button small label={t('End the session of {program}', { program: programOf(userAgent) })} onClick={() => end(_id)}>{t('End')}</Button>
             )}
           </li>
         ))}
@@ -152,18 +152,18 @@ function Sessions() {
 
 // Each claims to be those behind it, too.
 const PROGRAMS: [string, string][] = [
-  [t('Edg'), t('Edge')],
-  ['OPR', t('Opera')],
-  ...[t('Firefox'), t('Chrome'), t('Safari'), 'curl'].map((name): [string, string] => [name, name]),
+  ['Edg', 'Edge'],
+  ['OPR', 'Opera'],
+  ...['Firefox', 'Chrome', 'Safari', 'curl'].map((name): [string, string] => [name, name]),
 ]
-const SYSTEMS = [t('Android'), 'iPhone', 'iPad', t('Windows'), t('Mac OS'), t('Linux')]
+const SYSTEMS = ['Android', 'iPhone', 'iPad', 'Windows', 'Mac OS', 'Linux']
 
 /** A browser and its system, as far as its name for itself says so. */
 function programOf(userAgent: string | null): string {
   if (userAgent === null) return t('Unknown')
   const [, program] = PROGRAMS.find(([mark]) => userAgent.includes(mark)) ?? ['', t('A program')]
   const system = SYSTEMS.find((name) => userAgent.includes(name))
-  return [program, system && `on ${system}`].filter(Boolean).join(' ')
+  return system === undefined ? program : t('{program} on {system}', { program, system })
 }
 
 /** Kept in this browser, since each one is somewhere else. */

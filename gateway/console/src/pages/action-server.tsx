@@ -6,7 +6,9 @@ import { Badge, Card } from '../components/basics.tsx'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { MissingTools } from './missing-tools.tsx'
-import { rich, t } from '../language.ts'
+import { t } from '../language.ts'
+import { count } from '../format.ts'
+import { wordOf } from '../words.ts'
 
 /** Where a browser comes back to when somebody gave consent. */
 const CONNECTED = '/connected'
@@ -36,7 +38,13 @@ export function ActionServer({ id }: { id: number }) {
     >
       {tested && (
         <div role="status">
-          <p class="line">{rich('{state2}{length} tools in {ms} ms', { state: tested.state, state2: <Badge tone={tested.state === 'working' ? 'good' : 'bad'}>{tested.state}</Badge>, length: tested.tools.length, ms: tested.ms })}</p>
+          <p class="line">
+            <Badge tone={tested.state === 'working' ? 'good' : 'bad'}>{wordOf(tested.state)}</Badge>
+            {t('{count, plural, one {# tool} other {# tools}} in {ms} ms', {
+              count: tested.tools.length,
+              ms: count(tested.ms),
+            })}
+          </p>
           <MissingTools notes={tested.notes} />
           <p class="note">{tested.tools.map(({ name }) => name).join(', ')}</p>
         </div>

@@ -9,6 +9,7 @@ import { useLoad } from '../load.ts'
 import { names, optionsOf } from '../people.ts'
 import { may } from '../rights.ts'
 import { t } from '../language.ts'
+import { numbered } from '../format.ts'
 
 interface ApiToken {
   _id: number
@@ -27,11 +28,11 @@ export function ApiTokens() {
   const writable = may('write', 'tokens')
   const columns: Column<ApiToken>[] = [
     { name: t('Name'), cell: ({ name }) => name },
-    { name: t('Role'), wide: true, cell: ({ role }) => known.data?.roles.get(role) ?? `No. ${role}` },
+    { name: t('Role'), wide: true, cell: ({ role }) => known.data?.roles.get(role) ?? numbered(role) },
     {
       name: t('Made by'),
       wide: true,
-      cell: ({ account }) => known.data?.users.get(account) ?? `No. ${account}`,
+      cell: ({ account }) => known.data?.users.get(account) ?? numbered(account),
     },
     { name: t('Ends'), cell: ({ expiresAt }) => <Time at={expiresAt} relative /> },
     { name: t('Last used'), wide: true, cell: ({ lastUsedAt }) => <Time at={lastUsedAt} relative /> },

@@ -65,7 +65,7 @@ function Prompt({ id }: { id: number }) {
           </ScrollRegion>
           <Json title={t('Given as data')} value={data.data} />
           {data.conversation.length > 0 && <Json title={t('Conversation')} value={data.conversation} />}
-          <Json title={t('Tools ({length})', { length: data.tools.length })} value={data.tools} />
+          <Json title={t('Tools ({count})', { count: data.tools.length })} value={data.tools} />
           <MissingTools notes={data.notes} />
         </>
       )}

@@ -36,6 +36,7 @@ import { Operations } from './operations.tsx'
 import { TryAssistant } from './try-assistant.tsx'
 import { WorkflowGraph } from './workflow-graph.tsx'
 import { rich, t } from '../language.ts'
+import { wordOf } from '../words.ts'
 
 /** The configuration of what the assistants do: lists of its resources, and a form for each document. */
 export function AssistantsPage({ rest: [path, id] }: PageProps) {
@@ -44,13 +45,13 @@ export function AssistantsPage({ rest: [path, id] }: PageProps) {
   const resource = path === undefined ? readable[0] : readable.find((one) => one.path === path)
   if (resource === undefined) return <NotFound />
   if (id !== undefined) return <DocumentPage key={`${resource.path} ${id}`} resource={resource} id={id} />
-  const tabs = readable.map((one) => ({ href: hrefOf(`/assistants/${one.path}`), name: capital(one.many) }))
+  const tabs = readable.map((one) => ({ href: hrefOf(`/assistants/${one.path}`), name: one.many }))
   return (
     <>
-      <PageHead title={capital(resource.many)} note={resource.about}>
+      <PageHead title={resource.many} note={resource.about}>
         {may('write', resource.path) && (
           <LinkButton kind="primary" href={hrefOf(`/assistants/${resource.path}/new`)}>
-            {t('New {one}', { one: resource.one.toLowerCase() })}
+            {resource.create}
           </LinkButton>
         )}
       </PageHead>
@@ -62,14 +63,12 @@ export function AssistantsPage({ rest: [path, id] }: PageProps) {
 
 type Resource = (typeof RESOURCES)[number]
 
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
-
 const LIST_COLUMNS: Record<string, Column<Document>[]> = {
   tasks: [
     { name: t('State'), cell: ({ status }) => <State of={String(status)} /> },
     { name: t('Thread'), wide: true, cell: ({ extId }) => <span class="cut">{extId}</span> },
   ],
-  configs: [{ name: t('Owner'), wide: true, cell: ({ ownerType, owner }) => `${ownerType} ${owner}` }],
+  configs: [{ name: t('Owner'), wide: true, cell: ({ ownerType, owner }) => `${wordOf(String(ownerType))} ${owner}` }],
 }
 
 function DocumentList({ resource }: { resource: Resource }) {
@@ -88,11 +87,11 @@ function DocumentList({ resource }: { resource: Resource }) {
   return (
     <>
       <Table
-        {...{ label: capital(resource.many), columns, rows: list.rows, error: list.error }}
+        {...{ label: resource.many, columns, rows: list.rows, error: list.error }}
         keyOf={({ _id }) => _id}
         hrefOf={({ _id }) => hrefOf(`/assistants/${resource.path}/${_id}`)}
         empty={
-          <Empty title={t('No {many} yet', { many: resource.many })}>
+          <Empty title={resource.none}>
             {may('write', resource.path) && (
               <a href={hrefOf(`/assistants/${resource.path}/new`)}>{t('Make the first one')}</a>
             )}
@@ -109,7 +108,7 @@ const NEW = { data: {}, etag: undefined }
 function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
   const { path, one, many } = resource
   const isNew = id === 'new'
-  const back = { href: hrefOf(`/assistants/${path}`), label: capital(many) }
+  const back = { href: hrefOf(`/assistants/${path}`), label: many }
   const {
     data: read,
     error,
@@ -130,7 +129,7 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
   if (isNew)
     return (
       <>
-        <PageHead title={t('New {one}', { one: one.toLowerCase() })} back={back} note={resource.about} />
+        <PageHead title={resource.create} back={back} note={resource.about} />
         {path === 'actions' && typed.spec !== undefined && <Operations document={typed} />}
         <Card>
           <SchemaForm
@@ -157,7 +156,7 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
   const change = async (body: object, over: Version<unknown>) => {
     const saved = await replaceDocument(path, id, { body, over })
     put(saved)
-    notify('Saved.')
+    notify(t('Saved.'))
     return saved
   }
   const remove = async () => {
@@ -174,9 +173,7 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
       <PageHead
         title={titleOf(data)}
         back={back}
-        note={
-          <>{rich('{one} {id}, changed {time}', { one, id: data._id, time: <Time at={data.updatedAt} relative /> })}</>
-        }
+        note={rich('{one} {id}, changed {time}', { one, id: data._id, time: <Time at={data.updatedAt} relative /> })}
       >
         {writable && (
           <DeleteButton what={`${one.toLowerCase()} ${titleOf(data)}`} note={ON_DELETE} onDelete={remove} />
@@ -248,7 +245,7 @@ export function HistoryCard({ path, id, changed }: { path: string; id: string; c
         <ol class="timeline">
           {data.data.map(({ version, operation, at, by, changes }) => (
             <li key={version}>
-              <span>{operation}</span>
+              <span>{wordOf(operation)}</span>
               <Time at={at} />
               <span class="quiet">
                 {by.username}

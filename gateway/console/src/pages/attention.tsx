@@ -39,7 +39,7 @@ export function Attention() {
     } finally {
       reload()
     }
-    notify(t('{replayed} run again.', { replayed: count(replayed) }))
+    notify(t('{count} run again.', { count: count(replayed) }))
   }
   return (
     <Card title={t('Needs attention')} note={t('The latest 200 of each state, by reason')}>
@@ -55,13 +55,15 @@ export function Attention() {
                 <span>{group.reason}</span>
               </p>
               <p class="note">
-                {causeInWords(group.fault) && `${t('Caused by {cause}.', { cause: causeInWords(group.fault) })} `}{rich('Last {time}. <a>Look at one<span> with {reason}</span></a>', { time: <Time at={group.messages[0]?.receivedAt} relative />, reason: group.reason, span: (text) => <span class="hidden">{text}</span>, a: (text) => <a href={hrefOf(`/messages/${group.messages[0]?._id}`)}>{text}</a> })}</p>
+                {causeInWords(group.fault) &&
+                  `${t('Caused by {cause}.', { cause: causeInWords(group.fault) })} `}
+                {rich('Last {time}. <a>Look at one<span> with {reason}</span></a>', { time: <Time at={group.messages[0]?.receivedAt} relative />, reason: group.reason, span: (text) => <span class="hidden">{text}</span>, a: (text) => <a href={hrefOf(`/messages/${group.messages[0]?._id}`)}>{text}</a> })}</p>
             </div>
             {isReplayFutile(group) && <span class="note">{t('A replay would fail again')}</span>}
             {may('write', 'messages') && !isReplayFutile(group) && (
               <Button
                 small
-                label={t('Replay {length} with {reason}', { length: group.messages.length, reason: group.reason })}
+                label={t('Replay {count} with {reason}', { count: count(group.messages.length), reason: group.reason })}
                 onClick={() => replayAll(group)}
               >{t('Replay')}</Button>
             )}
@@ -81,7 +83,7 @@ async function attention(signal: AbortSignal): Promise<Group[]> {
   const groups = new Map<string, Group>()
   for (const message of pages.flatMap(({ data }) => data)) {
     const { state, reason: given = t('no reason given'), fault } = message
-    const reason = reasonInWords(given)
+    const reason = reasonInWords(given, t)
     const key = `${state} ${reason} ${fault}`
     const group = groups.get(key) ?? { key, state, reason, fault, messages: [] }
     group.messages.push(message)
@@ -93,7 +95,7 @@ async function attention(signal: AbortSignal): Promise<Group[]> {
 /** What is in flight waits for what, and since when. */
 export function WaitingGroups({ waiting }: { waiting: Waiting }) {
   const { groups, messages, more } = waiting
-  const note = more || messages > MOST_GROUPED ? t('Of the oldest {MOST_GROUPED}', { MOST_GROUPED: count(MOST_GROUPED) }) : undefined
+  const note = more || messages > MOST_GROUPED ? t('Of the oldest {count}', { count: count(MOST_GROUPED) }) : undefined
   return (
     <Card title={t('What waits')} note={note}>
       {groups.length === 0 && <Empty title={t('Nothing waits')} />}
@@ -105,7 +107,7 @@ export function WaitingGroups({ waiting }: { waiting: Waiting }) {
                 <strong>{count(group.messages)}</strong>
                 <span>{waitInWords(group.for)}</span>
               </p>
-              <p class="note">{rich('Oldest in since {time}: {thread2}', { time: <Time at={group.oldest.receivedAt} relative />, thread: group.oldest.thread, thread2: <a href={hrefOf(`/messages/${group.oldest._id}`)}>{group.oldest.thread}</a> })}</p>
+              <p class="note">{rich('Oldest in since {time}: {thread}', { time: <Time at={group.oldest.receivedAt} relative />, thread: <a href={hrefOf(`/messages/${group.oldest._id}`)}>{group.oldest.thread}</a> })}</p>
             </div>
           </li>
         ))}

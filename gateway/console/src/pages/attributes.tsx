@@ -10,6 +10,7 @@ import { useLoad } from '../load.ts'
 import type { Attribute } from '../persons.ts'
 import { mayAll } from '../rights.ts'
 import { t } from '../language.ts'
+import { wordOf } from '../words.ts'
 
 const PATH = '/rest/people/attributes'
 const TYPES = ['text', 'number', 'boolean', 'date'] as const
@@ -31,7 +32,7 @@ export function AttributesSection({ tabs }: { tabs: ComponentChildren }) {
         {...{ label: t('Attributes'), rows: data?.attributes, error }}
         columns={[
           { name: t('Name'), cell: ({ name }: Attribute) => <code>{name}</code> },
-          { name: t('Type'), cell: ({ type }: Attribute) => type },
+          { name: t('Type'), cell: ({ type }: Attribute) => wordOf(type) },
           ...(mayChange
             ? [
                 {
@@ -74,7 +75,7 @@ function AttributeForm({ onSubmit }: { onSubmit(one: Attribute): Promise<void> }
         <SelectField
           label={t('Type')}
           value={type}
-          options={TYPES.map((value) => ({ value, name: value }))}
+          options={TYPES.map((value) => ({ value, name: wordOf(value) }))}
           onChange={(value) => setType(value as Attribute['type'])}
         />
         <Button type="submit" kind="primary" disabled={busy}>{t('Add')}</Button>

@@ -15,6 +15,8 @@ import { hrefOf } from '../router.ts'
 import { type Given, type ShownTemplate, showObject, showTemplate, type Template } from '../templates.ts'
 import { objectIn, previewOf, type Said } from '../threads.ts'
 import { t } from '../language.ts'
+import { longDay } from '../format.ts'
+import { wordOf } from '../words.ts'
 
 /** What stands in a conversation and was not said in it. */
 interface Interleaved {
@@ -54,14 +56,13 @@ export function Bubbles({ items, interleaved, ...shown }: BubblesProps) {
   )
 }
 
-const DAY = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' })
 const dayOf = (entry: { at: string } | undefined): string =>
-  entry === undefined ? '' : DAY.format(new Date(entry.at))
+  entry === undefined ? '' : longDay(new Date(entry.at))
 
 /** What nobody said stands between both sides. */
 const sideOf = ({ from }: Said): string => {
   if (from === 'provider') return 'aside'
-  return from === 'person' ? 'theirs' : t('ours {from}', { from })
+  return from === 'person' ? 'theirs' : `ours ${from}`
 }
 
 const WRONG = ['failed', 'dead']
@@ -73,7 +74,7 @@ function Bubble({ said, ...shown }: Shown & { said: Said }) {
   const isWrong = WRONG.includes(state)
   const author = authorOf(said)
   const isOurs = from !== 'person' && from !== 'provider' && said.through === undefined
-  const why = reason === undefined || UNSAID.includes(reason) ? undefined : reasonInWords(reason)
+  const why = reason === undefined || UNSAID.includes(reason) ? undefined : reasonInWords(reason, t)
   return (
     <>
       <div class={`bubble ${sideOf(said)}`}>
@@ -89,14 +90,14 @@ function Bubble({ said, ...shown }: Shown & { said: Said }) {
           <Time at={at} />
         )}
         {edited && <span>{t('edited')}</span>}
-        {isOurs && <span>{STATES[state] ?? state}</span>}
-        {!isOurs && isWrong && <span>{state}</span>}
+        {isOurs && <span>{STATES[state] ?? wordOf(state)}</span>}
+        {!isOurs && isWrong && <span>{wordOf(state)}</span>}
         {why && <span>{why}</span>}
         {shown.onQuote && isQuotable(said, shown.channel) && (
           <button
             type="button"
             class="link"
-            aria-label={t('Quote “{wordsOf}”', { wordsOf: wordsOf(said).slice(0, LONGEST_LABEL) })}
+            aria-label={t('Quote “{text}”', { text: wordsOf(said).slice(0, LONGEST_LABEL) })}
             onClick={() => shown.onQuote?.({ _id: said._id, text: wordsOf(said).slice(0, LONGEST_QUOTE) })}
           >{t('Quote')}</button>
         )}
@@ -122,7 +123,7 @@ const wordsOf = (said: Said): string =>
   said.transcript ??
   said.template ??
   previewOf(said)?.text ??
-  `[${said.media ?? previewOf(said)?.type ?? 'message'}]`
+  `[${wordOf(said.media ?? previewOf(said)?.type ?? 'message')}]`
 
 function authorOf({ from, by, name, through }: Said): string | undefined {
   if (through === 'app') return t('From the app')
@@ -167,7 +168,7 @@ export function TemplateContent({ given: { template, language, variables }, show
   const values = Object.entries(variables ?? {})
   return (
     <>
-      <span class="kind">{t('Template {template}', { template })}{language && ` · ${language}`}
+      <span class="kind">{t('Template {name}', { name: template })}{language && ` · ${language}`}
       </span>
       {values.length > 0 && (
         <ol class="variables">
@@ -186,7 +187,7 @@ export function TemplateContent({ given: { template, language, variables }, show
 /** What was sent in a provider's own form: its kind, its link and its words. */
 export const ObjectContent = ({ preview: { type, link, text } }: { preview: ObjectPreview }) => (
   <>
-    {type !== 'text' && <span class="kind">{type}</span>}
+    {type !== 'text' && <span class="kind">{wordOf(type)}</span>}
     {link && (
       <span class="link-text">
         <Linked text={link} />
@@ -201,13 +202,18 @@ const hasFile = (object: JsonObject): boolean =>
   allProviders().some(({ outbound }) => outbound.objects?.mediaIn(object) !== undefined)
 
 const SHOWABLE = ['image', 'video', 'sticker', 'document']
+const SHOW: Record<string, string> = {
+  image: t('Show the image'),
+  video: t('Show the video'),
+  sticker: t('Show the sticker'),
+}
 
 /** What came with a message: audio and pictures are loaded on demand, of the rest its type is said. */
 function Media({ id, type }: { id: string; type: string }) {
   const [loaded, setLoaded] = useState<{ url: string; contentType: string }>()
   useEffect(() => () => void (loaded && URL.revokeObjectURL(loaded.url)), [loaded])
   if (type.includes('audio')) return <Audio id={id} />
-  if (!SHOWABLE.includes(type) || !may('read', 'messages')) return <span class="quiet">[{type}]</span>
+  if (!SHOWABLE.includes(type) || !may('read', 'messages')) return <span class="quiet">[{wordOf(type)}]</span>
   const load = async () => {
     const blob = await callForBlob(`/rest/messages/${id}/media`)
     setLoaded({ url: URL.createObjectURL(blob), contentType: blob.type })
@@ -215,16 +221,16 @@ function Media({ id, type }: { id: string; type: string }) {
   if (loaded === undefined)
     return (
       <Button small onClick={load}>
-        {type === 'document' ? t('Get the document') : t('Show the {type}', { type })}
+        {type === 'document' ? t('Get the document') : SHOW[type]}
       </Button>
     )
   const { url, contentType } = loaded
   if (contentType.startsWith('image/'))
-    return <img class="media" src={url} alt={t('The {type} of this message', { type })} />
+    return <img class="media" src={url} alt={t('The picture of this message')} />
   // biome-ignore lint/a11y/useMediaCaption: what a person filmed has no captions
   if (contentType.startsWith('video/')) return <video class="media" controls src={url} />
   return (
-    <a href={url} download={`${type}-${id.slice(-8)}`}>{t('Save the {type}', { type })}</a>
+    <a href={url} download={`${type}-${id.slice(-8)}`}>{t('Save the file')}</a>
   )
 }
 

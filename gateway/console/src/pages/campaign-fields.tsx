@@ -10,6 +10,7 @@ import type { Segment } from '../segments.ts'
 import { shownTemplate, type Template, type TemplateProvider } from '../template-accounts.ts'
 import { SegmentFilterFields } from './segment-filter.tsx'
 import { t } from '../language.ts'
+import { wordOf } from '../words.ts'
 
 interface DraftProps {
   draft: CampaignDraft
@@ -54,7 +55,7 @@ export function CampaignTemplateFields({
               value={variableOf(key).attribute}
               options={[
                 { value: '', name: t('The same text for all') },
-                ...names.map((name) => ({ value: name, name: t('Their {name}', { name }) })),
+                ...names.map((name) => ({ value: name, name: t('Their {name}', { name: wordOf(name) }) })),
               ]}
               onChange={(attribute) => setVariable(key, { attribute })}
             />

@@ -10,7 +10,6 @@ import { useLoad } from '../load.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
 import {
-  inWords,
   providerOf,
   type Template,
   type TemplateChannel,
@@ -18,6 +17,7 @@ import {
 } from '../template-accounts.ts'
 import { AudienceFields, CampaignTemplateFields, LimitFields, TimeFields } from './campaign-fields.tsx'
 import { t } from '../language.ts'
+import { wordOf } from '../words.ts'
 
 const BACK = { href: hrefOf('/campaigns'), label: t('Campaigns') }
 const MOST_TEMPLATES = 2_000
@@ -65,7 +65,7 @@ export function EditCampaign({ id }: { id: string }) {
   const { data, error } = useBegun(id)
   const change = async (_draft: CampaignDraft, body: ReturnType<typeof bodyOf>) => {
     await call('PATCH', `/rest/campaigns/${id}`, { body })
-    notify('Saved.')
+    notify(t('Saved.'))
     navigate(`/campaigns/${id}`)
   }
   return (
@@ -146,7 +146,7 @@ function CampaignForm({ begun: { channels, campaign, template: own }, action, on
                 ...(template === undefined ? [{ value: '', name: t('Choose …') }] : []),
                 ...templates.map(({ _id, name, language, category }) => ({
                   value: _id,
-                  name: `${name} · ${language} · ${inWords(category)}`,
+                  name: `${name} · ${language} · ${wordOf(category)}`,
                 })),
               ]}
               onChange={(chosen) => set({ template: chosen })}

@@ -1,5 +1,6 @@
 import type { Schemas } from '@parley/client'
 import type { TemplatePreview } from '@parley/shared/providers/templates'
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { type Campaign, type CampaignEstimate, isOver, leftOutInWords, pausedInWords } from '../campaigns.ts'
@@ -12,7 +13,7 @@ import { useLoad } from '../load.ts'
 import { hrefOf } from '../router.ts'
 import type { Given } from '../templates.ts'
 import { TemplateContent } from './bubbles.tsx'
-import { t } from '../language.ts'
+import { rich, t } from '../language.ts'
 
 /** What three people of a campaign get, and a message to oneself. */
 export function PlanCards({ campaign }: { campaign: Campaign }) {
@@ -141,21 +142,28 @@ export function StartDialog({ campaign, onStart, onClose }: StartProps) {
 
 function Estimate({ of }: { of: CampaignEstimate }) {
   const { audience, recipients, leftOutBy, isExact, seconds, days, cost, stop, messagesPerSecond } = of
+  const written = {
+    b: (text: ComponentChildren) => <strong>{text}</strong>,
+    recipients: count(recipients),
+    audience: count(audience),
+    perSecond: count(messagesPerSecond),
+  }
   return (
     <>
       <p>
-        <strong>
-          {!isExact && `${t('About')} `}
-          {count(recipients)}
-        </strong>{' '}{t('of {audience} people are written to, {messagesPerSecond} a second.', { audience: count(audience), messagesPerSecond: count(messagesPerSecond) })}{' '}{days > 1
-          ? t('It takes {days} days: the account may write to so many a day.', { days })
+        {isExact
+          ? rich('<b>{recipients}</b> of {audience} people are written to, {perSecond} a second.', written)
+          : rich('<b>About {recipients}</b> of {audience} people are written to, {perSecond} a second.', written)}{' '}
+        {days > 1
+          ? t('It takes {days} days: the account may write to so many a day.', { days: count(days) })
           : t('It takes {duration}.', { duration: duration(seconds * 1_000) })}
-        {cost && ` ${t('It costs {amount} {currency}.', { amount: count(cost.amount), currency: cost.currency })}`}
+        {cost &&
+          ` ${t('It costs {amount} {currency}.', { amount: count(cost.amount), currency: cost.currency })}`}
       </p>
       {leftOutBy.length > 0 && (
         <ul>
           {leftOutBy.map(({ reason, recipients: out }) => (
-            <li key={reason}>{t('{out} left out: {reason}', { out: count(out), reason: leftOutInWords(reason) })}</li>
+            <li key={reason}>{t('{count} left out: {reason}', { count: count(out), reason: leftOutInWords(reason) })}</li>
           ))}
         </ul>
       )}

@@ -6,11 +6,12 @@ import { Card, Empty, Failure, Loading, State, Time } from '../components/basics
 import { SelectField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { download } from '../download.ts'
-import { count } from '../format.ts'
+import { count, percent } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { may } from '../rights.ts'
 import { hrefOf, setQuery } from '../router.ts'
 import { t } from '../language.ts'
+import { wordOf } from '../words.ts'
 
 const RUNNING_MS = 5_000
 const OVER_MS = 10_000
@@ -46,7 +47,7 @@ const sumOf = ({ states }: CampaignResults, ...names: RecipientState[]): number 
 
 function Tiles({ of }: { of: CampaignResults }) {
   const sent = sumOf(of, 'sent', 'delivered', 'read')
-  const share = (part: number) => (sent === 0 ? '' : ` ${Math.round((part / sent) * 1_000) / 10}%`)
+  const share = (part: number) => (sent === 0 ? '' : ` ${percent(part / sent)}`)
   const tiles = [
     { name: t('Sent'), value: sent, more: of.cost ? ` ${count(of.cost.amount)} ${of.cost.currency}` : '' },
     { name: t('Delivered'), value: sumOf(of, 'delivered', 'read'), more: share(sumOf(of, 'delivered', 'read')) },
@@ -86,6 +87,8 @@ const ROWS: { name: string; states: RecipientState[] }[] = [
   { name: t('Dead'), states: ['dead'] },
 ]
 
+const AUDIENCE = t('Audience')
+
 /** Everybody is in one of the rows. */
 function AccountCard({ of, isListed }: { of: CampaignResults; isListed: boolean }) {
   const rows: Row[] = [
@@ -97,7 +100,7 @@ function AccountCard({ of, isListed }: { of: CampaignResults; isListed: boolean 
       ({ people }) => people > 0,
     ),
     { name: t('Difference'), people: of.difference },
-    { name: t('Audience'), people: of.audience },
+    { name: AUDIENCE, people: of.audience },
   ]
   return (
     <Card
@@ -111,12 +114,12 @@ function AccountCard({ of, isListed }: { of: CampaignResults; isListed: boolean 
         columns={[
           {
             name: t('What became of them'),
-            cell: ({ name }) => (name === 'Audience' ? <strong>{name}</strong> : name),
+            cell: ({ name }) => (name === AUDIENCE ? <strong>{name}</strong> : name),
           },
           {
             name: t('People'),
             cell: ({ name, people }) =>
-              name === 'Audience' ? <strong>{count(people)}</strong> : count(people),
+              name === AUDIENCE ? <strong>{count(people)}</strong> : count(people),
           },
         ]}
         keyOf={({ name }) => name}
@@ -179,7 +182,7 @@ function RecipientsCard({ campaign, query }: { campaign: Campaign; query: URLSea
       name: t('State'),
       cell: (one) => (
         <>
-          <State of={one.state.replaceAll('_', ' ')} />
+          <State of={one.state} />
           {one.repliedAt && <span class="quiet">{' '}{t('replied')}</span>}
           {one.optedOutAt && <span class="quiet">{' '}{t('opted out')}</span>}
         </>
@@ -209,7 +212,7 @@ function RecipientsCard({ campaign, query }: { campaign: Campaign; query: URLSea
           value={state}
           options={[
             { value: '', name: t('Any') },
-            ...STATES.map((value) => ({ value, name: value.replaceAll('_', ' ') })),
+            ...STATES.map((value) => ({ value, name: wordOf(value) })),
           ]}
           onChange={(next) => setQuery({ state: next })}
         />

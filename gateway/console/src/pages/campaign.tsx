@@ -12,7 +12,7 @@ import {
 } from '../campaigns.ts'
 import { Button, DeleteButton, LinkButton, notify } from '../components/actions.tsx'
 import { Badge, Card, Fact, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
-import { count, exactTime } from '../format.ts'
+import { count, exactTime, numbered, percent } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import { may } from '../rights.ts'
@@ -20,6 +20,7 @@ import { hrefOf, navigate } from '../router.ts'
 import { PlanCards, StartDialog } from './campaign-plan.tsx'
 import { ResultsCards } from './campaign-results.tsx'
 import { rich, t } from '../language.ts'
+import { wordOf } from '../words.ts'
 
 const BACK = { href: hrefOf('/campaigns'), label: t('Campaigns') }
 
@@ -43,36 +44,36 @@ export function CampaignPage({ id, query }: { id: string; query: URLSearchParams
   const mayPlan = may('write', 'campaigns') && may('write', 'messages')
   return (
     <>
-      <PageHead title={name} back={BACK} note={<Badge tone={TONES[state]}>{state}</Badge>}>
+      <PageHead title={name} back={BACK} note={<Badge tone={TONES[state]}>{wordOf(state)}</Badge>}>
         {may('write', 'campaigns') && <Actions campaign={campaign} onChange={put} />}
       </PageHead>
       {state === 'paused' && paused && (
         <p class="failure" role="status">{rich('Paused {time}: {reason}.', { time: <Time at={paused.at} relative />, reason: pausedInWords(paused.reason) })}</p>
       )}
       {waiting && (
-        <p class="note" role="status">{t('It waits for {wait}', { wait: waitInWords(waiting.for) })}{waiting.until && (
-            <>
-              {`${t(', until')} `}
-              <Time at={waiting.until} />
-            </>
-          )}
-          .
+        <p class="note" role="status">
+          {waiting.until
+            ? rich('It waits for {what}, until {time}.', {
+                what: waitInWords(waiting.for),
+                time: <Time at={waiting.until} />,
+              })
+            : t('It waits for {what}.', { what: waitInWords(waiting.for) })}
         </p>
       )}
       {!isToCome(campaign) && <ResultsCards campaign={campaign} query={query} />}
       <Facts
         campaign={campaign}
-        channel={channels.data?.get(campaign.channel) ?? `No. ${campaign.channel}`}
+        channel={channels.data?.get(campaign.channel) ?? numbered(campaign.channel)}
       />
       {mayPlan && <PlanCards campaign={campaign} />}
     </>
   )
 }
 
-const ACTIONS: Record<string, { action: string; name: string; done: string }[]> = {
-  scheduled: [{ action: 'unschedule', name: t('Back to draft'), done: t('It is a draft again.') }],
-  running: [{ action: 'pause', name: t('Pause'), done: t('It is paused.') }],
-  paused: [{ action: 'resume', name: t('Resume'), done: t('It goes on.') }],
+const ACTIONS: Record<string, { path: string; name: string; done: string }[]> = {
+  scheduled: [{ path: 'unschedule', name: t('Back to draft'), done: t('It is a draft again.') }],
+  running: [{ path: 'pause', name: t('Pause'), done: t('It is paused.') }],
+  paused: [{ path: 'resume', name: t('Resume'), done: t('It goes on.') }],
 }
 
 function Actions({ campaign, onChange }: { campaign: Campaign; onChange(changed: Campaign): void }) {
@@ -97,7 +98,7 @@ function Actions({ campaign, onChange }: { campaign: Campaign; onChange(changed:
         </Button>
       )}
       {state === 'draft' && <LinkButton href={hrefOf(`/campaigns/${_id}/edit`)}>{t('Edit')}</LinkButton>}
-      {ACTIONS[state]?.map(({ action, name: what, done }) => (
+      {ACTIONS[state]?.map(({ path: action, name: what, done }) => (
         <Button key={action} kind="primary" onClick={() => act(action, done)}>
           {what}
         </Button>
@@ -152,19 +153,19 @@ function Facts({ campaign, channel }: { campaign: Campaign; channel: string }) {
           </Fact>
         )}
         <Fact term={t('Rate')}>
-          {messagesPerSecond ? t('{messagesPerSecond} a second', { messagesPerSecond }) : t('as the number allows')}
+          {messagesPerSecond ? t('{count} a second', { count: count(messagesPerSecond) }) : t('as the number allows')}
         </Fact>
         <Fact term={t('Consent')}>
           {requiresConsent ? t('only who has granted it') : t('all but who has withdrawn it')}
         </Fact>
-        {budget?.messages && <Fact term={t('Budget')}>{t('{messages} messages', { messages: count(budget.messages) })}</Fact>}
+        {budget?.messages && <Fact term={t('Budget')}>{t('{count, plural, one {# message} other {# messages}}', { count: budget.messages })}</Fact>}
         {money && (
-          <Fact term={t('Budget')}>{t('{amount} {currency}, {perMessage} a message', { amount: count(money.amount), currency: money.currency, perMessage: money.perMessage })}</Fact>
+          <Fact term={t('Budget')}>{t('{amount} {currency}, {perMessage} a message', { amount: count(money.amount), currency: money.currency, perMessage: count(money.perMessage) })}</Fact>
         )}
         {frequencyCap && (
-          <Fact term={t('At most')}>{t('{messages} of other campaigns in {days} days', { messages: frequencyCap.messages, days: frequencyCap.days })}</Fact>
+          <Fact term={t('At most')}>{t('{messages} of other campaigns in {days, plural, one {# day} other {# days}}', { messages: frequencyCap.messages, days: frequencyCap.days })}</Fact>
         )}
-        {holdoutPercent > 0 && <Fact term={t('Left out to compare')}>{holdoutPercent}%</Fact>}
+        {holdoutPercent > 0 && <Fact term={t('Left out to compare')}>{percent(holdoutPercent / 100)}</Fact>}
       </dl>
     </Card>
   )

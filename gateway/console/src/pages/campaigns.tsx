@@ -12,7 +12,7 @@ import { LinkButton } from '../components/actions.tsx'
 import { Badge, Empty, PageHead, Time } from '../components/basics.tsx'
 import { SelectField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
-import { count } from '../format.ts'
+import { count, numbered } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { oneAtATime } from '../one-at-a-time.ts'
 import { may } from '../rights.ts'
@@ -20,6 +20,7 @@ import { hrefOf, type PageProps, setQuery } from '../router.ts'
 import { CampaignPage } from './campaign.tsx'
 import { EditCampaign, NewCampaign } from './campaign-form.tsx'
 import { t } from '../language.ts'
+import { wordOf } from '../words.ts'
 
 /** One template to many people: the list, one of them, and a new one. */
 export function CampaignsPage({ rest: [id, step], query }: PageProps) {
@@ -36,10 +37,10 @@ function CampaignList({ query }: { query: URLSearchParams }) {
   const writable = may('write', 'campaigns')
   const columns: Column<Campaign>[] = [
     { name: t('Name'), cell: ({ name }) => <span class="cut">{name}</span> },
-    { name: t('State'), cell: (one) => <Badge tone={TONES[one.state]}>{one.state}</Badge> },
+    { name: t('State'), cell: (one) => <Badge tone={TONES[one.state]}>{wordOf(one.state)}</Badge> },
     { name: t('Sent'), cell: (one) => <Counts of={one} /> },
     { name: t('Template'), wide: true, cell: ({ template }) => <span class="cut">{template.name}</span> },
-    { name: t('Channel'), wide: true, cell: ({ channel }) => channels.data?.get(channel) ?? `No. ${channel}` },
+    { name: t('Channel'), wide: true, cell: ({ channel }) => channels.data?.get(channel) ?? numbered(channel) },
     {
       name: t('Began'),
       wide: true,
@@ -58,7 +59,7 @@ function CampaignList({ query }: { query: URLSearchParams }) {
         <SelectField
           label={t('State')}
           value={state}
-          options={[{ value: '', name: t('Any') }, ...STATES.map((value) => ({ value, name: value }))]}
+          options={[{ value: '', name: t('Any') }, ...STATES.map((value) => ({ value, name: wordOf(value) }))]}
           onChange={(next) => setQuery({ state: next })}
         />
       </search>
@@ -95,7 +96,7 @@ function Counts({ of }: { of: Campaign }) {
   const { audience, leftOut, states } = data
   const sent = (states.sent ?? 0) + (states.delivered ?? 0) + (states.read ?? 0)
   return (
-    <span title={t('{leftOut} left out', { leftOut: count(leftOut) })}>
+    <span title={t('{count} left out', { count: count(leftOut) })}>
       {count(sent)} <span class="quiet">{t('of {audience}', { audience: count(audience - leftOut) })}</span>
     </span>
   )

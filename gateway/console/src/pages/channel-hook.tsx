@@ -2,7 +2,7 @@ import { providerNamed } from '@parley/shared/providers/registry'
 import { listAll } from '../api.ts'
 import { Paste, Secret } from '../components/actions.tsx'
 import { Badge, Card, Fact, Time } from '../components/basics.tsx'
-import { t } from '../language.ts'
+import { t, translated } from '../language.ts'
 
 /** Where the provider sends to, what to paste there, and how it goes. */
 export function HookCard({ hook, config }: { hook: Hook; config: Record<string, unknown> }) {
@@ -28,7 +28,8 @@ export function HookCard({ hook, config }: { hook: Hook; config: Record<string, 
             )}
           </Fact>
         )}
-        {pasted.map(({ key, label }) => {
+        {pasted.map(({ key, label: named }) => {
+          const label = translated(named)
           const value = config[key]
           return (
             typeof value === 'string' && (
@@ -60,7 +61,7 @@ export function HookCard({ hook, config }: { hook: Hook; config: Record<string, 
           </Fact>
         )}
         {signingSecret?.value && (
-          <Fact term={t('Signing secret{value}', { value: signingSecret.source === 'derived' ? t(', derived') : '' })}>
+          <Fact term={signingSecret.source === 'derived' ? t('Signing secret, derived') : t('Signing secret')}>
             <Secret value={signingSecret.value} label={t('the signing secret')} />
           </Fact>
         )}

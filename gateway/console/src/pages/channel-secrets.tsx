@@ -7,7 +7,7 @@ import { TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
 import type { Document } from '../resources.ts'
 import type { Hook } from './channel-hook.tsx'
-import { t } from '../language.ts'
+import { t, translated } from '../language.ts'
 
 interface SecretsProps {
   channel: Document
@@ -38,13 +38,13 @@ export function ChannelSecrets({ channel, hook, onChange }: SecretsProps) {
           <li key={secret.key}>
             <div class="grow">
               <p class="line">
-                {secret.label} <span class="quiet">{config[secret.key] ? t('is set') : t('is not set')}</span>
+                {translated(secret.label)} <span class="quiet">{config[secret.key] ? t('is set') : t('is not set')}</span>
               </p>
-              <p class="note">{secret.replacing ?? secret.note}</p>
+              <p class="note">{translated(secret.replacing ?? secret.note)}</p>
             </div>
             <Button
               small
-              label={t('Replace the {label}', { label: secret.label.toLowerCase() })}
+              label={t('Replace the {label}', { label: translated(secret.label).toLowerCase() })}
               onClick={() => setReplacing(secret)}
             >
               {config[secret.key] ? t('Replace') : t('Set')}
@@ -61,7 +61,7 @@ export function ChannelSecrets({ channel, hook, onChange }: SecretsProps) {
       </ul>
       {replacing && (
         <ReplaceDialog
-          name={replacing.label}
+          name={translated(replacing.label)}
           onClose={() => setReplacing(undefined)}
           onReplace={(value) => onChange({ [replacing.key]: value })}
         />

@@ -14,7 +14,7 @@ import { choicesOf, type Document } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
 import { HookCard, hookOf } from './channel-hook.tsx'
-import { t } from '../language.ts'
+import { t, translated } from '../language.ts'
 
 /** Connects a channel in three steps: its settings, then, of the one with this `id`, what to paste at the provider, and a test message. */
 export function ChannelWizard({ id }: { id?: string }) {
@@ -76,7 +76,7 @@ function SettingsStep({ onCreated }: { onCreated(channel: Document): void }) {
   const { busy, error, submit } = useSubmit(async () => {
     if (!EXTERNAL_ID.test(input.extId)) {
       const message = t('has letters, digits, dots, hyphens and underscores only: it is part of addresses')
-      throw new InputError(t('The external id {message}.', { message }), [{ path: '/extId', message }])
+      throw new InputError(t('The external id {problem}.', { problem: message }), [{ path: '/extId', message }])
     }
     onCreated(await call<Document>('POST', '/rest/channels', { body: channelOf(input) }))
   })
@@ -86,14 +86,14 @@ function SettingsStep({ onCreated }: { onCreated(channel: Document): void }) {
         <SelectField
           label={t('Kind')}
           {...text('provider')}
-          options={PROVIDERS.map(({ name, description }) => ({ value: name, name: description.title }))}
+          options={PROVIDERS.map(({ name, description }) => ({ value: name, name: translated(description.title) }))}
         />
         <TextField label={t('Name')} required {...text('name')} />
         <TextField label={t('External id')} note={t('Messages name the channel by it')} required {...text('extId')} />
         {askedFor(input.provider).map(({ key, label, note, kind, isSecret, isOptional }) => (
           <TextField
             key={key}
-            {...{ label, note, required: !isOptional }}
+            {...{ label: translated(label), note: translated(note), required: !isOptional }}
             type={isSecret ? 'password' : kind}
             value={input.settings[key] ?? ''}
             onChange={(value) =>
@@ -165,7 +165,7 @@ function ConnectStep({ channel }: { channel: Document }) {
           <Card title={t('2. Receive')}>
             <p>
               {receiving.instructions.map((part) =>
-                typeof part === 'string' ? part : <code key={part.code}>{part.code}</code>,
+                typeof part === 'string' ? translated(part) : <code key={part.code}>{part.code}</code>,
               )}
               {receiving.hasHandshake && ` ${t('This page waits for the handshake.')} `}
               {hook.data?.handshake.succeeded && <Badge tone="good">{t('The handshake has come')}</Badge>}
@@ -236,7 +236,7 @@ function TestResult({ thread }: { thread: string }) {
         <>
           <State of={message.state} />
           <a href={hrefOf(`/messages/${message._id}`)}>{t('The test message')}</a>
-          {message.reason && <span class="quiet">{reasonInWords(message.reason)}</span>}
+          {message.reason && <span class="quiet">{reasonInWords(message.reason, t)}</span>}
         </>
       )}
     </p>

@@ -8,7 +8,7 @@ import { SchemaForm } from '../components/schema-form.tsx'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import {
-  CHANNELS,
+  CHANNEL_REFERENCES,
   type Document,
   deleteDocument,
   type Finding,
@@ -122,7 +122,7 @@ function ChannelPage({ id }: { id: string }) {
   const save = async (body: object, over: Version<unknown>) => {
     const saved = await replaceDocument('channels', id, { body, over })
     put(saved)
-    notify('Saved.')
+    notify(t('Saved.'))
     return saved
   }
   const changeConfig = async (part: object) => {
@@ -157,7 +157,7 @@ function ChannelPage({ id }: { id: string }) {
       {writable && <ChannelSecrets channel={data} hook={hook.data} onChange={changeConfig} />}
       <Card title={t('Settings')}>
         <SchemaForm
-          {...{ schema: 'ChannelBody', read, edits, references: CHANNELS.references, action: t('Save') }}
+          {...{ schema: 'ChannelBody', read, edits, references: CHANNEL_REFERENCES, action: t('Save') }}
           onReload={reload}
           {...(writable ? { onSave: save } : {})}
         />

@@ -3,7 +3,6 @@ import { call } from '../api.ts'
 import { useColleagues } from '../colleagues.ts'
 import { Button, notify, notifyUndoable } from '../components/actions.tsx'
 import { useKeys } from '../components/keyboard.ts'
-import { counted } from '../format.ts'
 import { messageOf } from '../problems.ts'
 import { me } from '../rights.ts'
 import type { Thread } from '../threads.ts'
@@ -84,9 +83,9 @@ export function BulkBar({ selection, rows, reload }: BulkProps) {
   return (
     <div class="bulk" role="toolbar" aria-label={t('What is done with those selected')}>
       <p class="line" role="status">
-        {isRunning ? t('{done} of {length} …', { done, length: chosen.length }) : t('{length} selected', { length: chosen.length })}
+        {isRunning ? t('{done} of {count} …', { done, count: chosen.length }) : t('{count} selected', { count: chosen.length })}
         <button type="button" class="link" onClick={all}>
-          {chosen.length === rows.length ? t('None') : t('All {length} loaded', { length: rows.length })}
+          {chosen.length === rows.length ? t('None') : t('All {count} loaded', { count: rows.length })}
         </button>
         <button type="button" class="link" onClick={end}>{t('Done')}</button>
       </p>
@@ -102,21 +101,24 @@ export function BulkBar({ selection, rows, reload }: BulkProps) {
 }
 
 interface Work {
-  /** What became of so many: "is resolved", "are resolved". */
-  said: { one: string; many: string }
+  /** What became of so many. */
+  said(count: number): string
   change(thread: Thread): object
   /** What makes it as it was. */
   undo?(thread: Thread): object
 }
 
-const READ: Work = { said: { one: t('is read'), many: t('are read') }, change: () => ({ unread: 0 }) }
+const READ: Work = { said: (count) =>
+    t('{count, plural, one {# conversation is read.} other {# conversations are read.}}', { count }), change: () => ({ unread: 0 }) }
 const RESOLVE: Work = {
-  said: { one: t('is resolved'), many: t('are resolved') },
+  said: (count) =>
+    t('{count, plural, one {# conversation is resolved.} other {# conversations are resolved.}}', { count }),
   change: () => ({ status: 'resolved' }),
   undo: (thread) => statusOf(thread),
 }
 const REOPEN: Work = {
-  said: { one: t('is open'), many: t('are open') },
+  said: (count) =>
+    t('{count, plural, one {# conversation is open.} other {# conversations are open.}}', { count }),
   change: () => ({ status: 'open' }),
   undo: (thread) => statusOf(thread),
 }
@@ -127,13 +129,15 @@ const statusOf = ({ status, snoozedUntil }: Thread): object => ({
 })
 
 const assignTo = (assignee: number | null, name: string): Work => ({
-  said: { one: t('is assigned to {name}', { name }), many: t('are assigned to {name}', { name }) },
+  said: (count) =>
+    t('{count, plural, one {# conversation is assigned to {name}.} other {# conversations are assigned to {name}.}}', { count, name }),
   change: () => ({ assignee }),
   undo: (thread) => ({ assignee: thread.assignee?._id ?? null }),
 })
 
 const label = (text: string): Work => ({
-  said: { one: t('has the label {text}', { text }), many: t('have the label {text}', { text }) },
+  said: (count) =>
+    t('{count, plural, one {# conversation has the label {label}.} other {# conversations have the label {label}.}}', { count, label: text }),
   change: ({ labels = [] }) => ({ labels: [...new Set([...labels, text])] }),
   undo: ({ labels = [] }) => ({ labels }),
 })
@@ -166,14 +170,13 @@ function report(
   { said, undo }: Work,
   { threads, failed, reload }: { threads: Thread[]; failed: Error | undefined; reload(): void },
 ): void {
-  const what = counted(threads.length, 'conversation')
-  const text = `${what} ${threads.length === 1 ? said.one : said.many}.`
+  const text = said(threads.length)
   const reverse = async (back: NonNullable<Work['undo']>) => {
     const undone = await changeAll(threads, back, () => undefined)
     reload()
     if (undone.failed !== undefined) throw undone.failed
   }
-  if (failed !== undefined) notify(t('{text} Others are not: {messageOf}', { text, messageOf: messageOf(failed) }), 'bad')
+  if (failed !== undefined) notify(t('{text} Others are not: {error}', { text, error: messageOf(failed) }), 'bad')
   else if (undo === undefined) notify(text)
   else notifyUndoable(text, () => reverse(undo))
 }
@@ -199,7 +202,7 @@ function AssignAll({ isDisabled, run }: ChoiceProps) {
           const { value } = event.currentTarget
           event.currentTarget.value = ''
           void run(
-            value === 'none' ? assignTo(null, 'nobody') : assignTo(Number(value), names.get(value) ?? ''),
+            value === 'none' ? assignTo(null, t('nobody')) : assignTo(Number(value), names.get(value) ?? ''),
           )
         }}
       >

@@ -7,6 +7,8 @@ import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { nameOf, shownLast, type Thread } from '../threads.ts'
 import { t } from '../language.ts'
+import { clockTime, languageName } from '../format.ts'
+import { wordOf } from '../words.ts'
 
 type Campaign = Pick<Schemas['Campaign'], '_id' | 'name'>
 
@@ -45,10 +47,10 @@ function PersonFacts({ person }: { person: Person }) {
           </span>
         ))}
       </Fact>
-      {language && <Fact term={t('Language')}>{language}</Fact>}
+      {language && <Fact term={t('Language')}>{languageName(language)}</Fact>}
       {timeZone && (
         <Fact term={t('Their time')}>
-          {localTime(timeZone)} <span class="quiet">{timeZone}</span>
+          {clockTime(new Date(), timeZone)} <span class="quiet">{timeZone}</span>
         </Fact>
       )}
       {tags.length > 0 && (
@@ -66,7 +68,7 @@ function PersonFacts({ person }: { person: Person }) {
         const { status, at } = consent[purpose]
         return (
           <Fact key={purpose} term={term}>
-            <Badge tone={TONES[status]}>{status}</Badge> {at && <Time at={at} />}
+            <Badge tone={TONES[status]}>{wordOf(status)}</Badge> {at && <Time at={at} />}
           </Fact>
         )
       })}
@@ -83,9 +85,6 @@ function PersonFacts({ person }: { person: Person }) {
     </dl>
   )
 }
-
-const localTime = (timeZone: string): string =>
-  new Intl.DateTimeFormat(undefined, { timeZone, hour: '2-digit', minute: '2-digit' }).format(new Date())
 
 /** The campaign that wrote to the person last. */
 function LastCampaign({ campaign: { _id, at } }: { campaign: NonNullable<Thread['campaign']> }) {

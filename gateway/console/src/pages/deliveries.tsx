@@ -10,6 +10,7 @@ import { useLoad } from '../load.ts'
 import { setQuery } from '../router.ts'
 import type { Delivery } from '../subscriptions.ts'
 import { rich, t } from '../language.ts'
+import { wordOf } from '../words.ts'
 
 interface DeliveriesProps {
   /** Of the subscription, in the API. */
@@ -51,7 +52,7 @@ export function Deliveries({ path, query, writable }: DeliveriesProps) {
                 aria-pressed={(state ?? '') === one}
                 onClick={() => setQuery({ state: one })}
               >
-                {one || t('all')}
+                {one === '' ? t('all') : wordOf(one)}
               </button>
             ))}
           </div>
@@ -118,7 +119,7 @@ function DeliveryDialog({ path, writable, onClose, onReplayed }: DialogProps & {
               <li key={index}>
                 <State of={outcome} />
                 <Time at={at} />
-                <span class="quiet">{t('{ms} ms', { ms: Math.round(ms) })}{code && ` · ${code.replaceAll('_', ' ')}`}
+                <span class="quiet">{count(Math.round(ms))} ms{code && ` · ${wordOf(code)}`}
                 </span>
               </li>
             ))}
@@ -151,7 +152,11 @@ function ReplayDialog({ path, onClose, onReplayed }: DialogProps) {
       `${path}/replay`,
       { body },
     )
-    notify(t('{replayed} sent again.{value}', { replayed: count(replayed), value: next === null ? '' : ` ${t('There are more: replay once more.')}` }))
+    notify([
+        t('{count} sent again.', { count: count(replayed) }),
+        next === null ? '' : t('There are more: replay once more.'),
+      ].join(' ').trim(),
+    )
     onReplayed()
     onClose()
   })

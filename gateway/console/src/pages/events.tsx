@@ -3,7 +3,7 @@ import { call } from '../api.ts'
 import { Button, DeleteButton, Dialog, LinkButton, notify, Paste } from '../components/actions.tsx'
 import { Badge, Card, Empty, Fact, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
-import { count } from '../format.ts'
+import { count, numbered } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import { readDocument, replaceDocument } from '../resources.ts'
@@ -135,7 +135,7 @@ function SubscriptionPage({ id, query }: { id: string; query: URLSearchParams })
           <Fact term={t('Events')}>{data.events.join(', ')}</Fact>
           {data.channel && (
             <Fact term={t('Channel')}>
-              <a href={hrefOf(`/channels/${data.channel}`)}>{t('No. {channel}', { channel: data.channel })}</a>
+              <a href={hrefOf(`/channels/${data.channel}`)}>{numbered(data.channel)}</a>
             </Fact>
           )}
           {writable && (

@@ -144,7 +144,7 @@ function Fields({ mode, input, set }: FieldsProps) {
         label={t('Password')}
         autocomplete={isLogin ? 'current-password' : 'new-password'}
         isFirst={isLogin && input.email !== ''}
-        {...(!isLogin && { least: LEAST_PASSWORD, note: t('At least {LEAST_PASSWORD} characters', { LEAST_PASSWORD }) })}
+        {...(!isLogin && { least: LEAST_PASSWORD, note: t('At least {count} characters', { count: LEAST_PASSWORD }) })}
       />
     </>
   )
@@ -183,7 +183,7 @@ async function enter(mode: Mode, input: Input, token: string): Promise<void> {
     )
     await logIn({ username, password })
     if (/-\d+$/.test(made.workspace.namespace) && !/\d$/.test(namespace.trim()))
-      notify(t('The name {namespace} was taken: your workspace is {namespace2}.', { namespace: namespace.trim(), namespace2: made.workspace.namespace }))
+      notify(t('The name {namespace} was taken: your workspace is {given}.', { namespace: namespace.trim(), given: made.workspace.namespace }))
     return
   }
   if (mode === 'invitation') {

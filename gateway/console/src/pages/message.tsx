@@ -13,6 +13,8 @@ import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { Audio } from './bubbles.tsx'
 import { t } from '../language.ts'
+import { count } from '../format.ts'
+import { wordOf } from '../words.ts'
 
 /** One message with all that happened to it. */
 export function MessagePage({ id }: { id: string }) {
@@ -33,7 +35,7 @@ export function MessagePage({ id }: { id: string }) {
         {error ? <Failure error={error} /> : <Loading />}
       </>
     )
-  const explained = explainMessage(data, { now: new Date(), means: MEANS, ...around })
+  const explained = explainMessage(data, { now: new Date(), means: MEANS, say: t, ...around })
   const replay = async () => {
     await call('POST', `${path}/replay`)
     notify(t('It is run again.'))
@@ -198,7 +200,7 @@ const Sends = ({ message }: { message: MessageDetail }) => (
         <li key={send.id}>
           <div class="grow">
             <p class="line">
-              <State of={send.state} /> {send.content.kind}
+              <State of={send.state} /> {wordOf(send.content.kind)}
             </p>
             {send.failure && <p class="note">{send.failure.reason}</p>}
             {send.providerId && (
@@ -236,13 +238,17 @@ const Attempts = ({ message }: { message: MessageDetail }) => (
                 <td>
                   <Time at={at} />
                 </td>
-                <td>{step.replace(`${message._id}:`, 'send ')}</td>
+                <td>{step.startsWith(`${message._id}:`)
+                    ? t('send {number}', { number: step.slice(message._id.length + 1) })
+                    : step === 'handler'
+                      ? t('handler')
+                      : step}</td>
                 <td>
                   <State of={outcome} />
                 </td>
                 <td>{code && <code>{code}</code>}</td>
                 <td>{error}</td>
-                <td>{t('{ms} ms', { ms: Math.round(ms) })}</td>
+                <td>{count(Math.round(ms))} ms</td>
               </tr>
             ))}
           </tbody>

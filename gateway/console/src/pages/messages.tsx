@@ -7,14 +7,15 @@ import { Button, Dialog, notify } from '../components/actions.tsx'
 import { Empty, Failure, PageHead, State, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
-import { count, localTime } from '../format.ts'
+import { anyOf, count, localTime } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { causeInWords, type MessageSummary, REPLAYABLE, STATES, waitInWords } from '../messages.ts'
 import { channelNames } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate, type PageProps, setQuery } from '../router.ts'
 import { MessagePage } from './message.tsx'
-import { t } from '../language.ts'
+import { rich, t } from '../language.ts'
+import { wordOf } from '../words.ts'
 
 interface Filter {
   state?: string
@@ -31,7 +32,7 @@ interface Filter {
 const COLUMNS: Column<MessageSummary>[] = [
   { name: t('Received'), cell: ({ receivedAt }) => <Time at={receivedAt} /> },
   { name: t('State'), cell: ({ state }) => <State of={state} /> },
-  { name: t('Direction'), wide: true, cell: ({ source }) => (providerOfSource(source) ? 'in' : 'out') },
+  { name: t('Direction'), wide: true, cell: ({ source }) => (providerOfSource(source) ? t('in') : t('out')) },
   { name: t('Channel'), wide: true, cell: ({ channel }) => channel },
   {
     name: t('Thread'),
@@ -47,8 +48,8 @@ const COLUMNS: Column<MessageSummary>[] = [
     wide: true,
     cell: ({ reason, waitingFor, fault }) => (
       <span class="quiet">
-        {reason ? reasonInWords(reason) : waitingFor ? t('waits {wait}', { wait: waitInWords(waitingFor) }) : ''}
-        {causeInWords(fault) && ` ${t('· caused by {cause}', { cause: causeInWords(fault) })}`}
+        {reason ? reasonInWords(reason, t) : waitingFor ? t('waits {wait}', { wait: waitInWords(waitingFor) }) : ''}
+        {causeInWords(fault) && ` · ${t('caused by {cause}', { cause: causeInWords(fault) })}`}
       </span>
     ),
   },
@@ -220,7 +221,11 @@ function ReplayDialog({ filter, onClose, onDone }: { filter: Filter; onClose(): 
       '/rest/messages/replay',
       { body },
     )
-    notify(t('{replayed} run again.{value}', { replayed: count(replayed), value: more ? ` ${t('There are more: replay once more.')}` : '' }))
+    notify([
+        t('{count} run again.', { count: count(replayed) }),
+        more ? t('There are more: replay once more.') : '',
+      ].join(' ').trim(),
+    )
     onDone()
     onClose()
   }
@@ -230,10 +235,10 @@ function ReplayDialog({ filter, onClose, onDone }: { filter: Filter; onClose(): 
       {data === undefined && !error && <p role="status">{t('Counting …')}</p>}
       {data !== undefined && (
         <p>
-          <strong>
-            {data.more ? `${t('More than')} ` : ''}
-            {count(data.found)}
-          </strong>{' '}{t('{state} messages match the filter. Each is handled and sent as if it had just come in.', { state: filter.state })}</p>
+          {data.more
+            ? rich('<b>More than {count}</b> messages match the filter. {each}', matching(data.found))
+            : rich('<b>{count}</b> messages match the filter. {each}', matching(data.found))}
+        </p>
       )}
       <div class="actions end">
         <Button onClick={onClose}>{t('Cancel')}</Button>
@@ -242,6 +247,12 @@ function ReplayDialog({ filter, onClose, onDone }: { filter: Filter; onClose(): 
     </Dialog>
   )
 }
+
+const matching = (found: number) => ({
+  b: (text: ComponentChildren) => <strong>{text}</strong>,
+  count: count(found),
+  each: t('Each is handled and sent as if it had just come in.'),
+})
 
 async function countOf(filter: Filter): Promise<{ found: number; more: boolean }> {
   let found = 0
@@ -257,10 +268,10 @@ async function countOf(filter: Filter): Promise<{ found: number; more: boolean }
 
 /** A link may ask for several states, which nobody chooses here. */
 function stateOptions(state = ''): { value: string; name: string }[] {
-  const several = state.includes(',') ? [{ value: state, name: state.split(',').join(' or ') }] : []
+  const several = state.includes(',') ? [{ value: state, name: anyOf(state.split(',').map(wordOf)) }] : []
   return [
     { value: '', name: t('Any') },
     ...several,
-    ...STATES.map((name) => ({ value: name as string, name: name as string })),
+    ...STATES.map((name) => ({ value: name as string, name: wordOf(name) })),
   ]
 }

@@ -11,6 +11,7 @@ import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { groupsOf, type Subscription } from '../subscriptions.ts'
 import { t } from '../language.ts'
+import { wordOf } from '../words.ts'
 
 const BACK = { href: hrefOf('/events'), label: t('Events') }
 const FIRST = ['message.received', 'message.delivered', 'message.failed', 'message.dead']
@@ -95,7 +96,7 @@ function EventChoices({
                 checked={chosen.includes(event)}
                 onChange={({ currentTarget }) => toggle(event, currentTarget.checked)}
               />
-              {event.slice(event.indexOf('.') + 1).replaceAll(/[._]/g, ' ')}
+              {wordOf(event.slice(event.indexOf('.') + 1).replaceAll('.', '_'))}
             </label>
           ))}
         </fieldset>

@@ -28,7 +28,11 @@ export function OverviewPage(_props: PageProps) {
         <Busy />
       ) : (
         <Empty
-          title={t('Your role can’t read {value}messages, so they are not counted', { value: mayReadMessages ? 'all ' : '' })}
+          title={
+            mayReadMessages
+              ? t('Your role can’t read all messages, so they are not counted')
+              : t('Your role can’t read messages, so they are not counted')
+          }
         >{t('Ask an admin for a role that can.')}</Empty>
       )}
       <div class="columns">
@@ -53,7 +57,7 @@ function Busy() {
   return (
     <>
       <div class="period">
-        <h2>{t('In the last {last}', { last })}</h2>
+        <h2>{RANGES.find((range) => range.last === last)?.inLast}</h2>
         <div class="segments">
           {RANGES.map((range) => (
             <button
@@ -68,7 +72,7 @@ function Busy() {
         </div>
       </div>
       <Tiles traffic={data} waiting={waiting.data} />
-      <Card title={t('Messages {value}', { value: data.by === 'hour' ? t('an hour') : t('a minute') })}>
+      <Card title={data.by === 'hour' ? t('Messages an hour') : t('Messages a minute')}>
         {data.periods.length === 0 ? <Nothing last={last} /> : <TrafficChart traffic={data} />}
       </Card>
       <div class="columns">
@@ -80,7 +84,7 @@ function Busy() {
 }
 
 const Nothing = ({ last }: { last: Last }) => (
-  <Empty title={t('Nothing has come in this {last}', { last })}>{t('Messages appear here as they come in.')}</Empty>
+  <Empty title={RANGES.find((range) => range.last === last)?.nothing ?? ''}>{t('Messages appear here as they come in.')}</Empty>
 )
 
 interface Tile {
@@ -111,7 +115,7 @@ function tilesOf(traffic: Traffic, { messages, more }: Waiting): Tile[] {
     { name: t('Accepted'), value: count(accepted), href: '/messages' },
     {
       name: t('In flight'),
-      value: more ? `over ${count(messages)}` : count(messages),
+      value: more ? t('over {count}', { count: count(messages) }) : count(messages),
       note: t('at the moment'),
       href: `/messages?state=${IN_FLIGHT}`,
     },
@@ -170,12 +174,12 @@ function NumberRates({ numbers }: Pick<Traffic, 'numbers'>) {
                 value={sends}
                 aria-label={t('Rate that {number} uses', { number })}
               />
-              <p class="note">{t('{sends} of {limit}, {limit2} a second; {busiest} in the busiest minute of the last hour', { sends: count(sends), limit: count(limit), limit2: rate(limit), busiest: count(busiest) })}</p>
+              <p class="note">{t('{sends} of {limit}, {perSecond} a second; {busiest} in the busiest minute of the last hour', { sends: count(sends), limit: count(limit), perSecond: rate(limit), busiest: count(busiest) })}</p>
             </div>
           </li>
         ))}
       </ul>
-      {numbers.length > MOST_SHOWN && <p class="note">{t('{length} more', { length: count(numbers.length - MOST_SHOWN) })}</p>}
+      {numbers.length > MOST_SHOWN && <p class="note">{t('{count} more', { count: count(numbers.length - MOST_SHOWN) })}</p>}
     </Card>
   )
 }
@@ -207,7 +211,7 @@ function Problems() {
           </li>
         ))}
       </ul>
-      {findings.length > MOST_FINDINGS && <p class="note">{t('{length} more', { length: count(findings.length - MOST_FINDINGS) })}</p>}
+      {findings.length > MOST_FINDINGS && <p class="note">{t('{count} more', { count: count(findings.length - MOST_FINDINGS) })}</p>}
     </Card>
   )
 }

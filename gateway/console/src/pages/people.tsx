@@ -13,6 +13,7 @@ import { AttributesSection } from './attributes.tsx'
 import { PersonPage } from './person.tsx'
 import { SegmentPage, SegmentsSection } from './segments.tsx'
 import { t } from '../language.ts'
+import { wordOf } from '../words.ts'
 
 const FILTERS = ['q', 'tag', 'marketing'] as const
 const TYPING_MS = 350
@@ -52,7 +53,7 @@ const COLUMNS: Column<Person>[] = [
     cell: ({ addresses: [first = '', ...others] }) => (
       <span class="cut" title={others.map(shownAddress).join('\n')}>
         {shownAddress(first)}
-        {others.length > 0 && <span class="quiet">{' '}{t('and {length} more', { length: others.length })}</span>}
+        {others.length > 0 && <span class="quiet">{' '}{t('and {count} more', { count: others.length })}</span>}
       </span>
     ),
   },
@@ -66,13 +67,13 @@ const COLUMNS: Column<Person>[] = [
             {tag}
           </span>
         ))}
-        {tags.length > 4 && <span class="quiet">{t('and {length} more', { length: tags.length - 4 })}</span>}
+        {tags.length > 4 && <span class="quiet">{t('and {count} more', { count: tags.length - 4 })}</span>}
       </span>
     ),
   },
   {
     name: t('Marketing'),
-    cell: ({ consent: { marketing } }) => <Badge tone={TONES[marketing.status]}>{marketing.status}</Badge>,
+    cell: ({ consent: { marketing } }) => <Badge tone={TONES[marketing.status]}>{wordOf(marketing.status)}</Badge>,
   },
   { name: t('Last wrote'), wide: true, cell: ({ lastContactAt }) => <Time at={lastContactAt} relative /> },
 ]

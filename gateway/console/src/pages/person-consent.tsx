@@ -10,6 +10,7 @@ import type { Person } from '../person-of.ts'
 import { type ConsentStatus, PURPOSES, type Purpose, TONES } from '../persons.ts'
 import { may } from '../rights.ts'
 import { t } from '../language.ts'
+import { wordOf } from '../words.ts'
 
 const SOURCES: Record<string, string> = {
   message: t('in a message'),
@@ -35,9 +36,9 @@ export function ConsentCard({ person, onChange }: { person: Person; onChange(): 
           const { status, at, source } = person.consent[purpose]
           return (
             <div key={purpose} class="fact">
-              <dt>{purpose}</dt>
+              <dt>{wordOf(purpose)}</dt>
               <dd>
-                <Badge tone={TONES[status]}>{status}</Badge>{' '}
+                <Badge tone={TONES[status]}>{wordOf(status)}</Badge>{' '}
                 {at && (
                   <span class="quiet">
                     <Time at={at} relative /> {SOURCES[source ?? ''] ?? source}
@@ -56,7 +57,7 @@ export function ConsentCard({ person, onChange }: { person: Person; onChange(): 
             {history.rows?.map(({ _id, purpose, status, at, source, text }) => (
               <li key={_id}>
                 <span>
-                  {purpose} {status}
+                  {wordOf(purpose)} {wordOf(status)}
                   {text && ' '}
                   {text && <q class="quiet">{text}</q>}
                 </span>
@@ -91,7 +92,7 @@ function ChangeDialog({ person, onClose, onDone }: ChangeProps) {
     const consent = { [purpose]: { status, ...(text !== '' && { text }) } }
     await call('PATCH', `/rest/people/${person._id}`, { body: { consent } })
     for (const done of onDone) done()
-    notify(`${purpose}: ${status}.`)
+    notify(`${wordOf(purpose)}: ${wordOf(status)}.`)
     onClose()
   })
   return (
@@ -100,7 +101,7 @@ function ChangeDialog({ person, onClose, onDone }: ChangeProps) {
         <SelectField
           label={t('To')}
           value={purpose}
-          options={PURPOSES.map((value) => ({ value, name: value }))}
+          options={PURPOSES.map((value) => ({ value, name: wordOf(value) }))}
           onChange={(value) => setPurpose(value as Purpose)}
         />
         <SelectField

@@ -38,7 +38,7 @@ export function PersonForm({ read, onReload, onSaved }: PersonFormProps) {
     const body = bodyOf(fields, attributes, known)
     onSaved(await patchDocument<Person>('people', read.data._id, { body, over }))
     setTyped(undefined)
-    notify('Saved.')
+    notify(t('Saved.'))
   })
   const person = over.data
   const reload = () => {
@@ -74,7 +74,7 @@ export function PersonForm({ read, onReload, onSaved }: PersonFormProps) {
         />
         <TextField
           label={t('Time zone')}
-          note=t('Such as America/Sao_Paulo')
+          note={t('Such as America/Sao_Paulo')}
           {...text('timeZone', person.timeZone ?? '')}
           required={false}
         />

@@ -28,6 +28,7 @@ import { CannedReplies, useCannedReplies } from './canned-replies.tsx'
 import { AttachButton, ReplyFiles, useAttaching } from './reply-files.tsx'
 import { TemplatePicker, TypedTemplate } from './template-picker.tsx'
 import { t } from '../language.ts'
+import { wordOf } from '../words.ts'
 
 const KINDS: { kind: ReplyKind; name: string }[] = [
   { kind: 'text', name: t('Text') },
@@ -242,7 +243,7 @@ const MediaFields = ({ draft, set }: FieldsProps) => (
     <SelectField
       label={t('Kind')}
       value={draft.media}
-      options={MEDIA.map((value) => ({ value, name: value }))}
+      options={MEDIA.map((value) => ({ value, name: wordOf(value) }))}
       onChange={(media) => set({ media: media as Draft['media'] })}
     />
     <TextField
@@ -316,10 +317,10 @@ function WindowNote({ left }: { left: number | undefined }) {
   const shown =
     hours > 0
       ? t('{hours} h {minutes} min', { hours, minutes: minutes % 60 })
-      : t('{minutes} min {padStart} s', { minutes, padStart: String(Math.floor(left / 1_000) % 60).padStart(2, '0') })
+      : t('{minutes} min {seconds} s', { minutes, seconds: String(Math.floor(left / 1_000) % 60).padStart(2, '0') })
   return (
     <p class={hours > 0 ? 'note' : 'note over'} role="timer">
-      {t('Free text for another {shown}', { shown })}
+      {t('Free text for another {time}', { time: shown })}
     </p>
   )
 }

@@ -6,6 +6,8 @@ import { messageOf } from '../problems.ts'
 import type { Draft, SentFile } from '../replies.ts'
 import type { Thread } from '../threads.ts'
 import { t } from '../language.ts'
+import { count, rounded } from '../format.ts'
+import { wordOf } from '../words.ts'
 
 const MOST_FILES = 10
 const MIB = 1024 * 1024
@@ -72,7 +74,7 @@ export function useAttaching({ thread, provider, files, add }: AttachingOptions)
     const waiting = underway.filter(({ error }) => error === undefined).length
     const room = MOST_FILES - files.length - waiting
     const added = [...given].map((file, at) => {
-      const error = at >= room ? t('A reply has {MOST_FILES} files at most.', { MOST_FILES }) : refusalOf(file, accepts)
+      const error = at >= room ? t('A reply has {count} files at most.', { count: MOST_FILES }) : refusalOf(file, accepts)
       return { file, entry: { key: crypto.randomUUID(), name: file.name, ...(error && { error }) } }
     })
     setUnderway((before) => [...before, ...added.map(({ entry }) => entry)])
@@ -91,10 +93,14 @@ function refusalOf(
   accepts: readonly AcceptedFiles[],
 ): string | undefined {
   const rules = accepts.find(({ contentTypes }) => contentTypes.includes(TYPES[type] ?? type))
-  if (rules === undefined) return t('is of a type that is not taken{type}', { type: type && `: ${type}` })
+  if (rules === undefined) return type === '' ? t('is of a type that is not taken') : t('is of a type that is not taken: {type}', { type })
   if (size === 0) return t('is empty')
   if (size <= rules.maxBytes) return undefined
-  return t('has {toFixed} MiB; as {type} {maxBytes} are taken', { toFixed: (size / MIB).toFixed(1), type: rules.type, maxBytes: rules.maxBytes / MIB })
+  return t('has {size} MiB; as {type} {most} are taken', {
+    size: rounded(size / MIB, 1),
+    type: wordOf(rules.type),
+    most: count(rules.maxBytes / MIB),
+  })
 }
 
 interface FilesProps {
@@ -115,7 +121,7 @@ export function ReplyFiles({ draft: { files }, attaching, set }: FilesProps) {
           <li key={_id}>
             {picture && <img src={picture} alt="" />}
             <span class="grow">
-              {name} <span class="quiet">{`${type}, ${sizeOf(bytes)}`}</span>
+              {name} <span class="quiet">{`${wordOf(type)}, ${sizeOf(bytes)}`}</span>
             </span>
             <button
               type="button"
@@ -144,7 +150,7 @@ export function ReplyFiles({ draft: { files }, attaching, set }: FilesProps) {
 }
 
 const sizeOf = (bytes: number): string =>
-  bytes < MIB ? `${Math.max(1, Math.round(bytes / 1024))} KiB` : `${(bytes / MIB).toFixed(1)} MiB`
+  bytes < MIB ? `${Math.max(1, Math.round(bytes / 1024))} KiB` : `${rounded(bytes / MIB, 1)} MiB`
 
 /** A button that opens the system's picker of files; on a phone the camera as well. */
 export function AttachButton({ provider, attach }: { provider: Provider } & Pick<Attaching, 'attach'>) {

@@ -11,6 +11,7 @@ import type { Role } from '../people.ts'
 import { may, me } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { rich, t } from '../language.ts'
+import { wordOf } from '../words.ts'
 
 /** The roles, and for each what it comes to. */
 export function Roles({ id }: { id: string | undefined }) {
@@ -20,7 +21,7 @@ export function Roles({ id }: { id: string | undefined }) {
   const chosen = list.rows?.find((role) => String(role._id) === id)
   const own = me.get()?.role._id
   const columns: Column<Role>[] = [
-    { name: t('Name'), cell: ({ name, _id }) => `${name}${_id === own ? ' (yours)' : ''}` },
+    { name: t('Name'), cell: ({ name, _id }) => (_id === own ? t('{name} (yours)', { name }) : name) },
     { name: t('Entries'), cell: ({ permissions }) => permissions.length },
     { name: t('Version'), wide: true, cell: ({ version }) => version },
     { name: t('Changed'), wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
@@ -136,12 +137,17 @@ function Explain({ role }: { role: Role }) {
             {data.entries.map(({ entry, schema, read, write }) => (
               <li key={entry} class={schema.applies ? '' : 'faint'}>
                 <div class="grow">
-                  <p class="line">{rich('Entry {entry}: {expression2}', { entry, expression: String(schema.expression), expression2: <code>{String(schema.expression)}</code> })}<Badge tone={schema.applies ? 'info' : 'neutral'}>
+                  <p class="line">{rich('Entry {entry}: {expression}', { entry, expression: <code>{String(schema.expression)}</code> })}<Badge tone={schema.applies ? 'info' : 'neutral'}>
                       {schema.applies ? t('applies') : t('does not apply')}
                     </Badge>
                   </p>
                   {schema.applies ? (
-                    <p class="note">{rich('read {grants} ({expression2}), write {grants2} ({expression4})', { grants: read.grants, expression: String(read.expression), expression2: <code>{String(read.expression)}</code>, grants2: write.grants, expression3: String(write.expression), expression4: <code>{String(write.expression)}</code> })}</p>
+                    <p class="note">{rich('read {grants} ({expression}), write {grants2} ({expression2})', {
+                        grants: wordOf(read.grants),
+                        expression: <code>{String(read.expression)}</code>,
+                        grants2: wordOf(write.grants),
+                        expression2: <code>{String(write.expression)}</code>,
+                      })}</p>
                   ) : (
                     <p class="note">{schema.reason}</p>
                   )}
@@ -162,7 +168,7 @@ interface RoleDialogProps {
 }
 
 const EXAMPLE = [
-  { schema: t('\'{{resource}}\' == \'messages\''), read: '{{account.workspace._id}}', write: 'false' },
+  { schema: "{{resource}} == 'messages'", read: '{{account.workspace._id}}', write: 'false' },
 ] as const
 
 function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {

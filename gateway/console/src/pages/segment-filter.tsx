@@ -2,13 +2,13 @@ import { useEffect, useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button } from '../components/actions.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
-import { count } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { type Attribute, listIn, PURPOSES } from '../persons.ts'
 import { messageOf } from '../problems.ts'
 import { may } from '../rights.ts'
 import { type Condition, conditionInWords, countOf, GROUPS, type SegmentFilter } from '../segments.ts'
 import { t } from '../language.ts'
+import { wordOf } from '../words.ts'
 
 const COUNT_AFTER_MS = 500
 
@@ -162,13 +162,13 @@ function Value({ one, attributes, onChange }: Pick<ConditionProps, 'one' | 'attr
         <SelectField
           label={t('To')}
           value={one.consent}
-          options={PURPOSES.map((value) => ({ value, name: value }))}
+          options={PURPOSES.map((value) => ({ value, name: wordOf(value) }))}
           onChange={(value) => onChange({ ...one, consent: value as typeof one.consent })}
         />
         <SelectField
           label={t('Is')}
           value={one.is}
-          options={['granted', 'withdrawn', 'unknown'].map((value) => ({ value, name: value }))}
+          options={['granted', 'withdrawn', 'unknown'].map((value) => ({ value, name: wordOf(value) }))}
           onChange={(value) => onChange({ ...one, is: value as typeof one.is })}
         />
       </>
@@ -187,11 +187,11 @@ function AttributeValue({
 }) {
   const { attribute } = one
   const type = attributes.find(({ name }) => name === attribute)?.type
-  const how = 'in' in one ? 'in' : 'exists' in one ? (one.exists ? t('is there') : t('is not there')) : 'range'
+  const how = 'in' in one ? 'in' : 'exists' in one ? (one.exists ? 'there' : 'missing') : 'range'
   const choose = (next: string) => {
     if (next === 'in') onChange({ attribute, in: [] })
     else if (next === 'range') onChange({ attribute, from: typedValue('', type) })
-    else onChange({ attribute, exists: next === 'is there' })
+    else onChange({ attribute, exists: next === 'there' })
   }
   const change = (part: object) => onChange({ ...one, ...part } as Condition)
   const bound = (name: 'from' | 'below') => (text: string) =>
@@ -214,9 +214,9 @@ function AttributeValue({
         value={how}
         options={[
           { value: 'in', name: t('one of') },
-          { value: 'range', name: 'between' },
-          { value: 'is there', name: 'known' },
-          { value: 'is not there', name: t('not known') },
+          { value: 'range', name: t('between') },
+          { value: 'there', name: t('known') },
+          { value: 'missing', name: t('not known') },
         ]}
         onChange={choose}
       />
@@ -276,7 +276,7 @@ export function PeopleCount({ filter }: { filter: SegmentFilter }) {
         ? messageOf(error)
         : data === undefined
           ? t('Counting …')
-          : t('{data} {value} now', { data: count(data), value: data === 1 ? 'person' : 'people' })}
+          : t('{count, plural, one {# person} other {# people}} now', { count: data })}
     </p>
   )
 }

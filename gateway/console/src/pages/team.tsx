@@ -9,6 +9,7 @@ import { ApiTokens } from './api-tokens.tsx'
 import { Roles } from './roles.tsx'
 import { Users } from './users.tsx'
 import { t } from '../language.ts'
+import { numbered } from '../format.ts'
 
 interface Section {
   path: string
@@ -81,12 +82,12 @@ function AuditLog() {
       name: t('Who'),
       cell: ({ account, token }) => (
         <span class="cut">
-          {data?.users.get(account) ?? `No. ${account}`}
+          {data?.users.get(account) ?? numbered(account)}
           {token !== undefined && ` ${t('by token {token}', { token })}`}
         </span>
       ),
     },
-    { name: t('What'), cell: ({ action, resource, document }) => `${action} ${resource} ${document}` },
+    { name: t('What'), cell: ({ action, resource, document }) => <code>{`${action} ${resource} ${document}`}</code> },
     {
       name: t('Details'),
       wide: true,

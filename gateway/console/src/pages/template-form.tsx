@@ -11,7 +11,6 @@ import { InputError } from '../problems.ts'
 import { mayAll } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
 import {
-  inWords,
   shownTemplate,
   type Template,
   type TemplateChannel,
@@ -20,13 +19,15 @@ import {
 } from '../template-accounts.ts'
 import { TemplatePartsFields } from './template-parts.tsx'
 import { t } from '../language.ts'
+import { wordOf } from '../words.ts'
 
 const BACK = { href: hrefOf('/templates'), label: t('Templates') }
 const CATEGORIES = ['MARKETING', 'UTILITY', 'AUTHENTICATION'].map((value) => ({
   value,
-  name: inWords(value),
+  name: wordOf(value),
 }))
 const CODE = 'AUTHENTICATION'
+const UNNAMED = 'template'
 const EMPTY: TemplateParts = { body: '', footer: '', buttons: [], examples: {} }
 
 /** Makes a template at the provider of a channel. */
@@ -55,7 +56,7 @@ function NewForm({ channels, first }: { channels: readonly TemplateChannel[]; fi
   const create = async (draft: Omit<TemplateDraft, 'name' | 'language'>) => {
     const body = { channel: chosen._id, name, language, ...draft }
     const made = await call<Template>('POST', '/rest/templates', { body })
-    notify(t('{name} is made: it is {word}.', { name, word: inWords(made.status) }))
+    notify(t('{name} is made: it is {status}.', { name, status: wordOf(made.status) }))
     navigate(`/templates/${encodeURIComponent(made._id)}`)
   }
   return (
@@ -100,7 +101,7 @@ export function EditTemplate({ template, provider }: { template: Template; provi
   const change = async ({ category, components }: Omit<TemplateDraft, 'name' | 'language'>) => {
     const body = { components, ...(category !== template.category && { category }) }
     const { status } = await call<Template>('PUT', `/rest${path}`, { body })
-    notify(t('{name} is changed: it is {word}.', { name, word: inWords(status) }))
+    notify(t('{name} is changed: it is {status}.', { name, status: wordOf(status) }))
     navigate(path)
   }
   return (
@@ -158,7 +159,7 @@ function TemplateForm({ provider, of, action, onSubmit, children }: FormProps) {
   }
   const shown = shownTemplate(
     provider,
-    { ...draft, name: name || 'template', language: language || 'en', status: 'APPROVED' },
+    { ...draft, name: name || UNNAMED, language: language || 'en', status: 'APPROVED' },
     templates.argumentsOf(draft, parts?.examples ?? {}),
   )
   return (
@@ -237,10 +238,10 @@ function componentsIn(json: string): TemplateDraft['components'] | undefined {
 /** The part of a template that a path leads to, in words. */
 function placeOf(path: readonly string[], components: TemplateDraft['components']): string {
   const [field = '', at, ...rest] = path
-  if (field !== 'components' || at === undefined) return inWords(field)
+  if (field !== 'components' || at === undefined) return wordOf(field)
   const type = components[Number(at)]?.type
   return [
-    typeof type === 'string' ? inWords(type) : at,
+    typeof type === 'string' ? wordOf(type) : at,
     ...rest.filter((key) => key !== 'buttons' && !key.includes('_')),
   ].join(' ')
 }

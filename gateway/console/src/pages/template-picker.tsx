@@ -8,6 +8,8 @@ import type { Draft } from '../replies.ts'
 import { inLanguage, sendable, type Template } from '../templates.ts'
 import type { Thread } from '../threads.ts'
 import { t } from '../language.ts'
+import { languageName } from '../format.ts'
+import { wordOf } from '../words.ts'
 
 const MOST_LISTED = 50
 /** So many are seen without a search. */
@@ -45,7 +47,7 @@ export function TemplatePicker({ thread, provider, templates, template, draft, s
     <div class="template-fields">
       <p class="line">
         <strong>{template.name}</strong>
-        <span class="quiet">{template.category.toLowerCase()}</span>
+        <span class="quiet">{wordOf(template.category)}</span>
         <button type="button" class="link" onClick={() => set({ template: '', language: '', filled: {} })}>{t('Another template')}</button>
       </p>
       {inAll.length > 1 && (
@@ -81,16 +83,6 @@ const FilledField = ({
   onChange(value: string): void
 }) => <TextField label={label} type={TYPES[type]} note={example && t('Such as {example}', { example })} required {...rest} />
 
-const NAMES = new Intl.DisplayNames(undefined, { type: 'language', fallback: 'code' })
-
-function languageName(code: string): string {
-  try {
-    return `${NAMES.of(code.replaceAll('_', '-')) ?? code} (${code})`
-  } catch {
-    return code
-  }
-}
-
 interface ListProps {
   byName: ReadonlyMap<string, Template[]>
   languages: readonly string[]
@@ -121,14 +113,14 @@ function TemplateList({ byName, languages, onChoose }: ListProps) {
             <button type="button" class="template-choice" onClick={() => onChoose(template)}>
               <strong>{template.name}</strong>
               <span class="quiet">
-                {template.language} · {template.category.toLowerCase()}
+                {template.language} · {wordOf(template.category)}
               </span>
               <span class="template-text quiet">{bodyOf(template)}</span>
             </button>
           </li>
         ))}
       </ul>
-      {all.length > MOST_LISTED && <p class="note">{t('{length} more: search for one', { length: all.length - MOST_LISTED })}</p>}
+      {all.length > MOST_LISTED && <p class="note">{t('{count} more: search for one', { count: all.length - MOST_LISTED })}</p>}
     </div>
   )
 }

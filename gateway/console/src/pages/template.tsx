@@ -10,7 +10,6 @@ import { mayAll } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
 import {
   examplesOf,
-  inWords,
   providerOf,
   shownTemplate,
   type Template,
@@ -22,6 +21,7 @@ import {
 } from '../template-accounts.ts'
 import { EditTemplate } from './template-form.tsx'
 import { t } from '../language.ts'
+import { wordOf } from '../words.ts'
 
 const BACK = { href: hrefOf('/templates'), label: t('Templates') }
 
@@ -75,13 +75,13 @@ function Facts({ template, channels }: { template: Template; channels: readonly 
     <Card>
       <dl class="facts">
         <Fact term={t('Status')}>
-          <Badge tone={toneOfStatus(status)}>{inWords(status)}</Badge>
+          <Badge tone={toneOfStatus(status)}>{wordOf(status)}</Badge>
         </Fact>
-        {refusedFor && <Fact term={t('Refused for')}>{inWords(refusedFor)}</Fact>}
-        <Fact term={t('Category')}>{inWords(category)}</Fact>
+        {refusedFor && <Fact term={t('Refused for')}>{wordOf(refusedFor)}</Fact>}
+        <Fact term={t('Category')}>{wordOf(category)}</Fact>
         <Fact term={t('Quality')}>
           {quality && quality !== 'UNKNOWN' ? (
-            <Badge tone={toneOfQuality(quality)}>{inWords(quality)}</Badge>
+            <Badge tone={toneOfQuality(quality)}>{wordOf(quality)}</Badge>
           ) : (
             t('not known')
           )}

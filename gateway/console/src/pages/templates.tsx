@@ -9,7 +9,6 @@ import { useLoad } from '../load.ts'
 import { may, mayAll } from '../rights.ts'
 import { hrefOf, type PageProps, setQuery } from '../router.ts'
 import {
-  inWords,
   type Template,
   type TemplateChannel,
   templateChannels,
@@ -19,6 +18,7 @@ import {
 import { TemplatePage } from './template.tsx'
 import { NewTemplate } from './template-form.tsx'
 import { rich, t } from '../language.ts'
+import { wordOf } from '../words.ts'
 
 const FILTERS = ['q', 'account', 'status', 'category', 'language'] as const
 const STATUSES = ['APPROVED', 'PENDING', 'REJECTED', 'PAUSED', 'DISABLED']
@@ -51,15 +51,15 @@ function TemplateList({ query }: { query: URLSearchParams }) {
     { name: t('Language'), cell: ({ language }) => language },
     {
       name: t('Status'),
-      cell: ({ status }) => <Badge tone={toneOfStatus(status)}>{inWords(status)}</Badge>,
+      cell: ({ status }) => <Badge tone={toneOfStatus(status)}>{wordOf(status)}</Badge>,
     },
-    { name: t('Category'), wide: true, cell: ({ category }) => inWords(category) },
+    { name: t('Category'), wide: true, cell: ({ category }) => wordOf(category) },
     {
       name: t('Quality'),
       wide: true,
       cell: ({ quality }) =>
         quality && quality !== 'UNKNOWN' ? (
-          <Badge tone={toneOfQuality(quality)}>{inWords(quality)}</Badge>
+          <Badge tone={toneOfQuality(quality)}>{wordOf(quality)}</Badge>
         ) : (
           <span class="quiet">{t('not known')}</span>
         ),
@@ -124,7 +124,7 @@ function Filters({ query, channels }: { query: URLSearchParams; channels: readon
   const accounts = [...new Set(channels.map(({ account }) => account))]
   const choices = (values: readonly string[]) => [
     { value: '', name: t('Any') },
-    ...values.map((value) => ({ value, name: inWords(value) })),
+    ...values.map((value) => ({ value, name: wordOf(value) })),
   ]
   return (
     <search class="filters">

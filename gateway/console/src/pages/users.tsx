@@ -10,6 +10,7 @@ import { names, optionsOf, roleInWords, type User } from '../people.ts'
 import { may, me } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { t } from '../language.ts'
+import { numbered } from '../format.ts'
 
 interface Invitation {
   _id: number
@@ -27,10 +28,10 @@ export function Users() {
   const [changing, setChanging] = useState<User>()
   const writable = may('write', 'users')
   const roles = known.data?.roles ?? new Map<number, string>()
-  const nameOf = (role: number) => roleInWords(roles.get(role) ?? `No. ${role}`)
+  const nameOf = (role: number) => roleInWords(roles.get(role) ?? numbered(role))
   const own = me.get()?._id
   const columns: Column<User>[] = [
-    { name: t('Name'), cell: ({ name, _id }) => `${name}${_id === own ? ' (you)' : ''}` },
+    { name: t('Name'), cell: ({ name, _id }) => (_id === own ? t('{name} (you)', { name }) : name) },
     { name: t('Email'), cell: ({ username }) => <span class="cut">{username}</span> },
     { name: t('Role'), wide: true, cell: ({ role }) => nameOf(role) },
     { name: t('Since'), wide: true, cell: ({ createdAt }) => <Time at={createdAt} relative /> },
@@ -161,8 +162,7 @@ function InviteDialog({ roles, onClose, onDone }: InviteProps) {
 function mailOf(email: string, link: string): string {
   const { name = t('our workspace') } = me.get()?.workspace ?? {}
   const subject = t('Join {name} on Parley', { name })
-  const body = `${t('You are invited to {name}. This address works for seven days:\n\n{link}', { name, link })}
-`
+  const body = `${t('You are invited to {name}. This address works for seven days:\n\n{link}', { name, link })}\n`
   return `mailto:${encodeURIComponent(email)}?subject=${encodeURIComponent(subject)}&body=${encodeURIComponent(body)}`
 }
 
@@ -172,7 +172,7 @@ function UserDialog({ user, roles, onClose, onDone }: InviteProps & { user: User
   const [role, setRole] = useState(String(user.role))
   const { busy, error, submit } = useSubmit(async () => {
     await call('PATCH', `/rest/users/${user._id}`, { body: { name, phone, role: Number(role) } })
-    notify('Saved.')
+    notify(t('Saved.'))
     onDone()
     onClose()
   })

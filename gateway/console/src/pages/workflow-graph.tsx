@@ -32,7 +32,7 @@ export function WorkflowGraph({ workflow }: { workflow: Document }) {
   const open = tasks.data ?? []
   const at = (step: number) => open.filter(({ currentStep }) => currentStep === step).length
   return (
-    <Card title={t('Steps')} note={t('{length} open tasks', { length: count(open.length) })}>
+    <Card title={t('Steps')} note={t('{count, plural, one {# open task} other {# open tasks}}', { count: open.length })}>
       {graph.path.length === 0 && (
         <Empty title={t('No first step')}>{t('Set one below, so that tasks can start.')}</Empty>
       )}
@@ -80,7 +80,7 @@ function StepNode({ step, tasks, number }: { step: Document; tasks: number; numb
         <a href={hrefOf(`/assistants/steps/${step._id}`)}>{titleOf(step)}</a>
         <p class="note">{String(step.submitWhen ?? '')}</p>
       </div>
-      {tasks > 0 && <Badge tone="info">{t('{tasks} here', { tasks: count(tasks) })}</Badge>}
+      {tasks > 0 && <Badge tone="info">{t('{count} here', { count: count(tasks) })}</Badge>}
     </div>
   )
 }
