@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { renderErrorsPage } from '@parley/shared/errors'
 import { renderMessageCodes } from '@parley/shared/explain-message'
 import { allProviders } from '@parley/shared/providers/registry'
+import { writeCatalogues } from './messages.ts'
 import { renderEnvironmentPage } from './environment-page.ts'
 import { renderPermissionsPage } from './permissions-page.ts'
 import { withRules } from './rules-table.ts'
@@ -25,3 +26,5 @@ for (const { name } of allProviders()) {
   const { renderPage } = await import(page.href)
   writeFileSync(new URL(`${name}.md`, import.meta.url), renderPage())
 }
+
+await writeCatalogues()
