@@ -32,7 +32,8 @@ export const TRANSLATED = LANGUAGES.map(({ tag }) => tag).filter((tag) => tag !=
 
 const fileOf = (language: string) => `gateway/console/languages/${language}.json`
 
-export const readCatalogue = (language: string): Catalogue => JSON.parse(readFileSync(fileOf(language), 'utf8'))
+export const readCatalogue = (language: string): Catalogue =>
+  JSON.parse(readFileSync(fileOf(language), 'utf8'))
 
 /** Collects every text that the console shows. */
 export async function readMessages(): Promise<Messages> {
@@ -40,7 +41,11 @@ export async function readMessages(): Promise<Messages> {
   const explained = await textsOf(EXPLANATION, { tables: true })
   return {
     composed: new Set([...own.flatMap(({ messages }) => messages), ...explained.messages]),
-    plain: new Set([...textsOfProviders(), ...Object.values(KINDS).map(({ description }) => description), ...textsOfForms()]),
+    plain: new Set([
+      ...textsOfProviders(),
+      ...Object.values(KINDS).map(({ description }) => description),
+      ...textsOfForms(),
+    ]),
     outside: [...own, explained].flatMap(({ outside }) => outside),
   }
 }

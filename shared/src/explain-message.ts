@@ -207,7 +207,10 @@ function stepText({ sends }: ExplainedMessage, step: string, say: Say): string {
   return say('Send {number} ({of})', { number: index + 1, of })
 }
 
-function verdictOf(message: ExplainedMessage, { now, say }: Required<Pick<Surroundings, 'now' | 'say'>>): string {
+function verdictOf(
+  message: ExplainedMessage,
+  { now, say }: Required<Pick<Surroundings, 'now' | 'say'>>,
+): string {
   const { state, reason, updatedAt } = message
   const what = stateText(state, say)
   const duration = durationText(Math.max(now.getTime() - Date.parse(updatedAt), 0))
@@ -264,7 +267,10 @@ function waitText(
   const wait = Number.isNaN(left)
     ? say('It waits for {what}, since {waited} ago.', values)
     : left > 0
-      ? say('It waits for {what}, since {waited} ago, for {left} more.', { ...values, left: durationText(left) })
+      ? say('It waits for {what}, since {waited} ago, for {left} more.', {
+          ...values,
+          left: durationText(left),
+        })
       : say('It waits for {what}, since {waited} ago, which is due now.', values)
   const last =
     code === undefined
@@ -314,10 +320,9 @@ function adviceOn(
 
 function missingChannel(extId: string, exists: false | undefined, say: Say): string {
   return exists === false
-    ? say(
-        'Create a channel with the external id {extId}, or correct the external id of what is posted.',
-        { extId },
-      )
+    ? say('Create a channel with the external id {extId}, or correct the external id of what is posted.', {
+        extId,
+      })
     : say(
         'Create a channel with the external id {extId} where there is none: this role may not read channels.',
         { extId },
@@ -334,7 +339,8 @@ const FUTILE: Record<string, string> = {
 const REPAIRS: Record<string, string> = {
   channel_not_configured: "Fill in what the channel's config lacks.",
   unknown_agent: "The channel's handlerUrl names a built-in agent that there is none of: correct it.",
-  unknown_handler: "The channel's handlerUrl is neither an http(s) URL nor one of native:agents/: correct it.",
+  unknown_handler:
+    "The channel's handlerUrl is neither an http(s) URL nor one of native:agents/: correct it.",
   target_refused:
     'The URL leads into a private network, which is refused unless ALLOWED_PRIVATE_TARGETS lists it.',
   opted_out:
@@ -383,7 +389,9 @@ function repairs(
       : [say('Report it with the request id of the post.')]
   if (fault === 'provider') return [say('Wait until the other side works again.')]
   const { check, doctor } = means
-  return fault === 'channel' ? [say("Correct the channel's configuration ({check}, {doctor}).", { check, doctor })] : []
+  return fault === 'channel'
+    ? [say("Correct the channel's configuration ({check}, {doctor}).", { check, doctor })]
+    : []
 }
 
 /** A code is looked up with all providers where that of the channel is not known. */

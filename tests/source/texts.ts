@@ -44,14 +44,17 @@ interface Place {
 }
 
 function walk(value: unknown, place: Place): void {
-  if (Array.isArray(value)) return value.forEach((one) => walk(one, place))
+  if (Array.isArray(value)) {
+    for (const one of value) walk(one, place)
+    return
+  }
   if (typeof value !== 'object' || value === null) return
   const node = value as Node
   const { type } = node
-  if (typeof type !== 'string') return Object.values(node).forEach((one) => walk(one, place))
+  if (typeof type !== 'string') return walk(Object.values(node), place)
   if (/^(ImportDeclaration|ExportAllDeclaration|Ts(?!As|Satisfies|NonNull)\w*)$/.test(type)) return
   const handle = HANDLERS[type]
-  if (handle !== undefined) return handle(node, place)
+  if (handle !== undefined) return void handle(node, place)
   for (const [key, child] of Object.entries(node)) if (key !== 'typeAnnotation') walk(child, place)
 }
 
@@ -59,7 +62,9 @@ const textIn = (node: unknown): string | undefined => {
   const { type, value, quasis } = (node ?? {}) as Node
   if (type === 'StringLiteral') return String(value)
   const [only, ...others] = (quasis as Node[] | undefined) ?? []
-  return type === 'TemplateLiteral' && only !== undefined && others.length === 0 ? String(only.cooked) : undefined
+  return type === 'TemplateLiteral' && only !== undefined && others.length === 0
+    ? String(only.cooked)
+    : undefined
 }
 
 const nameIn = (node: unknown): string => {
@@ -77,14 +82,19 @@ const isWords = (text: string): boolean =>
 function check(text: string, { texts, file, isRead, isCode }: Place): void {
   const plain = text.replaceAll(/\s+/g, ' ').trim()
   if (!/[A-Za-z]{2,}/.test(plain) || EXCEPTED.test(plain) || isCode) return
-  if (isRead ? !/^[A-Z_]+$|^[a-z]+:|^\+?[\d:]|^pt, or/.test(plain) : isWords(plain)) texts.outside.push(`${file}: ${plain}`)
+  if (isRead ? !/^[A-Z_]+$|^[a-z]+:|^\+?[\d:]|^pt, or/.test(plain) : isWords(plain))
+    texts.outside.push(`${file}: ${plain}`)
 }
 
 const HANDLERS: Record<string, (node: Node, place: Place) => void> = {
   JSXText: ({ value }, place) => check(String(value), { ...place, isRead: true, isCode: false }),
   StringLiteral: ({ value }, place) => check(String(value), place),
   TemplateLiteral({ quasis, expressions }, place) {
-    for (const { cooked } of quasis as Node[]) check(String(cooked), { ...place, isRead: place.isRead && /[A-Za-z]{2,} |\b[A-Z][a-z]/.test(String(cooked)) })
+    for (const { cooked } of quasis as Node[])
+      check(String(cooked), {
+        ...place,
+        isRead: place.isRead && /[A-Za-z]{2,} |\b[A-Z][a-z]/.test(String(cooked)),
+      })
     walk(expressions, { ...place, isRead: false })
   },
   JSXAttribute({ name, value }, place) {
@@ -97,7 +107,8 @@ const HANDLERS: Record<string, (node: Node, place: Place) => void> = {
     // An element's own name is a form's, an icon's is a drawing's.
     const isDrawing = /^[a-z]|^Icon$/.test(nameIn(name))
     for (const attribute of attributes as Node[])
-      if (!(isDrawing && nameIn(attribute.name) === 'name')) walk(attribute, { ...place, isCode: false, isRead: false })
+      if (!(isDrawing && nameIn(attribute.name) === 'name'))
+        walk(attribute, { ...place, isCode: false, isRead: false })
     walk(children, { ...place, isCode: false, isRead: true })
   },
   JSXFragment: ({ children }, place) => walk(children, { ...place, isCode: false, isRead: true }),
@@ -116,9 +127,14 @@ const HANDLERS: Record<string, (node: Node, place: Place) => void> = {
   KeyValueProperty({ key, value }, place) {
     const named = nameIn(key)
     const isCode = place.isCode || CODE.test(named)
-    walk(value, { ...place, isCode, isRead: !isCode && READ.test(named) && (value as Node).type !== 'ObjectExpression' })
+    walk(value, {
+      ...place,
+      isCode,
+      isRead: !isCode && READ.test(named) && (value as Node).type !== 'ObjectExpression',
+    })
   },
-  ArrowFunctionExpression: ({ body, params }, place) => walk([params, body], { ...place, isCode: false, isRead: false }),
+  ArrowFunctionExpression: ({ body, params }, place) =>
+    walk([params, body], { ...place, isCode: false, isRead: false }),
   SwitchCase: ({ consequent }, place) => walk(consequent, place),
   VariableDeclarator({ id, init }, place) {
     const { typeAnnotation } = ((id as Node).typeAnnotation ?? {}) as Node
@@ -126,8 +142,14 @@ const HANDLERS: Record<string, (node: Node, place: Place) => void> = {
     walk(init, place)
   },
   MemberExpression({ object, property }, place) {
-    walk(object, { ...place, isCode: place.isCode || /^(includes|some|find|map)$/.test(nameIn(property)) && (object as Node).type === 'ArrayExpression' })
-    if ((property as Node).type === 'Computed') walk((property as Node).expression, { ...place, isCode: true })
+    walk(object, {
+      ...place,
+      isCode:
+        place.isCode ||
+        (/^(includes|some|find|map)$/.test(nameIn(property)) && (object as Node).type === 'ArrayExpression'),
+    })
+    if ((property as Node).type === 'Computed')
+      walk((property as Node).expression, { ...place, isCode: true })
   },
 }
 
@@ -139,7 +161,8 @@ function callOf(node: Node, place: Place): void {
     const text = textIn(first)
     if (text !== undefined) place.texts.messages.push(text)
     else if ((first as Node).type === 'ConditionalExpression') walkMessages(first, place)
-    return walk(others, { ...place, isRead: false })
+    walk(others, { ...place, isRead: false })
+    return
   }
   walk(callee, { ...place, isRead: false })
   const isCode = CALLS.test(name)
@@ -158,7 +181,7 @@ function walkMessages(node: unknown, place: Place): void {
 }
 
 function table(init: Node, place: Place): void {
-  for (const { value } of ((init.properties as Node[] | undefined) ?? [])) {
+  for (const { value } of (init.properties as Node[] | undefined) ?? []) {
     const text = textIn(value)
     if (text !== undefined) place.texts.messages.push(text)
   }

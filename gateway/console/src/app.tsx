@@ -5,6 +5,7 @@ import { Button, Dialog, LeaveQuestion, Notices, notify } from './components/act
 import { Failure, Icon, type IconName, Loading, NotFound } from './components/basics.tsx'
 import { useKeys } from './components/keyboard.ts'
 import { lazyPage } from './components/lazy-page.tsx'
+import { t } from './language.ts'
 import { useLoad } from './load.ts'
 import { ConnectedPage } from './pages/connected.tsx'
 import { ConversationsPage } from './pages/conversations.tsx'
@@ -21,7 +22,6 @@ import { useStore } from './store.ts'
 import { chooseTheme, THEMES, theme } from './theme.ts'
 import { useNotices, useUnread } from './unread.ts'
 import { mayLeave } from './unsaved.ts'
-import { t } from './language.ts'
 import { wordOf } from './words.ts'
 
 interface PageEntry {
@@ -187,7 +187,9 @@ function Shell() {
   const Page = current?.page
   return (
     <div class="shell">
-      <a class="skip" href="#main">{t('Skip to the content')}</a>
+      <a class="skip" href="#main">
+        {t('Skip to the content')}
+      </a>
       <Navigation pages={pages} current={current} caller={known} />
       <Noticing />
       <main id="main" tabIndex={-1}>
@@ -210,7 +212,9 @@ function Elsewhere({ path }: { path: string }) {
     <div class="empty">
       <h1 class="empty-title">{t('You are logged in already')}</h1>
       <p class="quiet">{t('The invitation is for a new account: log out to accept it.')}</p>
-      <Button kind="primary" onClick={leave}>{t('Log out')}</Button>
+      <Button kind="primary" onClick={leave}>
+        {t('Log out')}
+      </Button>
     </div>
   )
 }
@@ -244,14 +248,17 @@ function Navigation({ pages, current, caller }: NavigationProps) {
     <header class={open ? 'side open' : 'side'}>
       <div class="brand">
         <a href={hrefOf('/')} class="logo">
-          <Icon name="logo" /> Parley</a>
+          <Icon name="logo" /> Parley
+        </a>
         <button
           type="button"
           class="menu"
           aria-expanded={open}
           aria-controls="navigation"
           onClick={() => setOpen(!open)}
-        >{t('Menu')}</button>
+        >
+          {t('Menu')}
+        </button>
       </div>
       <div class="side-body" id="navigation">
         <nav aria-label={t('Pages')}>
@@ -268,7 +275,7 @@ function Navigation({ pages, current, caller }: NavigationProps) {
                 {page.path === '/conversations' && unread !== '' && (
                   <span class="unread">
                     {unread}
-                    <span class="hidden">{' '}{t('unread')}</span>
+                    <span class="hidden"> {t('unread')}</span>
                   </span>
                 )}
               </a>
@@ -294,7 +301,9 @@ function Navigation({ pages, current, caller }: NavigationProps) {
                 </option>
               ))}
             </select>
-            <Button small onClick={leave}>{t('Log out')}</Button>
+            <Button small onClick={leave}>
+              {t('Log out')}
+            </Button>
           </div>
         </div>
       </div>

@@ -1,10 +1,10 @@
 import type { Schemas } from '@parley/client'
 import { call, listAll, type Page } from './api.ts'
+import { t } from './language.ts'
 import type { Document } from './resources.ts'
 import { may } from './rights.ts'
 import { filterInWords } from './segments.ts'
 import type { Template, TemplateChannel } from './template-accounts.ts'
-import { t } from './language.ts'
 
 export type Campaign = Schemas['Campaign']
 export type CampaignResults = Schemas['CampaignResults']

@@ -3,7 +3,8 @@ import { currentLanguage, t } from './language.ts'
 const LANGUAGE = currentLanguage()
 /** The region of a browser that is in the same language decides how dates are written, such as `en-GB`. */
 const LOCALE =
-  globalThis.navigator?.languages?.find((tag) => tag.split('-', 1)[0] === LANGUAGE.split('-', 1)[0]) ?? LANGUAGE
+  globalThis.navigator?.languages?.find((tag) => tag.split('-', 1)[0] === LANGUAGE.split('-', 1)[0]) ??
+  LANGUAGE
 const RELATIVE = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'auto', style: 'short' })
 const EXACT = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'long' })
 const CLOCK = new Intl.DateTimeFormat(LOCALE, { hour: '2-digit', minute: '2-digit', second: '2-digit' })

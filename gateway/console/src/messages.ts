@@ -1,7 +1,7 @@
 import type { Schemas } from '@parley/client'
 import type { ExplainedMessage } from '@parley/shared/explain-message'
-import { t } from './language.ts'
 import { count } from './format.ts'
+import { t } from './language.ts'
 import { wordOf } from './words.ts'
 
 /** A message as the log lists it. */
@@ -64,7 +64,8 @@ const CAUSES: Record<string, string> = {
 export const causeInWords = (fault: string | null | undefined): string => CAUSES[fault ?? ''] ?? ''
 
 /** What a message waits for, in words. */
-export const waitInWords = (reason: string): string => WAITS[reason] ?? t('for {what}', { what: wordOf(reason) })
+export const waitInWords = (reason: string): string =>
+  WAITS[reason] ?? t('for {what}', { what: wordOf(reason) })
 
 const WAITS: Record<string, string> = {
   retry: t('for their next try'),

@@ -1,6 +1,6 @@
 import { listAll } from './api.ts'
-import { may } from './rights.ts'
 import { t } from './language.ts'
+import { may } from './rights.ts'
 
 export interface User {
   _id: number
@@ -42,7 +42,8 @@ const ROLES: Readonly<Record<string, string>> = {
 
 /** A role by its name, the usual ones in words. */
 export const roleInWords = (name: string): string =>
-  ROLES[name] ?? (/^[A-Z_]+$/.test(name) ? name.charAt(0) + name.slice(1).toLowerCase().replaceAll('_', ' ') : name)
+  ROLES[name] ??
+  (/^[A-Z_]+$/.test(name) ? name.charAt(0) + name.slice(1).toLowerCase().replaceAll('_', ' ') : name)
 
 export const optionsOf = (roles: ReadonlyMap<number, string>): { value: string; name: string }[] =>
   [...roles].map(([id, name]) => ({ value: String(id), name: roleInWords(name) }))

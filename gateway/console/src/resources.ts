@@ -2,9 +2,9 @@ import { KINDS, type ResourceName } from '@parley/shared/configuration-resources
 import type { Assistant, Job } from '@parley/shared/documents/assistant'
 import type { Task } from '@parley/shared/documents/workflow'
 import { call, callTagged, listAll, type Page } from './api.ts'
-import { may } from './rights.ts'
-import { t, translated } from './language.ts'
 import { numbered } from './format.ts'
+import { t, translated } from './language.ts'
+import { may } from './rights.ts'
 
 /** Resources whose documents have a page elsewhere than below `/assistants`. */
 const PAGES: Record<string, string> = { channels: '/channels', subscriptions: '/events' }

@@ -1,7 +1,7 @@
 import type { Schemas } from '@parley/client'
 import { call } from './api.ts'
-import { t } from './language.ts'
 import { anyOf } from './format.ts'
+import { t } from './language.ts'
 import { wordOf } from './words.ts'
 
 export type Segment = Schemas['Segment']
@@ -31,12 +31,16 @@ export function conditionInWords(one: Condition): string {
   if ('timeZone' in one) return t('is in {timeZone}', { timeZone: one.timeZone })
   if ('import' in one) return t('was in the import {id}', { id: one.import })
   if ('campaign' in one)
-    return [t('was in the campaign {id}', { id: one.campaign.id }), one.campaign.state && wordOf(one.campaign.state)]
+    return [
+      t('was in the campaign {id}', { id: one.campaign.id }),
+      one.campaign.state && wordOf(one.campaign.state),
+    ]
       .filter(Boolean)
       .join(', ')
   if ('consent' in one) return t('{consent} is {is}', { consent: wordOf(one.consent), is: wordOf(one.is) })
   if ('attribute' in one) return attributeInWords(one)
-  if ('contactedInDays' in one) return t('wrote in the last {days, plural, one {# day} other {# days}}', { days: one.contactedInDays })
+  if ('contactedInDays' in one)
+    return t('wrote in the last {days, plural, one {# day} other {# days}}', { days: one.contactedInDays })
   if ('lastContact' in one)
     return one.lastContact === 'never' ? t('never wrote') : timesInWords(one.lastContact)
   return JSON.stringify(one)
@@ -50,13 +54,19 @@ function attributeInWords(one: Extract<Condition, { attribute: string }>): strin
   const { from, below } = one
   if (from === undefined) return t('{attribute} is below {below}', { attribute, below: String(below) })
   if (below === undefined) return t('{attribute} is from {from}', { attribute, from: String(from) })
-  return t('{attribute} is from {from} below {below}', { attribute, from: String(from), below: String(below) })
+  return t('{attribute} is from {from} below {below}', {
+    attribute,
+    from: String(from),
+    below: String(below),
+  })
 }
 
 function timesInWords({ from, below }: { from?: string; below?: string }): string {
   const [first, last] = [from?.slice(0, 10), below?.slice(0, 10)]
   if (first === undefined) return t('wrote before {last}', { last: last ?? '' })
-  return last === undefined ? t('wrote from {first}', { first }) : t('wrote from {first} before {last}', { first, last })
+  return last === undefined
+    ? t('wrote from {first}', { first })
+    : t('wrote from {first} before {last}', { first, last })
 }
 
 /** A filter in words; everybody where it has no conditions. */

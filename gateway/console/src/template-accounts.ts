@@ -4,10 +4,10 @@ import { allProviders, providerNamed } from '@parley/shared/providers/registry'
 import type { TemplateDefinition, TemplateRules } from '@parley/shared/providers/templates'
 import { listAll } from './api.ts'
 import type { Tone } from './components/basics.tsx'
+import { numbered } from './format.ts'
 import type { Document } from './resources.ts'
 import { may } from './rights.ts'
 import { type Given, type ShownTemplate, showTemplate } from './templates.ts'
-import { numbered } from './format.ts'
 
 export type Template = Schemas['Template']
 

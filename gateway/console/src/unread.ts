@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { call, type Page } from './api.ts'
+import { t } from './language.ts'
 import { useLoad } from './load.ts'
 import { raiseNotice, readNoticeSettings } from './notices.ts'
 import { may, me } from './rights.ts'
@@ -8,7 +9,6 @@ import { account } from './session.ts'
 import { isReader, onLive } from './shared-stream.ts'
 import { nameOf, shownLast, type Thread } from './threads.ts'
 import { setUnreadInTitle } from './title.ts'
-import { t } from './language.ts'
 
 const MOST_COUNTED = 100
 const LONGEST = 140

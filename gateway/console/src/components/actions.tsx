@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { t } from '../language.ts'
 import { messageOf } from '../problems.ts'
 import { createStore, useStore } from '../store.ts'
 import { leaveQuestion, mayLeave } from '../unsaved.ts'
 import { Failure } from './basics.tsx'
-import { t } from '../language.ts'
 
 type Kind = 'primary' | 'plain' | 'danger'
 
@@ -100,7 +100,9 @@ export function Notices() {
         <p class={`notice ${current.tone}`}>
           {current.text}{' '}
           {current.undo && (
-            <Button small onClick={current.undo}>{t('Undo')}</Button>
+            <Button small onClick={current.undo}>
+              {t('Undo')}
+            </Button>
           )}
         </p>
       )}
@@ -184,7 +186,9 @@ export function LeaveQuestion() {
       <p>{t('What you typed here is not saved, and is lost then.')}</p>
       <div class="actions end">
         <Button onClick={stay}>{t('Stay')}</Button>
-        <Button kind="danger" onClick={() => asked.answer(true)}>{t('Leave')}</Button>
+        <Button kind="danger" onClick={() => asked.answer(true)}>
+          {t('Leave')}
+        </Button>
       </div>
     </Dialog>
   )
@@ -201,7 +205,13 @@ export function DeleteButton(props: {
   /** What leaves it as it is. */
   dismiss?: string
 }) {
-  const { what, onDelete, note = t('This can’t be undone.'), action = t('Delete'), dismiss = t('Cancel') } = props
+  const {
+    what,
+    onDelete,
+    note = t('This can’t be undone.'),
+    action = t('Delete'),
+    dismiss = t('Cancel'),
+  } = props
   const [open, setOpen] = useState(false)
   return (
     <>
@@ -232,7 +242,9 @@ export function Paste({ value, label }: { value: string; label: string }) {
   return (
     <span class="paste">
       <code>{value}</code>
-      <Button small label={t('Copy {label}', { label })} onClick={put}>{t('Copy')}</Button>
+      <Button small label={t('Copy {label}', { label })} onClick={put}>
+        {t('Copy')}
+      </Button>
     </span>
   )
 }

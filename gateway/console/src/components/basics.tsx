@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { exactTime, relativeTime, shortTime } from '../format.ts'
+import { rich, t } from '../language.ts'
 import { fieldsOf, messageOf } from '../problems.ts'
 import { hrefOf } from '../router.ts'
 import { setTitle } from '../title.ts'
-import { ScrollRegion } from './scroll-region.tsx'
-import { rich, t } from '../language.ts'
 import { wordOf } from '../words.ts'
+import { ScrollRegion } from './scroll-region.tsx'
 
 const PATHS = {
   logo: 'M4 4h16v11h-9l-5 5v-5H4z',
@@ -59,7 +59,9 @@ export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: C
 }
 
 /** The state of a message, a send, an attempt or a task. */
-export const State = ({ of }: { of: string }) => <Badge tone={STATE_TONES[of] ?? 'neutral'}>{wordOf(of)}</Badge>
+export const State = ({ of }: { of: string }) => (
+  <Badge tone={STATE_TONES[of] ?? 'neutral'}>{wordOf(of)}</Badge>
+)
 
 /** A time in the viewer's zone; the exact one on hover. */
 export function Time({ at, relative = false }: { at: string | null | undefined; relative?: boolean }) {
@@ -147,7 +149,11 @@ export function Empty({ title, children }: { title: string; children?: Component
 export const NotFound = () => (
   <div class="empty">
     <h1 class="empty-title">{t('There is no such page')}</h1>
-    <p class="quiet">{rich('It may need rights that your role does not have. <a>Go to the overview</a>', { a: (text) => <a href={hrefOf('/')}>{text}</a> })}</p>
+    <p class="quiet">
+      {rich('It may need rights that your role does not have. <a>Go to the overview</a>', {
+        a: (text) => <a href={hrefOf('/')}>{text}</a>,
+      })}
+    </p>
   </div>
 )
 

@@ -25,7 +25,7 @@ function Field(props: FieldProps & { children: (attributes: ControlAttributes) =
     <div class="field">
       <label for={id}>
         {label}
-        {required === false && <span class="quiet">{' '}{t('(optional)')}</span>}
+        {required === false && <span class="quiet"> {t('(optional)')}</span>}
       </label>
       {children({
         id,

@@ -1,9 +1,9 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { t } from '../language.ts'
 import type { PageProps } from '../router.ts'
 import { Button } from './actions.tsx'
 import { Empty, Loading } from './basics.tsx'
-import { t } from '../language.ts'
 
 type Page = ComponentType<PageProps>
 
@@ -26,7 +26,9 @@ export function lazyPage(load: () => Promise<Page>): Page {
     return (
       <Empty title={t('This page could not be loaded')}>
         <p>{t('The gateway can’t be reached, or it has a newer console.')}</p>
-        <Button kind="primary" onClick={() => location.reload()}>{t('Load it again')}</Button>
+        <Button kind="primary" onClick={() => location.reload()}>
+          {t('Load it again')}
+        </Button>
       </Empty>
     )
   }

@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { call, type Page } from '../api.ts'
+import { t } from '../language.ts'
 import { type LoadOptions, useLoad } from '../load.ts'
 import { Button } from './actions.tsx'
 import { Failure, Loading } from './basics.tsx'
 import { useRows } from './keyboard.ts'
 import { ScrollRegion } from './scroll-region.tsx'
-import { t } from '../language.ts'
 
 export interface Column<T> {
   name: string

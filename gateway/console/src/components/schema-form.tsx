@@ -1,16 +1,16 @@
 import { MASK } from '@parley/shared/secret-names'
+import { numbered } from '../format.ts'
+import { t, translated } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { type Schema, schemaNamed, withoutNull } from '../openapi.ts'
 import { fieldsOf, InputError, isChangedSince } from '../problems.ts'
 import { choicesOf, type Version } from '../resources.ts'
+import { wordOf } from '../words.ts'
 import { Button } from './actions.tsx'
 import { Failure, Loading } from './basics.tsx'
 import { type Edits, mask, type Typed, unmask, type Values } from './edits.ts'
 import { AreaField, SelectField, TextField } from './fields.tsx'
 import { useSubmit } from './submit.ts'
-import { t, translated } from '../language.ts'
-import { numbered } from '../format.ts'
-import { wordOf } from '../words.ts'
 
 interface SchemaFormProps {
   /** The schema's name in the OpenAPI document. */
@@ -115,7 +115,9 @@ function parseJson(text: string, field: string): unknown {
     return JSON.parse(text)
   } catch (cause) {
     const { message } = cause as Error
-    throw new InputError(t('{label} is not JSON: {message}', { label: labelOf(field), message }), [{ path: `/${field}`, message }])
+    throw new InputError(t('{label} is not JSON: {message}', { label: labelOf(field), message }), [
+      { path: `/${field}`, message },
+    ])
   }
 }
 
@@ -189,10 +191,7 @@ function SchemaField(props: SchemaFieldProps) {
     return (
       <AreaField
         {...common}
-        note={[
-          common.note,
-          t('JSON; secrets are shown as {mask} and stay as they are', { mask: MASK }),
-        ]
+        note={[common.note, t('JSON; secrets are shown as {mask} and stay as they are', { mask: MASK })]
           .filter(Boolean)
           .join('. ')}
         code
@@ -252,7 +251,7 @@ function References({ from, value, onValue, ...common }: ReferenceProps & { valu
     <fieldset class="field choices" disabled={common.disabled}>
       <legend>
         {common.label}
-        {!common.required && <span class="quiet">{' '}{t('(optional)')}</span>}
+        {!common.required && <span class="quiet"> {t('(optional)')}</span>}
       </legend>
       {all.length === 0 && <p class="note">{t('There are none yet.')}</p>}
       {all.map((one) => (

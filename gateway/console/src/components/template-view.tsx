@@ -1,7 +1,7 @@
 import type { TemplatePreview } from '@parley/shared/providers/templates'
-import { Formatted, Linked } from './formatted.tsx'
 import { t } from '../language.ts'
 import { wordOf } from '../words.ts'
+import { Formatted, Linked } from './formatted.tsx'
 
 type Part = Omit<TemplatePreview, 'cards' | 'footer'>
 

@@ -1,7 +1,7 @@
+import { t } from '../language.ts'
 import type { Turn } from '../messages.ts'
 import { State } from './basics.tsx'
 import { ScrollRegion } from './scroll-region.tsx'
-import { t } from '../language.ts'
 
 type Call = Turn['calls'][number]
 
@@ -34,7 +34,11 @@ function ToolCall({ call: { tool, args, result } }: { call: Call }) {
       <Part name={t('Arguments')} text={typeof args === 'string' ? args : JSON.stringify(args, null, 2)} />
       {result && (
         <Part
-          name={result.status === undefined ? t('Result') : t('Result, status {status}', { status: result.status })}
+          name={
+            result.status === undefined
+              ? t('Result')
+              : t('Result, status {status}', { status: result.status })
+          }
           text={result.text}
         />
       )}

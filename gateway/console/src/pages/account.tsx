@@ -4,13 +4,13 @@ import { Button, notify } from '../components/actions.tsx'
 import { Badge, Card, Fact, Failure, Loading, NotFound, PageHead, Time } from '../components/basics.tsx'
 import { PasswordField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { changeNotices, noticeChanges, readNoticeSettings } from '../notices.ts'
 import { roleInWords } from '../people.ts'
 import { type Me, may, me } from '../rights.ts'
 import type { PageProps } from '../router.ts'
 import { useStore } from '../store.ts'
-import { rich, t } from '../language.ts'
 
 /** What somebody sees and changes of themselves: name, password, sessions, and what they are told of. */
 export function AccountPage({ rest: [below] }: PageProps) {
@@ -46,7 +46,9 @@ function Own({ caller }: { caller: Me }) {
         </dl>
         <Failure error={error} />
         <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>{t('Save')}</Button>
+          <Button type="submit" kind="primary" disabled={busy}>
+            {t('Save')}
+          </Button>
         </div>
       </form>
     </Card>
@@ -81,7 +83,12 @@ function Password() {
           required
         />
         <PasswordField
-          {...{ label: t('New password'), note: t('At least {count} characters', { count: LEAST }), least: LEAST, required: true }}
+          {...{
+            label: t('New password'),
+            note: t('At least {count} characters', { count: LEAST }),
+            least: LEAST,
+            required: true,
+          }}
           value={typed.next}
           onChange={set('next')}
           autocomplete="new-password"
@@ -92,11 +99,15 @@ function Password() {
               type="checkbox"
               checked={tokensEnd}
               onChange={(event) => setTokensEnd(event.currentTarget.checked)}
-            />{t('End my API tokens and the invitations that I made, too')}</label>
+            />
+            {t('End my API tokens and the invitations that I made, too')}
+          </label>
         </div>
         <Failure error={error} />
         <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>{t('Change the password')}</Button>
+          <Button type="submit" kind="primary" disabled={busy}>
+            {t('Change the password')}
+          </Button>
         </div>
       </form>
     </Card>
@@ -138,10 +149,21 @@ function Sessions() {
                 <strong title={userAgent ?? undefined}>{programOf(userAgent)}</strong>
                 {isCurrent && <Badge tone="good">{t('this one')}</Badge>}
               </p>
-              <p class="note">{rich('Logged in {time}, last used {used}', { time: <Time at={createdAt} relative />, used: <Time at={usedAt} relative /> })}</p>
+              <p class="note">
+                {rich('Logged in {time}, last used {used}', {
+                  time: <Time at={createdAt} relative />,
+                  used: <Time at={usedAt} relative />,
+                })}
+              </p>
             </div>
             {!isCurrent && (
-              <Button small label={t('End the session of {program}', { program: programOf(userAgent) })} onClick={() => end(_id)}>{t('End')}</Button>
+              <Button
+                small
+                label={t('End the session of {program}', { program: programOf(userAgent) })}
+                onClick={() => end(_id)}
+              >
+                {t('End')}
+              </Button>
             )}
           </li>
         ))}
@@ -209,7 +231,11 @@ function NoticesCard() {
           { key: 'onlyOwn', name: t('Nothing of what is assigned to others'), isThere: isOn },
         ])}
       </fieldset>
-      <p class="note">{t('None comes while you look at the conversation. A tab of the console has to be open, which may be in the background.')}</p>
+      <p class="note">
+        {t(
+          'None comes while you look at the conversation. A tab of the console has to be open, which may be in the background.',
+        )}
+      </p>
     </Card>
   )
 }

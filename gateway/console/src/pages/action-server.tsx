@@ -3,12 +3,12 @@ import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button } from '../components/actions.tsx'
 import { Badge, Card } from '../components/basics.tsx'
+import { count } from '../format.ts'
+import { t } from '../language.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
-import { MissingTools } from './missing-tools.tsx'
-import { t } from '../language.ts'
-import { count } from '../format.ts'
 import { wordOf } from '../words.ts'
+import { MissingTools } from './missing-tools.tsx'
 
 /** Where a browser comes back to when somebody gave consent. */
 const CONNECTED = '/connected'
@@ -29,9 +29,13 @@ export function ActionServer({ id }: { id: number }) {
       note={t('Whether its tools are there. No tool is called')}
       action={
         <div class="actions">
-          <Button small onClick={test}>{t('Test connection')}</Button>
+          <Button small onClick={test}>
+            {t('Test connection')}
+          </Button>
           {may('write', 'configs') && (
-            <Button small onClick={connect}>{t('Connect with OAuth')}</Button>
+            <Button small onClick={connect}>
+              {t('Connect with OAuth')}
+            </Button>
           )}
         </div>
       }

@@ -5,11 +5,11 @@ import { Card, Empty, Failure, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { numbered } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { names, optionsOf } from '../people.ts'
 import { may } from '../rights.ts'
-import { t } from '../language.ts'
-import { numbered } from '../format.ts'
 
 interface ApiToken {
   _id: number
@@ -59,13 +59,19 @@ export function ApiTokens() {
       flush
       action={
         writable && (
-          <Button kind="primary" onClick={() => setMaking(true)}>{t('New token')}</Button>
+          <Button kind="primary" onClick={() => setMaking(true)}>
+            {t('New token')}
+          </Button>
         )
       }
     >
       <Table
         {...{ label: t('API tokens'), columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
-        empty={<Empty title={t('No API tokens yet')}>{t('A token lets a program call the API without a login.')}</Empty>}
+        empty={
+          <Empty title={t('No API tokens yet')}>
+            {t('A token lets a program call the API without a login.')}
+          </Empty>
+        }
       />
       <More list={list} />
       {making && (
@@ -131,7 +137,9 @@ function TokenDialog({ roles, onClose, onDone }: TokenDialogProps) {
           />
           <Failure error={error} />
           <div class="actions end">
-            <Button type="submit" kind="primary" disabled={busy}>{t('Make the token')}</Button>
+            <Button type="submit" kind="primary" disabled={busy}>
+              {t('Make the token')}
+            </Button>
           </div>
         </form>
       )}

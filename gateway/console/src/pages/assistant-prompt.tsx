@@ -5,10 +5,10 @@ import { Button } from '../components/actions.tsx'
 import { Badge, Card, Failure, Json, Loading } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { may } from '../rights.ts'
 import { MissingTools } from './missing-tools.tsx'
-import { t } from '../language.ts'
 
 /** What the model is given; for one thread where that is asked. */
 export function AssistantPrompt({ id, changed }: { id: number; changed: string }) {
@@ -18,7 +18,11 @@ export function AssistantPrompt({ id, changed }: { id: number; changed: string }
       title={t('Prompt')}
       note={t('What the model is given, secrets masked')}
       action={
-        <Button small label={open ? t('Hide the prompt') : t('Show the prompt')} onClick={() => setOpen(!open)}>
+        <Button
+          small
+          label={open ? t('Hide the prompt') : t('Show the prompt')}
+          onClick={() => setOpen(!open)}
+        >
           {open ? t('Hide') : t('Show')}
         </Button>
       }

@@ -15,6 +15,7 @@ import {
 import { useEdits } from '../components/edits.ts'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { SchemaForm } from '../components/schema-form.tsx'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import {
@@ -30,13 +31,12 @@ import {
 } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate, type PageProps } from '../router.ts'
+import { wordOf } from '../words.ts'
 import { ActionServer } from './action-server.tsx'
 import { AssistantPrompt } from './assistant-prompt.tsx'
 import { Operations } from './operations.tsx'
 import { TryAssistant } from './try-assistant.tsx'
 import { WorkflowGraph } from './workflow-graph.tsx'
-import { rich, t } from '../language.ts'
-import { wordOf } from '../words.ts'
 
 /** The configuration of what the assistants do: lists of its resources, and a form for each document. */
 export function AssistantsPage({ rest: [path, id] }: PageProps) {
@@ -68,7 +68,9 @@ const LIST_COLUMNS: Record<string, Column<Document>[]> = {
     { name: t('State'), cell: ({ status }) => <State of={String(status)} /> },
     { name: t('Thread'), wide: true, cell: ({ extId }) => <span class="cut">{extId}</span> },
   ],
-  configs: [{ name: t('Owner'), wide: true, cell: ({ ownerType, owner }) => `${wordOf(String(ownerType))} ${owner}` }],
+  configs: [
+    { name: t('Owner'), wide: true, cell: ({ ownerType, owner }) => `${wordOf(String(ownerType))} ${owner}` },
+  ],
 }
 
 function DocumentList({ resource }: { resource: Resource }) {
@@ -173,7 +175,11 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
       <PageHead
         title={titleOf(data)}
         back={back}
-        note={rich('{one} {id}, changed {time}', { one, id: data._id, time: <Time at={data.updatedAt} relative /> })}
+        note={rich('{one} {id}, changed {time}', {
+          one,
+          id: data._id,
+          time: <Time at={data.updatedAt} relative />,
+        })}
       >
         {writable && (
           <DeleteButton what={`${one.toLowerCase()} ${titleOf(data)}`} note={ON_DELETE} onDelete={remove} />

@@ -3,12 +3,12 @@ import { call, type Page } from '../api.ts'
 import { Button, notify } from '../components/actions.tsx'
 import { Card, Empty, Failure, Loading, State, Time } from '../components/basics.tsx'
 import { count } from '../format.ts'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { causeInWords, type MessageSummary, REPLAYABLE, waitInWords } from '../messages.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import type { Waiting } from '../traffic.ts'
-import { rich, t } from '../language.ts'
 
 const MOST_GROUPED = 1_000
 
@@ -57,15 +57,26 @@ export function Attention() {
               <p class="note">
                 {causeInWords(group.fault) &&
                   `${t('Caused by {cause}.', { cause: causeInWords(group.fault) })} `}
-                {rich('Last {time}. <a>Look at one<span> with {reason}</span></a>', { time: <Time at={group.messages[0]?.receivedAt} relative />, reason: group.reason, span: (text) => <span class="hidden">{text}</span>, a: (text) => <a href={hrefOf(`/messages/${group.messages[0]?._id}`)}>{text}</a> })}</p>
+                {rich('Last {time}. <a>Look at one<span> with {reason}</span></a>', {
+                  time: <Time at={group.messages[0]?.receivedAt} relative />,
+                  reason: group.reason,
+                  span: (text) => <span class="hidden">{text}</span>,
+                  a: (text) => <a href={hrefOf(`/messages/${group.messages[0]?._id}`)}>{text}</a>,
+                })}
+              </p>
             </div>
             {isReplayFutile(group) && <span class="note">{t('A replay would fail again')}</span>}
             {may('write', 'messages') && !isReplayFutile(group) && (
               <Button
                 small
-                label={t('Replay {count} with {reason}', { count: count(group.messages.length), reason: group.reason })}
+                label={t('Replay {count} with {reason}', {
+                  count: count(group.messages.length),
+                  reason: group.reason,
+                })}
                 onClick={() => replayAll(group)}
-              >{t('Replay')}</Button>
+              >
+                {t('Replay')}
+              </Button>
             )}
           </li>
         ))}
@@ -95,7 +106,8 @@ async function attention(signal: AbortSignal): Promise<Group[]> {
 /** What is in flight waits for what, and since when. */
 export function WaitingGroups({ waiting }: { waiting: Waiting }) {
   const { groups, messages, more } = waiting
-  const note = more || messages > MOST_GROUPED ? t('Of the oldest {count}', { count: count(MOST_GROUPED) }) : undefined
+  const note =
+    more || messages > MOST_GROUPED ? t('Of the oldest {count}', { count: count(MOST_GROUPED) }) : undefined
   return (
     <Card title={t('What waits')} note={note}>
       {groups.length === 0 && <Empty title={t('Nothing waits')} />}
@@ -107,7 +119,12 @@ export function WaitingGroups({ waiting }: { waiting: Waiting }) {
                 <strong>{count(group.messages)}</strong>
                 <span>{waitInWords(group.for)}</span>
               </p>
-              <p class="note">{rich('Oldest in since {time}: {thread}', { time: <Time at={group.oldest.receivedAt} relative />, thread: <a href={hrefOf(`/messages/${group.oldest._id}`)}>{group.oldest.thread}</a> })}</p>
+              <p class="note">
+                {rich('Oldest in since {time}: {thread}', {
+                  time: <Time at={group.oldest.receivedAt} relative />,
+                  thread: <a href={hrefOf(`/messages/${group.oldest._id}`)}>{group.oldest.thread}</a>,
+                })}
+              </p>
             </div>
           </li>
         ))}

@@ -6,10 +6,10 @@ import { Card, Empty, Failure, PageHead } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { Table } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import type { Attribute } from '../persons.ts'
 import { mayAll } from '../rights.ts'
-import { t } from '../language.ts'
 import { wordOf } from '../words.ts'
 
 const PATH = '/rest/people/attributes'
@@ -71,14 +71,22 @@ function AttributeForm({ onSubmit }: { onSubmit(one: Attribute): Promise<void> }
   return (
     <form class="form" onSubmit={submit}>
       <div class="inline">
-        <TextField label={t('Name')} note={t('Letters, digits and _')} value={name} onChange={setName} required />
+        <TextField
+          label={t('Name')}
+          note={t('Letters, digits and _')}
+          value={name}
+          onChange={setName}
+          required
+        />
         <SelectField
           label={t('Type')}
           value={type}
           options={TYPES.map((value) => ({ value, name: wordOf(value) }))}
           onChange={(value) => setType(value as Attribute['type'])}
         />
-        <Button type="submit" kind="primary" disabled={busy}>{t('Add')}</Button>
+        <Button type="submit" kind="primary" disabled={busy}>
+          {t('Add')}
+        </Button>
       </div>
       <Failure error={error} />
     </form>

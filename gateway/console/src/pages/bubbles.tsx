@@ -10,12 +10,12 @@ import { Button } from '../components/actions.tsx'
 import { Time } from '../components/basics.tsx'
 import { Formatted, Linked } from '../components/formatted.tsx'
 import { TemplateView } from '../components/template-view.tsx'
+import { longDay } from '../format.ts'
+import { t } from '../language.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { type Given, type ShownTemplate, showObject, showTemplate, type Template } from '../templates.ts'
 import { objectIn, previewOf, type Said } from '../threads.ts'
-import { t } from '../language.ts'
-import { longDay } from '../format.ts'
 import { wordOf } from '../words.ts'
 
 /** What stands in a conversation and was not said in it. */
@@ -99,7 +99,9 @@ function Bubble({ said, ...shown }: Shown & { said: Said }) {
             class="link"
             aria-label={t('Quote “{text}”', { text: wordsOf(said).slice(0, LONGEST_LABEL) })}
             onClick={() => shown.onQuote?.({ _id: said._id, text: wordsOf(said).slice(0, LONGEST_QUOTE) })}
-          >{t('Quote')}</button>
+          >
+            {t('Quote')}
+          </button>
         )}
       </p>
     </>
@@ -168,7 +170,9 @@ export function TemplateContent({ given: { template, language, variables }, show
   const values = Object.entries(variables ?? {})
   return (
     <>
-      <span class="kind">{t('Template {name}', { name: template })}{language && ` · ${language}`}
+      <span class="kind">
+        {t('Template {name}', { name: template })}
+        {language && ` · ${language}`}
       </span>
       {values.length > 0 && (
         <ol class="variables">
@@ -230,7 +234,9 @@ function Media({ id, type }: { id: string; type: string }) {
   // biome-ignore lint/a11y/useMediaCaption: what a person filmed has no captions
   if (contentType.startsWith('video/')) return <video class="media" controls src={url} />
   return (
-    <a href={url} download={`${type}-${id.slice(-8)}`}>{t('Save the file')}</a>
+    <a href={url} download={`${type}-${id.slice(-8)}`}>
+      {t('Save the file')}
+    </a>
   )
 }
 
@@ -241,7 +247,9 @@ export function Audio({ id }: { id: string }) {
   const load = async () => setUrl(URL.createObjectURL(await callForBlob(`/rest/messages/${id}/audio`)))
   if (url === undefined)
     return (
-      <Button small onClick={load}>{t('Load the audio')}</Button>
+      <Button small onClick={load}>
+        {t('Load the audio')}
+      </Button>
     )
   // biome-ignore lint/a11y/useMediaCaption: what a person recorded has no captions
   return <audio controls src={url} />

@@ -3,14 +3,14 @@ import { type CampaignDraft, variableKeys } from '../campaign-draft.ts'
 import { audienceInWords, type Campaign } from '../campaigns.ts'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { TemplateView } from '../components/template-view.tsx'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import type { Attribute } from '../persons.ts'
 import { may } from '../rights.ts'
 import type { Segment } from '../segments.ts'
 import { shownTemplate, type Template, type TemplateProvider } from '../template-accounts.ts'
-import { SegmentFilterFields } from './segment-filter.tsx'
-import { t } from '../language.ts'
 import { wordOf } from '../words.ts'
+import { SegmentFilterFields } from './segment-filter.tsx'
 
 interface DraftProps {
   draft: CampaignDraft
@@ -60,7 +60,11 @@ export function CampaignTemplateFields({
               onChange={(attribute) => setVariable(key, { attribute })}
             />
             <TextField
-              label={variableOf(key).attribute === '' ? t('Text of {label}', { label }) : t('Without one, {label} is', { label })}
+              label={
+                variableOf(key).attribute === ''
+                  ? t('Text of {label}', { label })
+                  : t('Without one, {label} is', { label })
+              }
               placeholder={variableOf(key).attribute === '' ? (example ?? '') : t('they are left out')}
               value={variableOf(key).text}
               onChange={(text) => setVariable(key, { text })}
@@ -98,7 +102,9 @@ export function AudienceFields({ draft, set, campaign }: DraftProps & { campaign
         value={audience}
         options={[
           { value: 'everybody', name: t('Everybody') },
-          ...(segments.length > 0 || audience === 'segment' ? [{ value: 'segment', name: t('A segment') }] : []),
+          ...(segments.length > 0 || audience === 'segment'
+            ? [{ value: 'segment', name: t('A segment') }]
+            : []),
           { value: 'filter', name: t('Who meets conditions') },
           ...(audience === 'as_is' && campaign ? [{ value: 'as_is', name: audienceInWords(campaign) }] : []),
         ]}
@@ -127,7 +133,9 @@ export function AudienceFields({ draft, set, campaign }: DraftProps & { campaign
             type="checkbox"
             checked={draft.requiresConsent}
             onChange={({ currentTarget }) => set({ requiresConsent: currentTarget.checked })}
-          />{t('Only who has granted consent')}</label>
+          />
+          {t('Only who has granted consent')}
+        </label>
         <p class="note">{t('Who has withdrawn it gets nothing in any case.')}</p>
       </fieldset>
     </>
@@ -159,7 +167,9 @@ export function TimeFields({ draft, set }: DraftProps) {
             type="checkbox"
             checked={draft.inEachTimeZone}
             onChange={({ currentTarget }) => set({ inEachTimeZone: currentTarget.checked })}
-          />{t('At that time where each person is')}</label>
+          />
+          {t('At that time where each person is')}
+        </label>
       </fieldset>
       <div class="inline">
         <TextField
@@ -203,7 +213,11 @@ export function LimitFields({ draft, set }: DraftProps) {
   )
   return (
     <>
-      {number('messagesPerSecond', t('Messages a second'), t('As many as the number allows where it is empty'))}
+      {number(
+        'messagesPerSecond',
+        t('Messages a second'),
+        t('As many as the number allows where it is empty'),
+      )}
       {number('budgetMessages', t('Messages at most'))}
       <div class="inline">
         {number('budgetAmount', t('Money at most'))}

@@ -6,18 +6,13 @@ import { Button, notify } from '../components/actions.tsx'
 import { Card, Empty, Failure, Loading, PageHead } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
-import {
-  providerOf,
-  type Template,
-  type TemplateChannel,
-  templateChannels,
-} from '../template-accounts.ts'
-import { AudienceFields, CampaignTemplateFields, LimitFields, TimeFields } from './campaign-fields.tsx'
-import { t } from '../language.ts'
+import { providerOf, type Template, type TemplateChannel, templateChannels } from '../template-accounts.ts'
 import { wordOf } from '../words.ts'
+import { AudienceFields, CampaignTemplateFields, LimitFields, TimeFields } from './campaign-fields.tsx'
 
 const BACK = { href: hrefOf('/campaigns'), label: t('Campaigns') }
 const MOST_TEMPLATES = 2_000
@@ -50,7 +45,11 @@ export function NewCampaign({ from }: { from: string | undefined }) {
   }
   return (
     <>
-      <PageHead title={t('New campaign')} back={BACK} note={t('A draft: nothing is sent before you start it')} />
+      <PageHead
+        title={t('New campaign')}
+        back={BACK}
+        note={t('A draft: nothing is sent before you start it')}
+      />
       {data ? (
         <CampaignForm begun={data} action={t('Save the draft')} onSubmit={create} />
       ) : (

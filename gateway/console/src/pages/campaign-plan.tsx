@@ -9,11 +9,11 @@ import { Card, Empty, Failure, Loading } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { count, duration } from '../format.ts'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { hrefOf } from '../router.ts'
 import type { Given } from '../templates.ts'
 import { TemplateContent } from './bubbles.tsx'
-import { rich, t } from '../language.ts'
 
 /** What three people of a campaign get, and a message to oneself. */
 export function PlanCards({ campaign }: { campaign: Campaign }) {
@@ -61,7 +61,9 @@ function Message({ campaign, of }: { campaign: Campaign; of: Preview['data'][num
         given={{ ...campaign.more, variables, template, language } as Given}
         shown={shown && { preview: shown as TemplatePreview, refused: shown.reason }}
       />
-      {shown?.reason && <p class="note">{t('It would not be sent so: {reason}', { reason: shown.reason })}</p>}
+      {shown?.reason && (
+        <p class="note">{t('It would not be sent so: {reason}', { reason: shown.reason })}</p>
+      )}
     </>
   )
 }
@@ -89,7 +91,9 @@ function TestCard({ campaign }: { campaign: Campaign }) {
             onChange={setAddress}
             required
           />
-          <Button type="submit" disabled={busy}>{t('Send a test')}</Button>
+          <Button type="submit" disabled={busy}>
+            {t('Send a test')}
+          </Button>
         </div>
         <Failure error={error} />
       </form>
@@ -153,7 +157,10 @@ function Estimate({ of }: { of: CampaignEstimate }) {
       <p>
         {isExact
           ? rich('<b>{recipients}</b> of {audience} people are written to, {perSecond} a second.', written)
-          : rich('<b>About {recipients}</b> of {audience} people are written to, {perSecond} a second.', written)}{' '}
+          : rich(
+              '<b>About {recipients}</b> of {audience} people are written to, {perSecond} a second.',
+              written,
+            )}{' '}
         {days > 1
           ? t('It takes {days} days: the account may write to so many a day.', { days: count(days) })
           : t('It takes {duration}.', { duration: duration(seconds * 1_000) })}
@@ -163,15 +170,21 @@ function Estimate({ of }: { of: CampaignEstimate }) {
       {leftOutBy.length > 0 && (
         <ul>
           {leftOutBy.map(({ reason, recipients: out }) => (
-            <li key={reason}>{t('{count} left out: {reason}', { count: count(out), reason: leftOutInWords(reason) })}</li>
+            <li key={reason}>
+              {t('{count} left out: {reason}', { count: count(out), reason: leftOutInWords(reason) })}
+            </li>
           ))}
         </ul>
       )}
       {stop && (
-        <p class="failure" role="alert">{t('It would stop at once: {reason}.', { reason: pausedInWords(stop) })}</p>
+        <p class="failure" role="alert">
+          {t('It would stop at once: {reason}.', { reason: pausedInWords(stop) })}
+        </p>
       )}
       {recipients === 0 && (
-        <p class="failure" role="alert">{t('Nobody would be written to.')}</p>
+        <p class="failure" role="alert">
+          {t('Nobody would be written to.')}
+        </p>
       )}
     </>
   )

@@ -7,10 +7,10 @@ import { SelectField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { download } from '../download.ts'
 import { count, percent } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { may } from '../rights.ts'
 import { hrefOf, setQuery } from '../router.ts'
-import { t } from '../language.ts'
 import { wordOf } from '../words.ts'
 
 const RUNNING_MS = 5_000
@@ -50,7 +50,11 @@ function Tiles({ of }: { of: CampaignResults }) {
   const share = (part: number) => (sent === 0 ? '' : ` ${percent(part / sent)}`)
   const tiles = [
     { name: t('Sent'), value: sent, more: of.cost ? ` ${count(of.cost.amount)} ${of.cost.currency}` : '' },
-    { name: t('Delivered'), value: sumOf(of, 'delivered', 'read'), more: share(sumOf(of, 'delivered', 'read')) },
+    {
+      name: t('Delivered'),
+      value: sumOf(of, 'delivered', 'read'),
+      more: share(sumOf(of, 'delivered', 'read')),
+    },
     { name: t('Read'), value: sumOf(of, 'read'), more: share(sumOf(of, 'read')) },
     { name: t('Replied'), value: of.replied, more: share(of.replied) },
     { name: t('Opted out'), value: of.optedOut, more: share(of.optedOut) },
@@ -183,8 +187,8 @@ function RecipientsCard({ campaign, query }: { campaign: Campaign; query: URLSea
       cell: (one) => (
         <>
           <State of={one.state} />
-          {one.repliedAt && <span class="quiet">{' '}{t('replied')}</span>}
-          {one.optedOutAt && <span class="quiet">{' '}{t('opted out')}</span>}
+          {one.repliedAt && <span class="quiet"> {t('replied')}</span>}
+          {one.optedOutAt && <span class="quiet"> {t('opted out')}</span>}
         </>
       ),
     },

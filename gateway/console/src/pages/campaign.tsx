@@ -13,14 +13,14 @@ import {
 import { Button, DeleteButton, LinkButton, notify } from '../components/actions.tsx'
 import { Badge, Card, Fact, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { count, exactTime, numbered, percent } from '../format.ts'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
+import { wordOf } from '../words.ts'
 import { PlanCards, StartDialog } from './campaign-plan.tsx'
 import { ResultsCards } from './campaign-results.tsx'
-import { rich, t } from '../language.ts'
-import { wordOf } from '../words.ts'
 
 const BACK = { href: hrefOf('/campaigns'), label: t('Campaigns') }
 
@@ -48,7 +48,12 @@ export function CampaignPage({ id, query }: { id: string; query: URLSearchParams
         {may('write', 'campaigns') && <Actions campaign={campaign} onChange={put} />}
       </PageHead>
       {state === 'paused' && paused && (
-        <p class="failure" role="status">{rich('Paused {time}: {reason}.', { time: <Time at={paused.at} relative />, reason: pausedInWords(paused.reason) })}</p>
+        <p class="failure" role="status">
+          {rich('Paused {time}: {reason}.', {
+            time: <Time at={paused.at} relative />,
+            reason: pausedInWords(paused.reason),
+          })}
+        </p>
       )}
       {waiting && (
         <p class="note" role="status">
@@ -145,7 +150,12 @@ function Facts({ campaign, channel }: { campaign: Campaign; channel: string }) {
         <Fact term={t('For')}>{audienceInWords(campaign)}</Fact>
         <Fact term={t('Begins')}>{beginningOf(schedule)}</Fact>
         {schedule.quietHours && (
-          <Fact term={t('Quiet hours')}>{t('{from} to {to}, for each person', { from: schedule.quietHours.from, to: schedule.quietHours.to })}</Fact>
+          <Fact term={t('Quiet hours')}>
+            {t('{from} to {to}, for each person', {
+              from: schedule.quietHours.from,
+              to: schedule.quietHours.to,
+            })}
+          </Fact>
         )}
         {schedule.endsAt && (
           <Fact term={t('Ends')}>
@@ -153,17 +163,34 @@ function Facts({ campaign, channel }: { campaign: Campaign; channel: string }) {
           </Fact>
         )}
         <Fact term={t('Rate')}>
-          {messagesPerSecond ? t('{count} a second', { count: count(messagesPerSecond) }) : t('as the number allows')}
+          {messagesPerSecond
+            ? t('{count} a second', { count: count(messagesPerSecond) })
+            : t('as the number allows')}
         </Fact>
         <Fact term={t('Consent')}>
           {requiresConsent ? t('only who has granted it') : t('all but who has withdrawn it')}
         </Fact>
-        {budget?.messages && <Fact term={t('Budget')}>{t('{count, plural, one {# message} other {# messages}}', { count: budget.messages })}</Fact>}
+        {budget?.messages && (
+          <Fact term={t('Budget')}>
+            {t('{count, plural, one {# message} other {# messages}}', { count: budget.messages })}
+          </Fact>
+        )}
         {money && (
-          <Fact term={t('Budget')}>{t('{amount} {currency}, {perMessage} a message', { amount: count(money.amount), currency: money.currency, perMessage: count(money.perMessage) })}</Fact>
+          <Fact term={t('Budget')}>
+            {t('{amount} {currency}, {perMessage} a message', {
+              amount: count(money.amount),
+              currency: money.currency,
+              perMessage: count(money.perMessage),
+            })}
+          </Fact>
         )}
         {frequencyCap && (
-          <Fact term={t('At most')}>{t('{messages} of other campaigns in {days, plural, one {# day} other {# days}}', { messages: frequencyCap.messages, days: frequencyCap.days })}</Fact>
+          <Fact term={t('At most')}>
+            {t('{messages} of other campaigns in {days, plural, one {# day} other {# days}}', {
+              messages: frequencyCap.messages,
+              days: frequencyCap.days,
+            })}
+          </Fact>
         )}
         {holdoutPercent > 0 && <Fact term={t('Left out to compare')}>{percent(holdoutPercent / 100)}</Fact>}
       </dl>

@@ -13,14 +13,14 @@ import { Badge, Empty, PageHead, Time } from '../components/basics.tsx'
 import { SelectField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { count, numbered } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { oneAtATime } from '../one-at-a-time.ts'
 import { may } from '../rights.ts'
 import { hrefOf, type PageProps, setQuery } from '../router.ts'
+import { wordOf } from '../words.ts'
 import { CampaignPage } from './campaign.tsx'
 import { EditCampaign, NewCampaign } from './campaign-form.tsx'
-import { t } from '../language.ts'
-import { wordOf } from '../words.ts'
 
 /** One template to many people: the list, one of them, and a new one. */
 export function CampaignsPage({ rest: [id, step], query }: PageProps) {
@@ -40,7 +40,11 @@ function CampaignList({ query }: { query: URLSearchParams }) {
     { name: t('State'), cell: (one) => <Badge tone={TONES[one.state]}>{wordOf(one.state)}</Badge> },
     { name: t('Sent'), cell: (one) => <Counts of={one} /> },
     { name: t('Template'), wide: true, cell: ({ template }) => <span class="cut">{template.name}</span> },
-    { name: t('Channel'), wide: true, cell: ({ channel }) => channels.data?.get(channel) ?? numbered(channel) },
+    {
+      name: t('Channel'),
+      wide: true,
+      cell: ({ channel }) => channels.data?.get(channel) ?? numbered(channel),
+    },
     {
       name: t('Began'),
       wide: true,
@@ -52,14 +56,19 @@ function CampaignList({ query }: { query: URLSearchParams }) {
     <>
       <PageHead title={t('Campaigns')} note={t('One template to many people, each of whom is accounted for')}>
         {writable && (
-          <LinkButton kind="primary" href={hrefOf('/campaigns/new')}>{t('New campaign')}</LinkButton>
+          <LinkButton kind="primary" href={hrefOf('/campaigns/new')}>
+            {t('New campaign')}
+          </LinkButton>
         )}
       </PageHead>
       <search class="filters">
         <SelectField
           label={t('State')}
           value={state}
-          options={[{ value: '', name: t('Any') }, ...STATES.map((value) => ({ value, name: wordOf(value) }))]}
+          options={[
+            { value: '', name: t('Any') },
+            ...STATES.map((value) => ({ value, name: wordOf(value) })),
+          ]}
           onChange={(next) => setQuery({ state: next })}
         />
       </search>

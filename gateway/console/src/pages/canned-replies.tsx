@@ -1,10 +1,10 @@
 import type { CannedReply } from '@parley/shared/documents/canned-reply'
 import { useId, useState } from 'preact/hooks'
 import { listAll } from '../api.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { may, me } from '../rights.ts'
 import { nameOf, type Thread } from '../threads.ts'
-import { t } from '../language.ts'
 
 const MOST_LISTED = 8
 /** A word behind a slash at the beginning of a reply, or behind a space, up to where one types. */

@@ -8,7 +8,7 @@ import { t, translated } from '../language.ts'
 export function HookCard({ hook, config }: { hook: Hook; config: Record<string, unknown> }) {
   const { url, problems, handshake, lastReceivedAt, lastError, signingSecret } = hook
   const { description, settings = [] } = providerNamed(hook.channel.hook) ?? {}
-  const { receiving, operator = description?.label } = description ?? {}
+  const { receiving, operator = description?.label ?? t('the provider') } = description ?? {}
   const pasted = settings.filter(({ isGenerated, neededTo }) => isGenerated && neededTo === 'receive')
   return (
     <Card title={t('Webhook')}>
@@ -24,7 +24,12 @@ export function HookCard({ hook, config }: { hook: Hook; config: Record<string, 
           <Fact term={t('Callback URL, for {operator}', { operator })}>
             <Paste value={url} label={t('the callback URL')} />
             {!isPublic(url) && (
-              <p class="note over">{t('{operator} takes only an https address that the internet can reach. Set PUBLIC_URL to that of this gateway, or try with the simulator first.', { operator })}</p>
+              <p class="note over">
+                {t(
+                  '{operator} takes only an https address that the internet can reach. Set PUBLIC_URL to that of this gateway, or try with the simulator first.',
+                  { operator },
+                )}
+              </p>
             )}
           </Fact>
         )}
@@ -52,7 +57,7 @@ export function HookCard({ hook, config }: { hook: Hook; config: Record<string, 
             )}
           </Fact>
         )}
-        <Fact term={t('Last from {operator}', { operator: operator ?? t('the provider') })}>
+        <Fact term={t('Last from {operator}', { operator })}>
           <Time at={lastReceivedAt} relative />
         </Fact>
         {lastError && (
@@ -61,7 +66,9 @@ export function HookCard({ hook, config }: { hook: Hook; config: Record<string, 
           </Fact>
         )}
         {signingSecret?.value && (
-          <Fact term={signingSecret.source === 'derived' ? t('Signing secret, derived') : t('Signing secret')}>
+          <Fact
+            term={signingSecret.source === 'derived' ? t('Signing secret, derived') : t('Signing secret')}
+          >
             <Secret value={signingSecret.value} label={t('the signing secret')} />
           </Fact>
         )}

@@ -5,9 +5,9 @@ import { Button, Dialog, notify } from '../components/actions.tsx'
 import { Card, Failure } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { t, translated } from '../language.ts'
 import type { Document } from '../resources.ts'
 import type { Hook } from './channel-hook.tsx'
-import { t, translated } from '../language.ts'
 
 interface SecretsProps {
   channel: Document
@@ -38,7 +38,8 @@ export function ChannelSecrets({ channel, hook, onChange }: SecretsProps) {
           <li key={secret.key}>
             <div class="grow">
               <p class="line">
-                {translated(secret.label)} <span class="quiet">{config[secret.key] ? t('is set') : t('is not set')}</span>
+                {translated(secret.label)}{' '}
+                <span class="quiet">{config[secret.key] ? t('is set') : t('is not set')}</span>
               </p>
               <p class="note">{translated(secret.replacing ?? secret.note)}</p>
             </div>
@@ -56,7 +57,9 @@ export function ChannelSecrets({ channel, hook, onChange }: SecretsProps) {
             <p class="line">{t('Signing secret')}</p>
             <p class="note">{t('With it requests to handlers and endpoints are signed.')}</p>
           </div>
-          <Button small label={t('Rotate the signing secret')} disabled={!canRotate} onClick={rotate}>{t('Rotate')}</Button>
+          <Button small label={t('Rotate the signing secret')} disabled={!canRotate} onClick={rotate}>
+            {t('Rotate')}
+          </Button>
         </li>
       </ul>
       {replacing && (
@@ -95,7 +98,9 @@ function ReplaceDialog({ name, onClose, onReplace }: ReplaceProps) {
         />
         <Failure error={error} />
         <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>{t('Replace')}</Button>
+          <Button type="submit" kind="primary" disabled={busy}>
+            {t('Replace')}
+          </Button>
         </div>
       </form>
     </Dialog>

@@ -7,6 +7,7 @@ import { Button, LinkButton } from '../components/actions.tsx'
 import { Badge, Card, Failure, Loading, PageHead, State } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { useSendKey, useSubmit } from '../components/submit.ts'
+import { t, translated } from '../language.ts'
 import { useLoad } from '../load.ts'
 import type { MessageDetail } from '../messages.ts'
 import { InputError } from '../problems.ts'
@@ -14,7 +15,6 @@ import { choicesOf, type Document } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
 import { HookCard, hookOf } from './channel-hook.tsx'
-import { t, translated } from '../language.ts'
 
 /** Connects a channel in three steps: its settings, then, of the one with this `id`, what to paste at the provider, and a test message. */
 export function ChannelWizard({ id }: { id?: string }) {
@@ -76,7 +76,9 @@ function SettingsStep({ onCreated }: { onCreated(channel: Document): void }) {
   const { busy, error, submit } = useSubmit(async () => {
     if (!EXTERNAL_ID.test(input.extId)) {
       const message = t('has letters, digits, dots, hyphens and underscores only: it is part of addresses')
-      throw new InputError(t('The external id {problem}.', { problem: message }), [{ path: '/extId', message }])
+      throw new InputError(t('The external id {problem}.', { problem: message }), [
+        { path: '/extId', message },
+      ])
     }
     onCreated(await call<Document>('POST', '/rest/channels', { body: channelOf(input) }))
   })
@@ -86,10 +88,18 @@ function SettingsStep({ onCreated }: { onCreated(channel: Document): void }) {
         <SelectField
           label={t('Kind')}
           {...text('provider')}
-          options={PROVIDERS.map(({ name, description }) => ({ value: name, name: translated(description.title) }))}
+          options={PROVIDERS.map(({ name, description }) => ({
+            value: name,
+            name: translated(description.title),
+          }))}
         />
         <TextField label={t('Name')} required {...text('name')} />
-        <TextField label={t('External id')} note={t('Messages name the channel by it')} required {...text('extId')} />
+        <TextField
+          label={t('External id')}
+          note={t('Messages name the channel by it')}
+          required
+          {...text('extId')}
+        />
         {askedFor(input.provider).map(({ key, label, note, kind, isSecret, isOptional }) => (
           <TextField
             key={key}
@@ -123,7 +133,9 @@ function SettingsStep({ onCreated }: { onCreated(channel: Document): void }) {
         )}
         <Failure error={error} />
         <div class="actions">
-          <Button type="submit" kind="primary" disabled={busy}>{t('Create the channel')}</Button>
+          <Button type="submit" kind="primary" disabled={busy}>
+            {t('Create the channel')}
+          </Button>
         </div>
       </form>
     </Card>
@@ -213,7 +225,9 @@ function TestStep({ channel, step }: { channel: Document; step: number }) {
         <TextField label={t('Text')} value={text} onChange={setText} required />
         <Failure error={error} />
         <div class="actions">
-          <Button type="submit" disabled={busy}>{t('Send')}</Button>
+          <Button type="submit" disabled={busy}>
+            {t('Send')}
+          </Button>
         </div>
       </form>
       {thread && may('read', 'messages') && <TestResult thread={thread} />}

@@ -5,6 +5,7 @@ import { Badge, Card, Empty, Failure, Loading, PageHead, Time } from '../compone
 import { useEdits } from '../components/edits.ts'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { SchemaForm } from '../components/schema-form.tsx'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import {
@@ -26,7 +27,6 @@ import { type Hook, HookCard, hookOf } from './channel-hook.tsx'
 import { NoticesCard } from './channel-notices.tsx'
 import { ChannelSecrets } from './channel-secrets.tsx'
 import { ChannelWizard } from './channel-wizard.tsx'
-import { t } from '../language.ts'
 
 /** Where messages come in and go out. */
 export function ChannelsPage({ rest: [id, step] }: PageProps) {
@@ -78,7 +78,9 @@ function ChannelList() {
     <>
       <PageHead title={t('Channels')} note={t('Where messages come in and go out')}>
         {writable && (
-          <LinkButton kind="primary" href={hrefOf('/channels/new')}>{t('Connect a channel')}</LinkButton>
+          <LinkButton kind="primary" href={hrefOf('/channels/new')}>
+            {t('Connect a channel')}
+          </LinkButton>
         )}
       </PageHead>
       <Table
@@ -148,9 +150,17 @@ function ChannelPage({ id }: { id: string }) {
     <>
       <PageHead title={titleOf(data)} back={back} note={<code>{data.extId}</code>}>
         {may('read', 'messages') && (
-          <LinkButton href={hrefOf(`/messages?channel=${encodeURIComponent(data.extId ?? '')}`)}>{t('Messages')}</LinkButton>
+          <LinkButton href={hrefOf(`/messages?channel=${encodeURIComponent(data.extId ?? '')}`)}>
+            {t('Messages')}
+          </LinkButton>
         )}
-        {writable && <DeleteButton what={t('channel {title}', { title: titleOf(data) })} note={ON_DELETE} onDelete={remove} />}
+        {writable && (
+          <DeleteButton
+            what={t('channel {title}', { title: titleOf(data) })}
+            note={ON_DELETE}
+            onDelete={remove}
+          />
+        )}
       </PageHead>
       <Findings resource="channels" id={data._id} />
       {hook.data && <HookCard hook={hook.data} config={(data.config ?? {}) as Record<string, unknown>} />}

@@ -3,10 +3,10 @@ import { call } from '../api.ts'
 import { useColleagues } from '../colleagues.ts'
 import { Button, notify, notifyUndoable } from '../components/actions.tsx'
 import { useKeys } from '../components/keyboard.ts'
+import { t } from '../language.ts'
 import { messageOf } from '../problems.ts'
 import { me } from '../rights.ts'
 import type { Thread } from '../threads.ts'
-import { t } from '../language.ts'
 
 const AT_ONCE = 4
 
@@ -83,16 +83,26 @@ export function BulkBar({ selection, rows, reload }: BulkProps) {
   return (
     <div class="bulk" role="toolbar" aria-label={t('What is done with those selected')}>
       <p class="line" role="status">
-        {isRunning ? t('{done} of {count} …', { done, count: chosen.length }) : t('{count} selected', { count: chosen.length })}
+        {isRunning
+          ? t('{done} of {count} …', { done, count: chosen.length })
+          : t('{count} selected', { count: chosen.length })}
         <button type="button" class="link" onClick={all}>
           {chosen.length === rows.length ? t('None') : t('All {count} loaded', { count: rows.length })}
         </button>
-        <button type="button" class="link" onClick={end}>{t('Done')}</button>
+        <button type="button" class="link" onClick={end}>
+          {t('Done')}
+        </button>
       </p>
       <div class="actions">
-        <Button small disabled={isIdle} onClick={() => run(READ)}>{t('Mark as read')}</Button>
-        <Button small disabled={isIdle} onClick={() => run(RESOLVE)}>{t('Resolve')}</Button>
-        <Button small disabled={isIdle} onClick={() => run(REOPEN)}>{t('Reopen')}</Button>
+        <Button small disabled={isIdle} onClick={() => run(READ)}>
+          {t('Mark as read')}
+        </Button>
+        <Button small disabled={isIdle} onClick={() => run(RESOLVE)}>
+          {t('Resolve')}
+        </Button>
+        <Button small disabled={isIdle} onClick={() => run(REOPEN)}>
+          {t('Reopen')}
+        </Button>
         <AssignAll isDisabled={isIdle} run={run} />
         <LabelAll isDisabled={isIdle} run={run} />
       </div>
@@ -108,8 +118,11 @@ interface Work {
   undo?(thread: Thread): object
 }
 
-const READ: Work = { said: (count) =>
-    t('{count, plural, one {# conversation is read.} other {# conversations are read.}}', { count }), change: () => ({ unread: 0 }) }
+const READ: Work = {
+  said: (count) =>
+    t('{count, plural, one {# conversation is read.} other {# conversations are read.}}', { count }),
+  change: () => ({ unread: 0 }),
+}
 const RESOLVE: Work = {
   said: (count) =>
     t('{count, plural, one {# conversation is resolved.} other {# conversations are resolved.}}', { count }),
@@ -130,14 +143,20 @@ const statusOf = ({ status, snoozedUntil }: Thread): object => ({
 
 const assignTo = (assignee: number | null, name: string): Work => ({
   said: (count) =>
-    t('{count, plural, one {# conversation is assigned to {name}.} other {# conversations are assigned to {name}.}}', { count, name }),
+    t(
+      '{count, plural, one {# conversation is assigned to {name}.} other {# conversations are assigned to {name}.}}',
+      { count, name },
+    ),
   change: () => ({ assignee }),
   undo: (thread) => ({ assignee: thread.assignee?._id ?? null }),
 })
 
 const label = (text: string): Work => ({
   said: (count) =>
-    t('{count, plural, one {# conversation has the label {label}.} other {# conversations have the label {label}.}}', { count, label: text }),
+    t(
+      '{count, plural, one {# conversation has the label {label}.} other {# conversations have the label {label}.}}',
+      { count, label: text },
+    ),
   change: ({ labels = [] }) => ({ labels: [...new Set([...labels, text])] }),
   undo: ({ labels = [] }) => ({ labels }),
 })
@@ -176,7 +195,8 @@ function report(
     reload()
     if (undone.failed !== undefined) throw undone.failed
   }
-  if (failed !== undefined) notify(t('{text} Others are not: {error}', { text, error: messageOf(failed) }), 'bad')
+  if (failed !== undefined)
+    notify(t('{text} Others are not: {error}', { text, error: messageOf(failed) }), 'bad')
   else if (undo === undefined) notify(text)
   else notifyUndoable(text, () => reverse(undo))
 }
@@ -193,7 +213,9 @@ function AssignAll({ isDisabled, run }: ChoiceProps) {
   const names = new Map(colleagues.map(({ _id, name }) => [String(_id), name]))
   return (
     <span class="inline-field">
-      <label class="hidden" for={id}>{t('Assign to')}</label>
+      <label class="hidden" for={id}>
+        {t('Assign to')}
+      </label>
       <select
         id={id}
         value=""
@@ -206,7 +228,9 @@ function AssignAll({ isDisabled, run }: ChoiceProps) {
           )
         }}
       >
-        <option value="" disabled>{t('Assign to …')}</option>
+        <option value="" disabled>
+          {t('Assign to …')}
+        </option>
         <option value="none">{t('Nobody')}</option>
         {colleagues.map(({ _id, name }) => (
           <option key={_id} value={String(_id)}>
@@ -239,7 +263,9 @@ function LabelAll({ isDisabled, run }: ChoiceProps) {
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
       />
-      <Button type="submit" small disabled={isDisabled || text.trim() === ''}>{t('Add')}</Button>
+      <Button type="submit" small disabled={isDisabled || text.trim() === ''}>
+        {t('Add')}
+      </Button>
     </form>
   )
 }

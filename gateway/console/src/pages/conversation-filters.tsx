@@ -1,11 +1,11 @@
 import { useRef, useState } from 'preact/hooks'
 import { useColleagues } from '../colleagues.ts'
 import { SelectField } from '../components/fields.tsx'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { channelNames } from '../resources.ts'
 import { me } from '../rights.ts'
 import { setQuery } from '../router.ts'
-import { t } from '../language.ts'
 
 const VIEWS = [
   { name: t('All'), query: {} },

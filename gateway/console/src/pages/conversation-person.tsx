@@ -1,13 +1,13 @@
 import type { Schemas } from '@parley/client'
 import { call, type Page } from '../api.ts'
 import { Badge, Fact, Failure, Loading, Time } from '../components/basics.tsx'
+import { clockTime, languageName } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { type Person, usePersonOf } from '../person-of.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { nameOf, shownLast, type Thread } from '../threads.ts'
-import { t } from '../language.ts'
-import { clockTime, languageName } from '../format.ts'
 import { wordOf } from '../words.ts'
 
 type Campaign = Pick<Schemas['Campaign'], '_id' | 'name'>
@@ -21,7 +21,9 @@ export function PersonAside({ thread }: { thread: Thread }) {
   return (
     <aside class="conversation-person" aria-label={t('About {name}', { name: nameOf(thread) })}>
       {person.data === undefined && (person.error ? <Failure error={person.error} /> : <Loading lines={5} />)}
-      {person.data === null && <p class="quiet">{t('No record of this person may be read, or there is none.')}</p>}
+      {person.data === null && (
+        <p class="quiet">{t('No record of this person may be read, or there is none.')}</p>
+      )}
       {person.data && <PersonFacts person={person.data} />}
       {thread.campaign && <LastCampaign campaign={thread.campaign} />}
       <OtherThreads thread={thread} />

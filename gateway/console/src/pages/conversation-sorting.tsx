@@ -3,12 +3,12 @@ import { call, type Page } from '../api.ts'
 import { useColleagues } from '../colleagues.ts'
 import { Button, notify, notifyUndoable } from '../components/actions.tsx'
 import { Time } from '../components/basics.tsx'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { messageOf } from '../problems.ts'
 import { may, me } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { nameOf, type Thread } from '../threads.ts'
-import { rich, t } from '../language.ts'
 
 interface SortingProps {
   thread: Thread
@@ -39,7 +39,9 @@ export function Sorting({ thread, change: write }: SortingProps) {
       <Labels {...{ thread, change }} isWritable={writable} />
       <div class="actions">
         {thread.status === 'snoozed' && thread.snoozedUntil && (
-          <span class="note">{rich('Snoozed until {time}', { time: <Time at={thread.snoozedUntil} /> })}</span>
+          <span class="note">
+            {rich('Snoozed until {time}', { time: <Time at={thread.snoozedUntil} /> })}
+          </span>
         )}
         {thread.status === 'resolved' && <span class="note">{t('Resolved')}</span>}
         {writable && <StatusButtons {...{ thread, change }} />}
@@ -49,7 +51,9 @@ export function Sorting({ thread, change: write }: SortingProps) {
 }
 
 const AssigneeName = ({ thread: { assignee } }: { thread: Thread }) => (
-  <span class="note">{assignee ? t('Assigned to {name}', { name: assignee.name }) : t('Assigned to nobody')}</span>
+  <span class="note">
+    {assignee ? t('Assigned to {name}', { name: assignee.name }) : t('Assigned to nobody')}
+  </span>
 )
 
 function AssigneeChoice({ thread: { assignee }, change }: SaferProps) {
@@ -117,7 +121,9 @@ function Labels({ thread: { labels = [] }, change, isWritable }: SaferProps & { 
             onClose={() => setAdding(false)}
           />
         ) : (
-          <button type="button" class="link" onClick={() => setAdding(true)}>{t('+ Label')}</button>
+          <button type="button" class="link" onClick={() => setAdding(true)}>
+            {t('+ Label')}
+          </button>
         ))}
     </span>
   )
@@ -158,7 +164,9 @@ function NewLabel({ others, onAdd, onClose }: NewLabelProps) {
             <option key={label} value={label} />
           ))}
       </datalist>
-      <Button type="submit" small>{t('Add')}</Button>
+      <Button type="submit" small>
+        {t('Add')}
+      </Button>
     </form>
   )
 }
@@ -166,7 +174,9 @@ function NewLabel({ others, onAdd, onClose }: NewLabelProps) {
 function StatusButtons({ thread, change }: SaferProps) {
   if (thread.status !== 'open')
     return (
-      <Button small onClick={() => change({ status: 'open' })}>{t('Reopen')}</Button>
+      <Button small onClick={() => change({ status: 'open' })}>
+        {t('Reopen')}
+      </Button>
     )
   const reopen = () => change({ status: 'open' })
   return (
@@ -175,9 +185,12 @@ function StatusButtons({ thread, change }: SaferProps) {
       <Button
         small
         onClick={async () => {
-          if (await change({ status: 'resolved' })) notifyUndoable(t('{name} is resolved.', { name: nameOf(thread) }), reopen)
+          if (await change({ status: 'resolved' }))
+            notifyUndoable(t('{name} is resolved.', { name: nameOf(thread) }), reopen)
         }}
-      >{t('Resolve')}</Button>
+      >
+        {t('Resolve')}
+      </Button>
     </>
   )
 }
@@ -188,7 +201,8 @@ function Snooze({ thread, change }: SaferProps) {
   const [at, setAt] = useState('')
   const until = async (time: Date) => {
     const isDone = await change({ status: 'snoozed', snoozedUntil: time.toISOString() })
-    if (isDone) notifyUndoable(t('{name} is snoozed.', { name: nameOf(thread) }), () => change({ status: 'open' }))
+    if (isDone)
+      notifyUndoable(t('{name} is snoozed.', { name: nameOf(thread) }), () => change({ status: 'open' }))
   }
   if (isOther)
     return (
@@ -208,12 +222,16 @@ function Snooze({ thread, change }: SaferProps) {
           value={at}
           onInput={(event) => setAt(event.currentTarget.value)}
         />
-        <Button type="submit" small>{t('Snooze')}</Button>
+        <Button type="submit" small>
+          {t('Snooze')}
+        </Button>
       </form>
     )
   return (
     <span class="inline-field">
-      <label class="hidden" for={id}>{t('Snooze')}</label>
+      <label class="hidden" for={id}>
+        {t('Snooze')}
+      </label>
       <select
         id={id}
         value=""
@@ -225,7 +243,9 @@ function Snooze({ thread, change }: SaferProps) {
           else void until(chosen.until)
         }}
       >
-        <option value="" disabled>{t('Snooze…')}</option>
+        <option value="" disabled>
+          {t('Snooze…')}
+        </option>
         {snoozes(new Date()).map(({ name }) => (
           <option key={name}>{name}</option>
         ))}

@@ -6,6 +6,7 @@ import { Button } from '../components/actions.tsx'
 import { Badge, Failure, Loading, Time } from '../components/basics.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { useDraft } from '../drafts.ts'
+import { rich, t } from '../language.ts'
 import { type Loaded, useLoad } from '../load.ts'
 import type { Draft } from '../replies.ts'
 import { may, me } from '../rights.ts'
@@ -21,7 +22,6 @@ import { PersonAside } from './conversation-person.tsx'
 import { Sorting } from './conversation-sorting.tsx'
 import { NoteBox, NoteBubble, useNotes } from './notes.tsx'
 import { ReplyBox } from './reply-box.tsx'
-import { rich, t } from '../language.ts'
 
 const PAGE = 50
 /** Whether what is known of the person stands beside conversations, in this tab. */
@@ -84,7 +84,9 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
     >
       <header class="conversation-head">
         <div class="grow">
-          <a class="back" href={hrefOf('/conversations')}>{t('← Conversations')}</a>
+          <a class="back" href={hrefOf('/conversations')}>
+            {t('← Conversations')}
+          </a>
           <h1>{nameOf(thread)}</h1>
           <p class="note line">
             {knownBy(thread).map((address) => (
@@ -92,7 +94,9 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
             ))}
             <span>{thread.channel}</span>
             {thread.task && (
-              <a href={hrefOf(`/assistants/tasks/${thread.task._id}`)}>{t('Task {name}', { name: thread.task.name || thread.task._id })}</a>
+              <a href={hrefOf(`/assistants/tasks/${thread.task._id}`)}>
+                {t('Task {name}', { name: thread.task.name || thread.task._id })}
+              </a>
             )}
             {may('read', 'messages') && (
               <a href={hrefOf(`/messages?thread=${encodeURIComponent(thread.extId)}`)}>{t('Log')}</a>
@@ -100,7 +104,9 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
           </p>
         </div>
         <div class="actions">
-          <Badge tone={isOurs ? 'warn' : 'info'}>{isOurs ? t('with the team') : t('with the assistant')}</Badge>
+          <Badge tone={isOurs ? 'warn' : 'info'}>
+            {isOurs ? t('with the team') : t('with the assistant')}
+          </Badge>
           {thread.handlerUntil && (
             <span class="quiet">{rich('until {time}', { time: <Time at={thread.handlerUntil} /> })}</span>
           )}
@@ -109,9 +115,13 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
             class="button small"
             aria-pressed={isPersonShown}
             onClick={() => personShown.set(!isPersonShown)}
-          >{t('Person')}</button>
+          >
+            {t('Person')}
+          </button>
           {writable && isOurs && (
-            <Button small onClick={() => change({ handler: 'assistant' })}>{t('Give back')}</Button>
+            <Button small onClick={() => change({ handler: 'assistant' })}>
+              {t('Give back')}
+            </Button>
           )}
         </div>
       </header>
@@ -144,7 +154,9 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
       )}
       {writable && !isOurs && !isNoting && (
         <div class="take-over">
-          <p class="note">{t('The assistant answers. Take over to write yourself; it says nothing more then.')}</p>
+          <p class="note">
+            {t('The assistant answers. Take over to write yourself; it says nothing more then.')}
+          </p>
           <Button onClick={() => setNoting(true)}>{t('Write a note')}</Button>
           <Button
             kind="primary"
@@ -153,7 +165,9 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
               await change({ handler: 'person', ...(isFree && { assignee: me.get()?._id }) })
               setTaken(true)
             }}
-          >{t('Take over')}</Button>
+          >
+            {t('Take over')}
+          </Button>
         </div>
       )}
     </section>
@@ -266,7 +280,9 @@ function Talk({
     >
       {previous !== null && (
         <div class="more">
-          <Button small onClick={older}>{t('Load older')}</Button>
+          <Button small onClick={older}>
+            {t('Load older')}
+          </Button>
         </div>
       )}
       <Bubbles {...{ items, interleaved, templates, onQuote }} channel={speaking} />

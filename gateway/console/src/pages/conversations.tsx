@@ -4,6 +4,7 @@ import { useRows } from '../components/keyboard.ts'
 import { More, useList } from '../components/list.tsx'
 import { useDrafts } from '../drafts.ts'
 import { count } from '../format.ts'
+import { rich, t } from '../language.ts'
 import type { Draft } from '../replies.ts'
 import { may } from '../rights.ts'
 import { hrefOf, type PageProps } from '../router.ts'
@@ -11,7 +12,6 @@ import { initialsOf, nameOf, shownLast, type Thread } from '../threads.ts'
 import { ConversationPane } from './conversation.tsx'
 import { BulkBar, useSelection } from './conversation-bulk.tsx'
 import { chosenFilters, Filters, listQuery } from './conversation-filters.tsx'
-import { rich, t } from '../language.ts'
 
 /** The conversations with people, and the one that is open beside them. */
 export function ConversationsPage({ rest: [id], query }: PageProps) {
@@ -47,7 +47,9 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
     <>
       <PageHead title={t('Conversations')} isPart={current !== undefined}>
         {may('write', 'threads') && !selection.isOn && rows.length > 0 && (
-          <Button small onClick={selection.begin}>{t('Select')}</Button>
+          <Button small onClick={selection.begin}>
+            {t('Select')}
+          </Button>
         )}
       </PageHead>
       <Filters query={query} />
@@ -90,13 +92,14 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
                   {thread.unread > 0 && (
                     <span class="unread">
                       {count(thread.unread)}
-                      <span class="hidden">{' '}{t('unread')}</span>
+                      <span class="hidden"> {t('unread')}</span>
                     </span>
                   )}
                 </span>
                 {thread.unreadFor?.why === 'unanswered' && (
                   <>
-                    <Badge tone="bad">{t('no answer')}</Badge> <span class="note">{thread.unreadFor.reason}</span>
+                    <Badge tone="bad">{t('no answer')}</Badge>{' '}
+                    <span class="note">{thread.unreadFor.reason}</span>
                   </>
                 )}
                 <Marks thread={thread} />
@@ -114,7 +117,9 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
 const Marks = ({ thread: { handler, assignee, labels = [], status, snoozedUntil } }: { thread: Thread }) => (
   <span class="marks">
     {handler === 'person' && (
-      <Badge tone="warn">{assignee === undefined ? t('with the team') : t('with {name}', { name: assignee.name })}</Badge>
+      <Badge tone="warn">
+        {assignee === undefined ? t('with the team') : t('with {name}', { name: assignee.name })}
+      </Badge>
     )}
     {handler === 'assistant' && assignee && <Badge tone="neutral">{assignee.name}</Badge>}
     {status === 'resolved' && <Badge tone="good">{t('resolved')}</Badge>}

@@ -6,10 +6,10 @@ import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { count } from '../format.ts'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { setQuery } from '../router.ts'
 import type { Delivery } from '../subscriptions.ts'
-import { rich, t } from '../language.ts'
 import { wordOf } from '../words.ts'
 
 interface DeliveriesProps {
@@ -34,7 +34,9 @@ export function Deliveries({ path, query, writable }: DeliveriesProps) {
     {
       name: t('Look'),
       cell: ({ _id, event }) => (
-        <Button small label={t('Look at {event} {id}', { event, id: _id })} onClick={() => setShown(_id)}>{t('Look')}</Button>
+        <Button small label={t('Look at {event} {id}', { event, id: _id })} onClick={() => setShown(_id)}>
+          {t('Look')}
+        </Button>
       ),
     },
   ]
@@ -57,7 +59,9 @@ export function Deliveries({ path, query, writable }: DeliveriesProps) {
             ))}
           </div>
           {writable && (
-            <Button small onClick={() => setReplaying(true)}>{t('Replay since …')}</Button>
+            <Button small onClick={() => setReplaying(true)}>
+              {t('Replay since …')}
+            </Button>
           )}
         </div>
       }
@@ -109,9 +113,7 @@ function DeliveryDialog({ path, writable, onClose, onReplayed }: DialogProps & {
           <p class="line">
             <State of={data.state} />
             <code>{data._id}</code>
-            {data.due && (
-              <span>{rich('tried again {time}', { time: <Time at={data.due} relative /> })}</span>
-            )}
+            {data.due && <span>{rich('tried again {time}', { time: <Time at={data.due} relative /> })}</span>}
             {data.reason && <span class="quiet">{data.reason}</span>}
           </p>
           <ol class="timeline">
@@ -119,7 +121,8 @@ function DeliveryDialog({ path, writable, onClose, onReplayed }: DialogProps & {
               <li key={index}>
                 <State of={outcome} />
                 <Time at={at} />
-                <span class="quiet">{count(Math.round(ms))} ms{code && ` · ${wordOf(code)}`}
+                <span class="quiet">
+                  {count(Math.round(ms))} ms{code && ` · ${wordOf(code)}`}
                 </span>
               </li>
             ))}
@@ -131,7 +134,9 @@ function DeliveryDialog({ path, writable, onClose, onReplayed }: DialogProps & {
           )}
           {writable && (
             <div class="actions end">
-              <Button kind="primary" onClick={replay}>{t('Replay')}</Button>
+              <Button kind="primary" onClick={replay}>
+                {t('Replay')}
+              </Button>
             </div>
           )}
         </>
@@ -152,10 +157,13 @@ function ReplayDialog({ path, onClose, onReplayed }: DialogProps) {
       `${path}/replay`,
       { body },
     )
-    notify([
+    notify(
+      [
         t('{count} sent again.', { count: count(replayed) }),
         next === null ? '' : t('There are more: replay once more.'),
-      ].join(' ').trim(),
+      ]
+        .join(' ')
+        .trim(),
     )
     onReplayed()
     onClose()
@@ -175,7 +183,9 @@ function ReplayDialog({ path, onClose, onReplayed }: DialogProps) {
         />
         <Failure error={error} />
         <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>{t('Replay')}</Button>
+          <Button type="submit" kind="primary" disabled={busy}>
+            {t('Replay')}
+          </Button>
         </div>
       </form>
     </Dialog>

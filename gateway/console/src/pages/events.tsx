@@ -4,6 +4,7 @@ import { Button, DeleteButton, Dialog, LinkButton, notify, Paste } from '../comp
 import { Badge, Card, Empty, Fact, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { count, numbered } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import { readDocument, replaceDocument } from '../resources.ts'
@@ -13,7 +14,6 @@ import type { Subscription } from '../subscriptions.ts'
 import { Findings, HistoryCard } from './assistants.tsx'
 import { Deliveries } from './deliveries.tsx'
 import { NewSubscription } from './new-subscription.tsx'
-import { t } from '../language.ts'
 
 const BACK = { href: hrefOf('/events'), label: t('Events') }
 
@@ -41,9 +41,14 @@ function SubscriptionList() {
   const writable = may('write', 'subscriptions')
   return (
     <>
-      <PageHead title={t('Events')} note={t('What happens here, posted to endpoints of yours, signed and in order')}>
+      <PageHead
+        title={t('Events')}
+        note={t('What happens here, posted to endpoints of yours, signed and in order')}
+      >
         {writable && (
-          <LinkButton kind="primary" href={hrefOf('/events/new')}>{t('New subscription')}</LinkButton>
+          <LinkButton kind="primary" href={hrefOf('/events/new')}>
+            {t('New subscription')}
+          </LinkButton>
         )}
       </PageHead>
       <Table
@@ -52,7 +57,11 @@ function SubscriptionList() {
         hrefOf={({ _id }) => hrefOf(`/events/${_id}`)}
         empty={
           <Empty title={t('No subscriptions yet')}>
-            {writable ? <a href={hrefOf('/events/new')}>{t('Say where events go')}</a> : t('Ask an admin to make one.')}
+            {writable ? (
+              <a href={hrefOf('/events/new')}>{t('Say where events go')}</a>
+            ) : (
+              t('Ask an admin to make one.')
+            )}
           </Empty>
         }
       />
@@ -102,7 +111,9 @@ function SubscriptionPage({ id, query }: { id: string; query: URLSearchParams })
     <>
       <PageHead title={data.name} back={BACK} note={<code>{data.url}</code>}>
         {writable && data.active && (
-          <Button kind="primary" onClick={test}>{t('Send a test event')}</Button>
+          <Button kind="primary" onClick={test}>
+            {t('Send a test event')}
+          </Button>
         )}
         {writable && (
           <Button onClick={() => patch({ active: !data.active })}>
@@ -140,7 +151,9 @@ function SubscriptionPage({ id, query }: { id: string; query: URLSearchParams })
           )}
           {writable && (
             <Fact term={t('Signing secret')}>
-              <Button small onClick={replaceSecret}>{t('Replace the signing secret')}</Button>
+              <Button small onClick={replaceSecret}>
+                {t('Replace the signing secret')}
+              </Button>
             </Fact>
           )}
         </dl>

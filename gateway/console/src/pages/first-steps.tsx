@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call, type Page } from '../api.ts'
 import { Badge, Card } from '../components/basics.tsx'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
-import { t } from '../language.ts'
 
 /** What a workspace has of each kind, as far as that decides what comes next. */
 interface Begun {
@@ -35,13 +35,17 @@ export function FirstSteps({ begun: { assistant, channel } }: { begun: Begun }) 
     {
       name: t('Try it'),
       href: assistant === undefined ? undefined : `/assistants/assistant/${assistant}`,
-      note: t('On its page, where what it says reaches nobody. It speaks once a config named model has its key.'),
+      note: t(
+        'On its page, where what it says reaches nobody. It speaks once a config named model has its key.',
+      ),
       isDone: false,
     },
     {
       name: t('Connect a channel'),
       href: '/channels/new',
-      note: t('A number of yours, or the simulator of npm start: any phone number id and access token, and as API address the simulatorUrl in .local/run.json with /v23.0 behind it.'),
+      note: t(
+        'A number of yours, or the simulator of npm start: any phone number id and access token, and as API address the simulatorUrl in .local/run.json with /v23.0 behind it.',
+      ),
       isDone: channel !== undefined,
     },
     {

@@ -5,10 +5,10 @@ import { Button, notify } from '../components/actions.tsx'
 import { Failure, Icon } from '../components/basics.tsx'
 import { PasswordField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { t } from '../language.ts'
 import { InputError } from '../problems.ts'
 import { hrefOf, navigate, usePlace } from '../router.ts'
 import { setTitle } from '../title.ts'
-import { t } from '../language.ts'
 
 type Mode = 'login' | 'register' | 'invitation'
 
@@ -59,10 +59,13 @@ export function LoginPage({ hasEnded }: { hasEnded: boolean }) {
   const box = (
     <div class="login-box">
       <p class="logo">
-        <Icon name="logo" />{' '}{t('Parley')}</p>
+        <Icon name="logo" /> {t('Parley')}
+      </p>
       <h1>{title}</h1>
       {hasEnded && (
-        <p class="note" role="status">{t('Your session has ended. Log in again, and what you typed is still there.')}</p>
+        <p class="note" role="status">
+          {t('Your session has ended. Log in again, and what you typed is still there.')}
+        </p>
       )}
       <form onSubmit={submit} data-passing>
         <Fields key={mode} mode={mode} input={input} set={set} />
@@ -136,7 +139,11 @@ function Fields({ mode, input, set }: FieldsProps) {
             autocomplete="tel"
             note={t('With the country’s code, such as +351 912 345 678')}
           />
-          <TextField {...text('namespace')} label={t('Workspace')} note={t('A short name, such as your company’s')} />
+          <TextField
+            {...text('namespace')}
+            label={t('Workspace')}
+            note={t('A short name, such as your company’s')}
+          />
         </>
       )}
       <PasswordField
@@ -144,7 +151,10 @@ function Fields({ mode, input, set }: FieldsProps) {
         label={t('Password')}
         autocomplete={isLogin ? 'current-password' : 'new-password'}
         isFirst={isLogin && input.email !== ''}
-        {...(!isLogin && { least: LEAST_PASSWORD, note: t('At least {count} characters', { count: LEAST_PASSWORD }) })}
+        {...(!isLogin && {
+          least: LEAST_PASSWORD,
+          note: t('At least {count} characters', { count: LEAST_PASSWORD }),
+        })}
       />
     </>
   )
@@ -159,7 +169,10 @@ function requireSound({ phone, namespace }: Input): void {
     ...(PHONE.test(phone.trim())
       ? []
       : [
-          { path: '/phone', message: t('is no phone number with its country’s code, such as +351 912 345 678') },
+          {
+            path: '/phone',
+            message: t('is no phone number with its country’s code, such as +351 912 345 678'),
+          },
         ]),
     ...(WORKSPACE.test(namespace.trim())
       ? []
@@ -183,7 +196,12 @@ async function enter(mode: Mode, input: Input, token: string): Promise<void> {
     )
     await logIn({ username, password })
     if (/-\d+$/.test(made.workspace.namespace) && !/\d$/.test(namespace.trim()))
-      notify(t('The name {namespace} was taken: your workspace is {given}.', { namespace: namespace.trim(), given: made.workspace.namespace }))
+      notify(
+        t('The name {namespace} was taken: your workspace is {given}.', {
+          namespace: namespace.trim(),
+          given: made.workspace.namespace,
+        }),
+      )
     return
   }
   if (mode === 'invitation') {

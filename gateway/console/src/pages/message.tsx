@@ -6,15 +6,15 @@ import { Button, notify } from '../components/actions.tsx'
 import { Card, Empty, Fact, Failure, Json, Loading, PageHead, State, Time } from '../components/basics.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { Turns } from '../components/turns.tsx'
+import { count } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { costOf, type MessageDetail, REPLAYABLE, type Turn } from '../messages.ts'
 import type { Document } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
-import { Audio } from './bubbles.tsx'
-import { t } from '../language.ts'
-import { count } from '../format.ts'
 import { wordOf } from '../words.ts'
+import { Audio } from './bubbles.tsx'
 
 /** One message with all that happened to it. */
 export function MessagePage({ id }: { id: string }) {
@@ -45,7 +45,9 @@ export function MessagePage({ id }: { id: string }) {
     <>
       <PageHead title={t('Message')} back={back} note={<code>{data._id}</code>}>
         {REPLAYABLE.includes(data.state) && !explained.isReplayFutile && may('write', 'messages') && (
-          <Button kind="primary" onClick={replay}>{t('Replay')}</Button>
+          <Button kind="primary" onClick={replay}>
+            {t('Replay')}
+          </Button>
         )}
       </PageHead>
       <Why explained={explained} message={data} />
@@ -238,11 +240,13 @@ const Attempts = ({ message }: { message: MessageDetail }) => (
                 <td>
                   <Time at={at} />
                 </td>
-                <td>{step.startsWith(`${message._id}:`)
+                <td>
+                  {step.startsWith(`${message._id}:`)
                     ? t('send {number}', { number: step.slice(message._id.length + 1) })
                     : step === 'handler'
                       ? t('handler')
-                      : step}</td>
+                      : step}
+                </td>
                 <td>
                   <State of={outcome} />
                 </td>

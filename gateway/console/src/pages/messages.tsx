@@ -8,14 +8,14 @@ import { Empty, Failure, PageHead, State, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { anyOf, count, localTime } from '../format.ts'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { causeInWords, type MessageSummary, REPLAYABLE, STATES, waitInWords } from '../messages.ts'
 import { channelNames } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate, type PageProps, setQuery } from '../router.ts'
-import { MessagePage } from './message.tsx'
-import { rich, t } from '../language.ts'
 import { wordOf } from '../words.ts'
+import { MessagePage } from './message.tsx'
 
 interface Filter {
   state?: string
@@ -48,7 +48,11 @@ const COLUMNS: Column<MessageSummary>[] = [
     wide: true,
     cell: ({ reason, waitingFor, fault }) => (
       <span class="quiet">
-        {reason ? reasonInWords(reason, t) : waitingFor ? t('waits {wait}', { wait: waitInWords(waitingFor) }) : ''}
+        {reason
+          ? reasonInWords(reason, t)
+          : waitingFor
+            ? t('waits {wait}', { wait: waitInWords(waitingFor) })
+            : ''}
         {causeInWords(fault) && ` · ${t('caused by {cause}', { cause: causeInWords(fault) })}`}
       </span>
     ),
@@ -103,7 +107,9 @@ function Log({ query }: { query: URLSearchParams }) {
         empty={
           isFiltered ? (
             <Empty title={t('No messages match')}>
-              <Button small onClick={() => navigate('/messages')}>{t('Show all')}</Button>
+              <Button small onClick={() => navigate('/messages')}>
+                {t('Show all')}
+              </Button>
             </Empty>
           ) : (
             <Empty title={t('No messages yet')}>
@@ -158,7 +164,10 @@ function Filters({ filter }: { filter: Filter }) {
         <SelectField
           label={t('Channel')}
           value={filter.channel ?? ''}
-          options={[{ value: '', name: t('Any') }, ...all.map((channel) => ({ value: channel, name: channel }))]}
+          options={[
+            { value: '', name: t('Any') },
+            ...all.map((channel) => ({ value: channel, name: channel })),
+          ]}
           onChange={(channel) => setQuery({ channel })}
         />
         <SelectField
@@ -221,10 +230,13 @@ function ReplayDialog({ filter, onClose, onDone }: { filter: Filter; onClose(): 
       '/rest/messages/replay',
       { body },
     )
-    notify([
+    notify(
+      [
         t('{count} run again.', { count: count(replayed) }),
         more ? t('There are more: replay once more.') : '',
-      ].join(' ').trim(),
+      ]
+        .join(' ')
+        .trim(),
     )
     onDone()
     onClose()
@@ -242,7 +254,9 @@ function ReplayDialog({ filter, onClose, onDone }: { filter: Filter; onClose(): 
       )}
       <div class="actions end">
         <Button onClick={onClose}>{t('Cancel')}</Button>
-        <Button kind="primary" disabled={!data?.found} onClick={replay}>{t('Replay')}</Button>
+        <Button kind="primary" disabled={!data?.found} onClick={replay}>
+          {t('Replay')}
+        </Button>
       </div>
     </Dialog>
   )

@@ -4,13 +4,13 @@ import { Button, LinkButton, Paste } from '../components/actions.tsx'
 import { Card, Failure, Loading, PageHead } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { schemaNamed } from '../openapi.ts'
 import { choicesOf } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { groupsOf, type Subscription } from '../subscriptions.ts'
-import { t } from '../language.ts'
 import { wordOf } from '../words.ts'
 
 const BACK = { href: hrefOf('/events'), label: t('Events') }
@@ -66,7 +66,9 @@ function Form({ onMade }: { onMade(made: Subscription): void }) {
       <EventChoices chosen={events} onChange={setEvents} />
       <Failure error={error} />
       <div class="actions">
-        <Button type="submit" kind="primary" disabled={busy || events.length === 0}>{t('Create')}</Button>
+        <Button type="submit" kind="primary" disabled={busy || events.length === 0}>
+          {t('Create')}
+        </Button>
       </div>
     </form>
   )
@@ -109,12 +111,19 @@ function EventChoices({
 function Made({ subscription: { _id, name, signingSecret } }: { subscription: Subscription }) {
   return (
     <>
-      <p>{t('{name} gets events from now on. Its endpoint checks their signature with this secret; store it now: it is not shown again.', { name })}</p>
+      <p>
+        {t(
+          '{name} gets events from now on. Its endpoint checks their signature with this secret; store it now: it is not shown again.',
+          { name },
+        )}
+      </p>
       <p class="paste-line">
         <Paste value={signingSecret ?? ''} label={t('the signing secret')} />
       </p>
       <div class="actions">
-        <LinkButton kind="primary" href={hrefOf(`/events/${_id}`)}>{t('Go to the subscription')}</LinkButton>
+        <LinkButton kind="primary" href={hrefOf(`/events/${_id}`)}>
+          {t('Go to the subscription')}
+        </LinkButton>
       </div>
     </>
   )

@@ -5,11 +5,11 @@ import { Failure, Time } from '../components/basics.tsx'
 import { Linked } from '../components/formatted.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { useDraft } from '../drafts.ts'
+import { t } from '../language.ts'
 import { type Loaded, useLoad } from '../load.ts'
 import { may } from '../rights.ts'
 import type { LiveEvent } from '../shared-stream.ts'
 import type { Note, Thread } from '../threads.ts'
-import { t } from '../language.ts'
 
 const MOST_SHOWN = 1_000
 
@@ -47,7 +47,9 @@ export function NoteBubble({
         <span>{t('Note of {name}, for the team only', { name: by.name })}</span>
         <Time at={at} />
         {may('write', 'threads') && (
-          <Button small label={t('Delete the note {text}', { text: text.slice(0, 40) })} onClick={remove}>{t('Delete')}</Button>
+          <Button small label={t('Delete the note {text}', { text: text.slice(0, 40) })} onClick={remove}>
+            {t('Delete')}
+          </Button>
         )}
       </p>
     </>
@@ -93,7 +95,9 @@ export function NoteBox({ thread, onSaved, onClose }: NoteBoxProps) {
       <Failure error={error} />
       <div class="actions end">
         <Button onClick={onClose}>{t('Back')}</Button>
-        <Button type="submit" kind="primary" disabled={busy || text.trim() === ''}>{t('Save the note')}</Button>
+        <Button type="submit" kind="primary" disabled={busy || text.trim() === ''}>
+          {t('Save the note')}
+        </Button>
       </div>
     </form>
   )

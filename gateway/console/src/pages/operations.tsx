@@ -54,7 +54,9 @@ function operationsOf(spec: string): { operations: Operation[]; problem?: string
     return { operations }
   } catch (error) {
     const reason =
-      error instanceof ForeignDocumentError ? (error.syntax ?? t('it {message}', { message: error.message })) : String(error)
+      error instanceof ForeignDocumentError
+        ? (error.syntax ?? t('it {message}', { message: error.message }))
+        : String(error)
     return { operations: [], problem: t('It can’t be read: {reason}', { reason }) }
   }
 }

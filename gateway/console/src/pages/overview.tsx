@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { call, type Page } from '../api.ts'
 import { Card, Empty, Failure, Loading, PageHead } from '../components/basics.tsx'
 import { count, duration } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { IN_FLIGHT } from '../messages.ts'
 import { type Finding, hrefOfFinding } from '../resources.ts'
@@ -11,7 +12,6 @@ import { type Last, RANGES, readTraffic, readWaiting, type Traffic, type Waiting
 import { Attention, WaitingGroups } from './attention.tsx'
 import { FirstSteps, useBegun } from './first-steps.tsx'
 import { TrafficChart } from './traffic-chart.tsx'
-import { t } from '../language.ts'
 
 const MOST_FINDINGS = 8
 const MOST_SHOWN = 8
@@ -33,7 +33,9 @@ export function OverviewPage(_props: PageProps) {
               ? t('Your role can’t read all messages, so they are not counted')
               : t('Your role can’t read messages, so they are not counted')
           }
-        >{t('Ask an admin for a role that can.')}</Empty>
+        >
+          {t('Ask an admin for a role that can.')}
+        </Empty>
       )}
       <div class="columns">
         {mayReadMessages && <Attention />}
@@ -84,7 +86,9 @@ function Busy() {
 }
 
 const Nothing = ({ last }: { last: Last }) => (
-  <Empty title={RANGES.find((range) => range.last === last)?.nothing ?? ''}>{t('Messages appear here as they come in.')}</Empty>
+  <Empty title={RANGES.find((range) => range.last === last)?.nothing ?? ''}>
+    {t('Messages appear here as they come in.')}
+  </Empty>
 )
 
 interface Tile {
@@ -128,7 +132,10 @@ function tilesOf(traffic: Traffic, { messages, more }: Waiting): Tile[] {
     {
       name: t('Accepted to sent'),
       value: latency === null ? '–' : duration(latency.p50),
-      note: latency === null ? t('nothing was sent') : t('median; 99 of 100 within {duration}', { duration: duration(latency.p99) }),
+      note:
+        latency === null
+          ? t('nothing was sent')
+          : t('median; 99 of 100 within {duration}', { duration: duration(latency.p99) }),
     },
     {
       name: t('Done without a send'),
@@ -147,7 +154,8 @@ function tilesOf(traffic: Traffic, { messages, more }: Waiting): Tile[] {
       name: t('Difference'),
       value: count(difference),
       tone: difference === 0 ? 'good' : 'bad',
-      note: difference === 0 ? t('every message is accounted for') : t('accepted, but not found in any state'),
+      note:
+        difference === 0 ? t('every message is accounted for') : t('accepted, but not found in any state'),
     },
   ]
 }
@@ -174,12 +182,24 @@ function NumberRates({ numbers }: Pick<Traffic, 'numbers'>) {
                 value={sends}
                 aria-label={t('Rate that {number} uses', { number })}
               />
-              <p class="note">{t('{sends} of {limit}, {perSecond} a second; {busiest} in the busiest minute of the last hour', { sends: count(sends), limit: count(limit), perSecond: rate(limit), busiest: count(busiest) })}</p>
+              <p class="note">
+                {t(
+                  '{sends} of {limit}, {perSecond} a second; {busiest} in the busiest minute of the last hour',
+                  {
+                    sends: count(sends),
+                    limit: count(limit),
+                    perSecond: rate(limit),
+                    busiest: count(busiest),
+                  },
+                )}
+              </p>
             </div>
           </li>
         ))}
       </ul>
-      {numbers.length > MOST_SHOWN && <p class="note">{t('{count} more', { count: count(numbers.length - MOST_SHOWN) })}</p>}
+      {numbers.length > MOST_SHOWN && (
+        <p class="note">{t('{count} more', { count: count(numbers.length - MOST_SHOWN) })}</p>
+      )}
     </Card>
   )
 }
@@ -211,7 +231,9 @@ function Problems() {
           </li>
         ))}
       </ul>
-      {findings.length > MOST_FINDINGS && <p class="note">{t('{count} more', { count: count(findings.length - MOST_FINDINGS) })}</p>}
+      {findings.length > MOST_FINDINGS && (
+        <p class="note">{t('{count} more', { count: count(findings.length - MOST_FINDINGS) })}</p>
+      )}
     </Card>
   )
 }

@@ -5,15 +5,15 @@ import { Badge, Empty, Failure, NotFound, PageHead, Tabs, Time } from '../compon
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { t } from '../language.ts'
 import type { Person } from '../person-of.ts'
 import { listIn, nameOf, shownAddress, TONES } from '../persons.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate, type PageProps, setQuery } from '../router.ts'
+import { wordOf } from '../words.ts'
 import { AttributesSection } from './attributes.tsx'
 import { PersonPage } from './person.tsx'
 import { SegmentPage, SegmentsSection } from './segments.tsx'
-import { t } from '../language.ts'
-import { wordOf } from '../words.ts'
 
 const FILTERS = ['q', 'tag', 'marketing'] as const
 const TYPING_MS = 350
@@ -53,7 +53,7 @@ const COLUMNS: Column<Person>[] = [
     cell: ({ addresses: [first = '', ...others] }) => (
       <span class="cut" title={others.map(shownAddress).join('\n')}>
         {shownAddress(first)}
-        {others.length > 0 && <span class="quiet">{' '}{t('and {count} more', { count: others.length })}</span>}
+        {others.length > 0 && <span class="quiet"> {t('and {count} more', { count: others.length })}</span>}
       </span>
     ),
   },
@@ -73,7 +73,9 @@ const COLUMNS: Column<Person>[] = [
   },
   {
     name: t('Marketing'),
-    cell: ({ consent: { marketing } }) => <Badge tone={TONES[marketing.status]}>{wordOf(marketing.status)}</Badge>,
+    cell: ({ consent: { marketing } }) => (
+      <Badge tone={TONES[marketing.status]}>{wordOf(marketing.status)}</Badge>
+    ),
   },
   { name: t('Last wrote'), wide: true, cell: ({ lastContactAt }) => <Time at={lastContactAt} relative /> },
 ]
@@ -171,10 +173,18 @@ function AddDialog({ onClose }: { onClose(): void }) {
           onChange={setAddresses}
         />
         <TextField label={t('Name')} value={name} onChange={setName} required={false} />
-        <TextField label={t('Tags')} note={t('Between commas')} value={tags} onChange={setTags} required={false} />
+        <TextField
+          label={t('Tags')}
+          note={t('Between commas')}
+          value={tags}
+          onChange={setTags}
+          required={false}
+        />
         <Failure error={error} />
         <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy || addresses.trim() === ''}>{t('Add')}</Button>
+          <Button type="submit" kind="primary" disabled={busy || addresses.trim() === ''}>
+            {t('Add')}
+          </Button>
         </div>
       </form>
     </Dialog>

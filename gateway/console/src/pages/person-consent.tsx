@@ -6,10 +6,10 @@ import { Badge, Card, Failure, Time } from '../components/basics.tsx'
 import { AreaField, SelectField } from '../components/fields.tsx'
 import { More, useList } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { t } from '../language.ts'
 import type { Person } from '../person-of.ts'
 import { type ConsentStatus, PURPOSES, type Purpose, TONES } from '../persons.ts'
 import { may } from '../rights.ts'
-import { t } from '../language.ts'
 import { wordOf } from '../words.ts'
 
 const SOURCES: Record<string, string> = {
@@ -123,7 +123,9 @@ function ChangeDialog({ person, onClose, onDone }: ChangeProps) {
         />
         <Failure error={error} />
         <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>{t('Change')}</Button>
+          <Button type="submit" kind="primary" disabled={busy}>
+            {t('Change')}
+          </Button>
         </div>
       </form>
     </Dialog>

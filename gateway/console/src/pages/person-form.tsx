@@ -4,13 +4,13 @@ import { Button, notify } from '../components/actions.tsx'
 import { Card, Failure } from '../components/basics.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import type { Person } from '../person-of.ts'
 import { type Attribute, listIn } from '../persons.ts'
 import { isChangedSince } from '../problems.ts'
 import { patchDocument, type Version } from '../resources.ts'
 import { may } from '../rights.ts'
-import { t } from '../language.ts'
 
 interface PersonFormProps {
   read: Version<Person>
@@ -109,7 +109,9 @@ export function PersonForm({ read, onReload, onSaved }: PersonFormProps) {
         )}
         {writable && (
           <div class="actions">
-            <Button type="submit" kind="primary" disabled={busy || typed === undefined}>{t('Save')}</Button>
+            <Button type="submit" kind="primary" disabled={busy || typed === undefined}>
+              {t('Save')}
+            </Button>
           </div>
         )}
       </form>

@@ -2,6 +2,7 @@ import { call, listAll } from '../api.ts'
 import { Button, DeleteButton, notify } from '../components/actions.tsx'
 import { Badge, Card, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { download } from '../download.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import type { Person } from '../person-of.ts'
 import { nameOf, shownAddress } from '../persons.ts'
@@ -12,7 +13,6 @@ import { hrefOf, navigate } from '../router.ts'
 import { shownLast, type Thread } from '../threads.ts'
 import { ConsentCard } from './person-consent.tsx'
 import { PersonForm } from './person-form.tsx'
-import { t } from '../language.ts'
 
 const BACK = { href: hrefOf('/people'), label: t('People') }
 /** What everything of a person is made of. */
@@ -60,7 +60,9 @@ export function PersonPage({ id }: { id: string }) {
           <DeleteButton
             action={t('Erase')}
             what={name}
-            note={t('Everything goes for good, in every service: the person, their consent, conversations and messages. They get no marketing any more. Export it first if you have to show it.')}
+            note={t(
+              'Everything goes for good, in every service: the person, their consent, conversations and messages. They get no marketing any more. Export it first if you have to show it.',
+            )}
             onDelete={erase}
           />
         )}

@@ -8,6 +8,7 @@ import { Failure } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { Formatted } from '../components/formatted.tsx'
 import { useSendKey, useSubmit } from '../components/submit.ts'
+import { t } from '../language.ts'
 import {
   type Draft,
   draftOf,
@@ -19,16 +20,14 @@ import {
   withoutFile,
   withoutSent,
 } from '../replies.ts'
-
 import { sendable, showTemplate, type Template, useTemplates } from '../templates.ts'
 import { previewOf, type Thread } from '../threads.ts'
 import { endTyping, showTyping } from '../typing.ts'
+import { wordOf } from '../words.ts'
 import { ObjectContent, TemplateContent } from './bubbles.tsx'
 import { CannedReplies, useCannedReplies } from './canned-replies.tsx'
 import { AttachButton, ReplyFiles, useAttaching } from './reply-files.tsx'
 import { TemplatePicker, TypedTemplate } from './template-picker.tsx'
-import { t } from '../language.ts'
-import { wordOf } from '../words.ts'
 
 const KINDS: { kind: ReplyKind; name: string }[] = [
   { kind: 'text', name: t('Text') },
@@ -136,7 +135,9 @@ export function ReplyBox({ thread, stored, setDraft, isFirst, onSent, onNote }: 
               {one.name}
             </button>
           ))}
-          <button type="button" aria-pressed={false} onClick={onNote}>{t('Note')}</button>
+          <button type="button" aria-pressed={false} onClick={onNote}>
+            {t('Note')}
+          </button>
         </div>
         <WindowNote left={left} />
       </div>
@@ -194,7 +195,9 @@ export function ReplyBox({ thread, stored, setDraft, isFirst, onSent, onNote }: 
       <Failure error={error} />
       <div class="actions end">
         {kind === 'text' && !isOver && <AttachButton {...{ provider, attach }} />}
-        <Button type="submit" kind="primary" disabled={busy || reply === undefined || attaching.isBusy}>{t('Send')}</Button>
+        <Button type="submit" kind="primary" disabled={busy || reply === undefined || attaching.isBusy}>
+          {t('Send')}
+        </Button>
       </div>
     </form>
   )
@@ -317,7 +320,10 @@ function WindowNote({ left }: { left: number | undefined }) {
   const shown =
     hours > 0
       ? t('{hours} h {minutes} min', { hours, minutes: minutes % 60 })
-      : t('{minutes} min {seconds} s', { minutes, seconds: String(Math.floor(left / 1_000) % 60).padStart(2, '0') })
+      : t('{minutes} min {seconds} s', {
+          minutes,
+          seconds: String(Math.floor(left / 1_000) % 60).padStart(2, '0'),
+        })
   return (
     <p class={hours > 0 ? 'note' : 'note over'} role="timer">
       {t('Free text for another {time}', { time: shown })}

@@ -2,11 +2,11 @@ import type { AcceptedFiles } from '@parley/shared/providers/outbound'
 import type { Provider } from '@parley/shared/providers/provider'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { callWithFile } from '../api.ts'
+import { count, rounded } from '../format.ts'
+import { t } from '../language.ts'
 import { messageOf } from '../problems.ts'
 import type { Draft, SentFile } from '../replies.ts'
 import type { Thread } from '../threads.ts'
-import { t } from '../language.ts'
-import { count, rounded } from '../format.ts'
 import { wordOf } from '../words.ts'
 
 const MOST_FILES = 10
@@ -74,7 +74,8 @@ export function useAttaching({ thread, provider, files, add }: AttachingOptions)
     const waiting = underway.filter(({ error }) => error === undefined).length
     const room = MOST_FILES - files.length - waiting
     const added = [...given].map((file, at) => {
-      const error = at >= room ? t('A reply has {count} files at most.', { count: MOST_FILES }) : refusalOf(file, accepts)
+      const error =
+        at >= room ? t('A reply has {count} files at most.', { count: MOST_FILES }) : refusalOf(file, accepts)
       return { file, entry: { key: crypto.randomUUID(), name: file.name, ...(error && { error }) } }
     })
     setUnderway((before) => [...before, ...added.map(({ entry }) => entry)])
@@ -93,7 +94,10 @@ function refusalOf(
   accepts: readonly AcceptedFiles[],
 ): string | undefined {
   const rules = accepts.find(({ contentTypes }) => contentTypes.includes(TYPES[type] ?? type))
-  if (rules === undefined) return type === '' ? t('is of a type that is not taken') : t('is of a type that is not taken: {type}', { type })
+  if (rules === undefined)
+    return type === ''
+      ? t('is of a type that is not taken')
+      : t('is of a type that is not taken: {type}', { type })
   if (size === 0) return t('is empty')
   if (size <= rules.maxBytes) return undefined
   return t('has {size} MiB; as {type} {most} are taken', {
@@ -172,7 +176,9 @@ export function AttachButton({ provider, attach }: { provider: Provider } & Pick
           event.currentTarget.value = ''
         }}
       />
-      <button type="button" class="button small" onClick={() => input.current?.click()}>{t('Attach files')}</button>
+      <button type="button" class="button small" onClick={() => input.current?.click()}>
+        {t('Attach files')}
+      </button>
     </>
   )
 }

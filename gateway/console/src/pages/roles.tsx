@@ -6,11 +6,11 @@ import { Badge, Card, Empty, Failure, Time } from '../components/basics.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import type { Role } from '../people.ts'
 import { may, me } from '../rights.ts'
 import { hrefOf } from '../router.ts'
-import { rich, t } from '../language.ts'
 import { wordOf } from '../words.ts'
 
 /** The roles, and for each what it comes to. */
@@ -31,7 +31,13 @@ export function Roles({ id }: { id: string | undefined }) {
             name: t('Actions'),
             cell: (role: Role) => (
               <div class="actions">
-                <Button small label={t('Change {name}', { name: role.name })} onClick={() => setEditing(role)}>{t('Change')}</Button>
+                <Button
+                  small
+                  label={t('Change {name}', { name: role.name })}
+                  onClick={() => setEditing(role)}
+                >
+                  {t('Change')}
+                </Button>
                 {role._id !== own && (
                   <DeleteButton what={t('role {name}', { name: role.name })} onDelete={() => remove(role)} />
                 )}
@@ -53,7 +59,9 @@ export function Roles({ id }: { id: string | undefined }) {
         flush
         action={
           writable && (
-            <Button kind="primary" onClick={() => setEditing('new')}>{t('New role')}</Button>
+            <Button kind="primary" onClick={() => setEditing('new')}>
+              {t('New role')}
+            </Button>
           )
         }
       >
@@ -137,17 +145,24 @@ function Explain({ role }: { role: Role }) {
             {data.entries.map(({ entry, schema, read, write }) => (
               <li key={entry} class={schema.applies ? '' : 'faint'}>
                 <div class="grow">
-                  <p class="line">{rich('Entry {entry}: {expression}', { entry, expression: <code>{String(schema.expression)}</code> })}<Badge tone={schema.applies ? 'info' : 'neutral'}>
+                  <p class="line">
+                    {rich('Entry {entry}: {expression}', {
+                      entry,
+                      expression: <code>{String(schema.expression)}</code>,
+                    })}
+                    <Badge tone={schema.applies ? 'info' : 'neutral'}>
                       {schema.applies ? t('applies') : t('does not apply')}
                     </Badge>
                   </p>
                   {schema.applies ? (
-                    <p class="note">{rich('read {grants} ({expression}), write {grants2} ({expression2})', {
+                    <p class="note">
+                      {rich('read {grants} ({expression}), write {grants2} ({expression2})', {
                         grants: wordOf(read.grants),
                         expression: <code>{String(read.expression)}</code>,
                         grants2: wordOf(write.grants),
                         expression2: <code>{String(write.expression)}</code>,
-                      })}</p>
+                      })}
+                    </p>
                   ) : (
                     <p class="note">{schema.reason}</p>
                   )}
@@ -200,7 +215,9 @@ function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
         />
         <Failure error={error} />
         <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>{t('Save')}</Button>
+          <Button type="submit" kind="primary" disabled={busy}>
+            {t('Save')}
+          </Button>
         </div>
       </form>
     </Dialog>

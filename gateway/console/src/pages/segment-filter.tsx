@@ -2,12 +2,12 @@ import { useEffect, useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button } from '../components/actions.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { type Attribute, listIn, PURPOSES } from '../persons.ts'
 import { messageOf } from '../problems.ts'
 import { may } from '../rights.ts'
 import { type Condition, conditionInWords, countOf, GROUPS, type SegmentFilter } from '../segments.ts'
-import { t } from '../language.ts'
 import { wordOf } from '../words.ts'
 
 const COUNT_AFTER_MS = 500
@@ -23,7 +23,12 @@ const KINDS: { kind: string; name: string; first: Condition; is(one: Condition):
     first: { consent: 'marketing', is: 'granted' },
     is: (one) => 'consent' in one,
   },
-  { kind: 'attribute', name: t('Attribute'), first: { attribute: '', in: [] }, is: (one) => 'attribute' in one },
+  {
+    kind: 'attribute',
+    name: t('Attribute'),
+    first: { attribute: '', in: [] },
+    is: (one) => 'attribute' in one,
+  },
   { kind: 'language', name: t('Language'), first: { language: '' }, is: (one) => 'language' in one },
   { kind: 'timeZone', name: t('Time zone'), first: { timeZone: '' }, is: (one) => 'timeZone' in one },
   {
@@ -71,7 +76,9 @@ export function SegmentFilterFields({ filter, onChange }: FilterProps) {
             small
             label={t('Add a condition to: {name}', { name })}
             onClick={() => onChange({ ...filter, [group]: [...(filter[group] ?? []), { tag: '' }] })}
-          >{t('Add a condition')}</Button>
+          >
+            {t('Add a condition')}
+          </Button>
         </fieldset>
       ))}
       {may('read', 'people') && <PeopleCount filter={filter} />}
@@ -118,7 +125,9 @@ function ConditionFields({ one, label, attributes, onChange, onRemove }: Conditi
           <Value {...{ one, attributes, onChange }} />
         </>
       )}
-      <Button small label={t('Remove: {label}', { label })} onClick={onRemove}>{t('Remove')}</Button>
+      <Button small label={t('Remove: {label}', { label })} onClick={onRemove}>
+        {t('Remove')}
+      </Button>
     </div>
   )
 }
@@ -253,7 +262,9 @@ function Texts({ values, onChange }: { values: string[]; onChange(values: string
     setText(typed)
     onChange(listIn(typed))
   }
-  return <TextField label={t('Values')} placeholder={t('Between commas')} value={text} onChange={type} required />
+  return (
+    <TextField label={t('Values')} placeholder={t('Between commas')} value={text} onChange={type} required />
+  )
 }
 
 const typedValue = (text: string, type: Attribute['type'] | undefined): string | number | boolean => {

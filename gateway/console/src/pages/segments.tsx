@@ -7,13 +7,13 @@ import { TextField } from '../components/fields.tsx'
 import { type Column, Table } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { count } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
 import { countOf, filterInWords, type Segment, type SegmentFilter } from '../segments.ts'
 import { PeopleCount, SegmentFilterFields } from './segment-filter.tsx'
-import { t } from '../language.ts'
 
 const BACK = { href: hrefOf('/people/segments'), label: t('Segments') }
 const NEW = 'new'
@@ -36,9 +36,14 @@ export function SegmentsSection({ tabs }: { tabs: ComponentChildren }) {
   ]
   return (
     <>
-      <PageHead title={t('Segments')} note={t('People by what is known of them, as it is whenever one is used')}>
+      <PageHead
+        title={t('Segments')}
+        note={t('People by what is known of them, as it is whenever one is used')}
+      >
         {writable && (
-          <LinkButton kind="primary" href={hrefOf(`/people/segments/${NEW}`)}>{t('New segment')}</LinkButton>
+          <LinkButton kind="primary" href={hrefOf(`/people/segments/${NEW}`)}>
+            {t('New segment')}
+          </LinkButton>
         )}
       </PageHead>
       {tabs}
@@ -61,7 +66,9 @@ function People({ filter }: { filter: SegmentFilter }) {
   const [found, setFound] = useState<number>()
   const show = async () => setFound(await countOf(filter))
   return found === undefined ? (
-    <Button small label={t('Count: {filter}', { filter: filterInWords(filter) })} onClick={show}>{t('Count')}</Button>
+    <Button small label={t('Count: {filter}', { filter: filterInWords(filter) })} onClick={show}>
+      {t('Count')}
+    </Button>
   ) : (
     <span>{count(found)}</span>
   )
@@ -106,7 +113,9 @@ function SegmentForm({ segment }: { segment?: Segment }) {
         {segment && writable && (
           <DeleteButton
             what={t('segment {name}', { name: segment.name })}
-            note={t('People stay. A campaign that was scheduled has its filter already; a draft has to name another one.')}
+            note={t(
+              'People stay. A campaign that was scheduled has its filter already; a draft has to name another one.',
+            )}
             onDelete={remove}
           />
         )}
@@ -118,7 +127,9 @@ function SegmentForm({ segment }: { segment?: Segment }) {
             <SegmentFilterFields filter={filter} onChange={setFilter} />
             <Failure error={error} />
             <div class="actions">
-              <Button type="submit" kind="primary" disabled={busy}>{t('Save')}</Button>
+              <Button type="submit" kind="primary" disabled={busy}>
+                {t('Save')}
+              </Button>
             </div>
           </form>
         ) : (

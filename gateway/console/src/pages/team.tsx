@@ -1,6 +1,8 @@
 import type { ComponentType } from 'preact'
 import { Card, Empty, NotFound, PageHead, Tabs, Time } from '../components/basics.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
+import { numbered } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { names } from '../people.ts'
 import { may } from '../rights.ts'
@@ -8,8 +10,6 @@ import { hrefOf, type PageProps } from '../router.ts'
 import { ApiTokens } from './api-tokens.tsx'
 import { Roles } from './roles.tsx'
 import { Users } from './users.tsx'
-import { t } from '../language.ts'
-import { numbered } from '../format.ts'
 
 interface Section {
   path: string
@@ -27,7 +27,13 @@ const SECTIONS: readonly Section[] = [
     note: t('Who can log in, and who is invited'),
     section: Users,
   },
-  { path: 'roles', name: t('Roles'), reads: 'roles', note: t('What users and tokens may do'), section: Roles },
+  {
+    path: 'roles',
+    name: t('Roles'),
+    reads: 'roles',
+    note: t('What users and tokens may do'),
+    section: Roles,
+  },
   {
     path: 'tokens',
     name: t('API tokens'),
@@ -87,7 +93,10 @@ function AuditLog() {
         </span>
       ),
     },
-    { name: t('What'), cell: ({ action, resource, document }) => <code>{`${action} ${resource} ${document}`}</code> },
+    {
+      name: t('What'),
+      cell: ({ action, resource, document }) => <code>{`${action} ${resource} ${document}`}</code>,
+    },
     {
       name: t('Details'),
       wide: true,

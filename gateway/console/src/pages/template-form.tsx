@@ -6,6 +6,7 @@ import { Card, Empty, Failure, Loading, PageHead } from '../components/basics.ts
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { TemplateView } from '../components/template-view.tsx'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { InputError } from '../problems.ts'
 import { mayAll } from '../rights.ts'
@@ -17,9 +18,8 @@ import {
   type TemplateProvider,
   templateChannels,
 } from '../template-accounts.ts'
-import { TemplatePartsFields } from './template-parts.tsx'
-import { t } from '../language.ts'
 import { wordOf } from '../words.ts'
+import { TemplatePartsFields } from './template-parts.tsx'
 
 const BACK = { href: hrefOf('/templates'), label: t('Templates') }
 const CATEGORIES = ['MARKETING', 'UTILITY', 'AUTHENTICATION'].map((value) => ({
@@ -33,7 +33,8 @@ const EMPTY: TemplateParts = { body: '', footer: '', buttons: [], examples: {} }
 /** Makes a template at the provider of a channel. */
 export function NewTemplate() {
   const { data: channels, error } = useLoad('template channels', templateChannels)
-  if (!mayAll('write', 'templates')) return <PageHead title={t('Your role can’t make templates')} back={BACK} />
+  if (!mayAll('write', 'templates'))
+    return <PageHead title={t('Your role can’t make templates')} back={BACK} />
   return (
     <>
       <PageHead
@@ -174,8 +175,12 @@ function TemplateForm({ provider, of, action, onSubmit, children }: FormProps) {
               aria-pressed={parts !== undefined}
               disabled={category === CODE}
               onClick={toFields}
-            >{t('Fields')}</button>
-            <button type="button" aria-pressed={parts === undefined} onClick={() => toJson(draft.components)}>{t('JSON')}</button>
+            >
+              {t('Fields')}
+            </button>
+            <button type="button" aria-pressed={parts === undefined} onClick={() => toJson(draft.components)}>
+              {t('JSON')}
+            </button>
           </div>
           {parts === undefined ? (
             <AreaField

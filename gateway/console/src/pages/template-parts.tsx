@@ -21,7 +21,7 @@ const BUTTONS: { value: PartButton['type']; name: string }[] = [
   { value: 'copy_code', name: t('Copy a code') },
 ]
 const VALUES: Partial<Record<PartButton['type'], { label: string; note?: string }>> = {
-  url: { label: t('Address'), note: t('May end with \'{{1}}\'') },
+  url: { label: t('Address'), note: t("May end with '{{1}}'") },
   phone_number: { label: t('Number') },
 }
 const MOST_BUTTONS = 10
@@ -68,7 +68,7 @@ export function TemplatePartsFields({ parts, rules, onChange }: PartsProps) {
       )}
       <AreaField
         label={t('Text')}
-        note={t('Up to 1,024 characters; \'{{1}}\', \'{{2}}\' or \'{{first_name}}\' is filled in for each person')}
+        note={t("Up to 1,024 characters; '{{1}}', '{{2}}' or '{{first_name}}' is filled in for each person")}
         rows={6}
         value={body}
         onChange={(value) => set({ body: value })}
@@ -118,7 +118,12 @@ function ButtonFields({
             onChange={(next) => change(at, { type: next as PartButton['type'] })}
           />
           {type !== 'copy_code' && (
-            <TextField label={t('Says')} value={text} onChange={(next) => change(at, { text: next })} required />
+            <TextField
+              label={t('Says')}
+              value={text}
+              onChange={(next) => change(at, { text: next })}
+              required
+            />
           )}
           {VALUES[type] && (
             <TextField
@@ -132,11 +137,15 @@ function ButtonFields({
             small
             label={t('Remove button {at}', { at: at + 1 })}
             onClick={() => onChange(buttons.filter((_, index) => index !== at))}
-          >{t('Remove')}</Button>
+          >
+            {t('Remove')}
+          </Button>
         </div>
       ))}
       {buttons.length < MOST_BUTTONS && (
-        <Button small onClick={() => onChange([...buttons, { type: 'quick_reply', text: '', value: '' }])}>{t('Add a button')}</Button>
+        <Button small onClick={() => onChange([...buttons, { type: 'quick_reply', text: '', value: '' }])}>
+          {t('Add a button')}
+        </Button>
       )}
     </fieldset>
   )

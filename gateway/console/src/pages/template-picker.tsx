@@ -3,12 +3,12 @@ import type { TemplateField } from '@parley/shared/providers/templates'
 import { useState } from 'preact/hooks'
 import { Loading } from '../components/basics.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
+import { languageName } from '../format.ts'
+import { t } from '../language.ts'
 import { usePersonOf } from '../person-of.ts'
 import type { Draft } from '../replies.ts'
 import { inLanguage, sendable, type Template } from '../templates.ts'
 import type { Thread } from '../threads.ts'
-import { t } from '../language.ts'
-import { languageName } from '../format.ts'
 import { wordOf } from '../words.ts'
 
 const MOST_LISTED = 50
@@ -48,7 +48,9 @@ export function TemplatePicker({ thread, provider, templates, template, draft, s
       <p class="line">
         <strong>{template.name}</strong>
         <span class="quiet">{wordOf(template.category)}</span>
-        <button type="button" class="link" onClick={() => set({ template: '', language: '', filled: {} })}>{t('Another template')}</button>
+        <button type="button" class="link" onClick={() => set({ template: '', language: '', filled: {} })}>
+          {t('Another template')}
+        </button>
       </p>
       {inAll.length > 1 && (
         <SelectField
@@ -81,7 +83,15 @@ const FilledField = ({
   value: string
   isFirst: boolean
   onChange(value: string): void
-}) => <TextField label={label} type={TYPES[type]} note={example && t('Such as {example}', { example })} required {...rest} />
+}) => (
+  <TextField
+    label={label}
+    type={TYPES[type]}
+    note={example && t('Such as {example}', { example })}
+    required
+    {...rest}
+  />
+)
 
 interface ListProps {
   byName: ReadonlyMap<string, Template[]>
@@ -120,7 +130,9 @@ function TemplateList({ byName, languages, onChoose }: ListProps) {
           </li>
         ))}
       </ul>
-      {all.length > MOST_LISTED && <p class="note">{t('{count} more: search for one', { count: all.length - MOST_LISTED })}</p>}
+      {all.length > MOST_LISTED && (
+        <p class="note">{t('{count} more: search for one', { count: all.length - MOST_LISTED })}</p>
+      )}
     </div>
   )
 }
@@ -133,7 +145,11 @@ const bodyOf = (template: Template | undefined): string => {
 /** Where no template of the channel is known: its name, its language and its variables by heart. */
 export const TypedTemplate = ({ draft, set }: Pick<PickerProps, 'draft' | 'set'>) => (
   <>
-    <p class="note">{t('No approved template of this channel is known here. Give the channel its account at the provider, or name the template.')}</p>
+    <p class="note">
+      {t(
+        'No approved template of this channel is known here. Give the channel its account at the provider, or name the template.',
+      )}
+    </p>
     <div class="filters">
       <TextField
         label={t('Template')}

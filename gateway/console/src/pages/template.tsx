@@ -4,6 +4,7 @@ import { DeleteButton, LinkButton, notify } from '../components/actions.tsx'
 import { Badge, Card, Fact, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
 import { TemplateView } from '../components/template-view.tsx'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import { mayAll } from '../rights.ts'
@@ -19,9 +20,8 @@ import {
   toneOfQuality,
   toneOfStatus,
 } from '../template-accounts.ts'
-import { EditTemplate } from './template-form.tsx'
-import { t } from '../language.ts'
 import { wordOf } from '../words.ts'
+import { EditTemplate } from './template-form.tsx'
 
 const BACK = { href: hrefOf('/templates'), label: t('Templates') }
 
@@ -57,7 +57,10 @@ export function TemplatePage({ id, isEdited }: { id: string; isEdited: boolean }
         {mayChange && (
           <DeleteButton
             what={t('template {name}', { name })}
-            note={t('It is deleted at the provider as well, in {language} only. Messages of it are not sent any more.', { language })}
+            note={t(
+              'It is deleted at the provider as well, in {language} only. Messages of it are not sent any more.',
+              { language },
+            )}
             onDelete={remove}
           />
         )}
@@ -114,7 +117,10 @@ function PreviewCard({ template, provider }: { template: Template; provider: Tem
   const shown = shownTemplate(provider, template, templates.argumentsOf(template, filled))
   const fields = templates.fieldsOf(template)
   return (
-    <Card title={t('What a person sees')} note={t('With the examples that it was reviewed with, or what you fill in')}>
+    <Card
+      title={t('What a person sees')}
+      note={t('With the examples that it was reviewed with, or what you fill in')}
+    >
       <div class="columns">
         {fields.length > 0 && (
           <form data-passing>
@@ -131,7 +137,9 @@ function PreviewCard({ template, provider }: { template: Template; provider: Tem
         )}
         <div class="bubbles">
           <div class="bubble theirs">{shown && <TemplateView preview={shown.preview} />}</div>
-          {shown?.refused && <p class="note">{t('It would not be sent so: {refused}', { refused: shown.refused })}</p>}
+          {shown?.refused && (
+            <p class="note">{t('It would not be sent so: {refused}', { refused: shown.refused })}</p>
+          )}
         </div>
       </div>
     </Card>

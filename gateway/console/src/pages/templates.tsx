@@ -5,6 +5,7 @@ import { Button, LinkButton, notify } from '../components/actions.tsx'
 import { Badge, Empty, PageHead, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { may, mayAll } from '../rights.ts'
 import { hrefOf, type PageProps, setQuery } from '../router.ts'
@@ -15,10 +16,9 @@ import {
   toneOfQuality,
   toneOfStatus,
 } from '../template-accounts.ts'
+import { wordOf } from '../words.ts'
 import { TemplatePage } from './template.tsx'
 import { NewTemplate } from './template-form.tsx'
-import { rich, t } from '../language.ts'
-import { wordOf } from '../words.ts'
 
 const FILTERS = ['q', 'account', 'status', 'category', 'language'] as const
 const STATUSES = ['APPROVED', 'PENDING', 'REJECTED', 'PAUSED', 'DISABLED']
@@ -75,7 +75,9 @@ function TemplateList({ query }: { query: URLSearchParams }) {
       >
         {mayChange && <Button onClick={sync}>{t('Synchronise now')}</Button>}
         {mayChange && channels.length > 0 && (
-          <LinkButton kind="primary" href={hrefOf('/templates/new')}>{t('New template')}</LinkButton>
+          <LinkButton kind="primary" href={hrefOf('/templates/new')}>
+            {t('New template')}
+          </LinkButton>
         )}
       </PageHead>
       <Filters query={query} channels={channels} />
@@ -102,7 +104,12 @@ function NextStep({ hasAccount }: { hasAccount: boolean }) {
   if (hasAccount) return <>{t('Synchronise, and those of the account are here; or make one.')}</>
   if (!may('write', 'channels')) return <>{t('They come with a channel that names its account.')}</>
   return (
-    <>{rich('They come with a channel that names its account: <a>say businessAccountId in the settings of one</a>', { a: (text) => <a href={hrefOf('/channels')}>{text}</a> })}</>
+    <>
+      {rich(
+        'They come with a channel that names its account: <a>say businessAccountId in the settings of one</a>',
+        { a: (text) => <a href={hrefOf('/channels')}>{text}</a> },
+      )}
+    </>
   )
 }
 

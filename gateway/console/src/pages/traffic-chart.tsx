@@ -1,8 +1,8 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import type { Counts, Traffic } from '../traffic.ts'
-import { t } from '../language.ts'
 import { clockTime, count, shortDay } from '../format.ts'
+import { t } from '../language.ts'
+import type { Counts, Traffic } from '../traffic.ts'
 
 const HEIGHT = 220
 
@@ -16,7 +16,13 @@ export function TrafficChart({ traffic }: { traffic: Traffic }) {
   const changed = JSON.stringify([traffic.from, traffic.periods])
   // The same periods are drawn once, though each response is another object.
   const { times, series } = useMemo(() => seriesOf(traffic), [changed])
-  return <Chart label={traffic.by === 'hour' ? t('Messages an hour') : t('Messages a minute')} times={times} series={series} />
+  return (
+    <Chart
+      label={traffic.by === 'hour' ? t('Messages an hour') : t('Messages a minute')}
+      times={times}
+      series={series}
+    />
+  )
 }
 
 function seriesOf({ from, by, periods }: Traffic) {

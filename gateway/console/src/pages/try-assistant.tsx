@@ -7,10 +7,10 @@ import { SelectField } from '../components/fields.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { Turns } from '../components/turns.tsx'
+import { t } from '../language.ts'
 import { costOf, type Turn } from '../messages.ts'
 import { InputError } from '../problems.ts'
 import { MissingTools } from './missing-tools.tsx'
-import { t } from '../language.ts'
 
 type Trial = Schemas['Trial']
 type Settings = Pick<Schemas['TrialBody'], 'tools' | 'type'>
@@ -71,7 +71,9 @@ export function TryAssistant({ id, name }: { id: number; name: string }) {
       action={
         said.length > 0 &&
         !busy && (
-          <Button small onClick={() => setSaid([])}>{t('Start anew')}</Button>
+          <Button small onClick={() => setSaid([])}>
+            {t('Start anew')}
+          </Button>
         )
       }
     >
@@ -79,7 +81,11 @@ export function TryAssistant({ id, name }: { id: number; name: string }) {
         {said.map((one, at) => (
           <Message key={at} said={one} />
         ))}
-        {busy && <p class="typing" role="status">{t('{name} is at it …', { name })}</p>}
+        {busy && (
+          <p class="typing" role="status">
+            {t('{name} is at it …', { name })}
+          </p>
+        )}
         <div ref={end} />
       </ScrollRegion>
       <Failure error={error} />
@@ -94,7 +100,9 @@ export function TryAssistant({ id, name }: { id: number; name: string }) {
             if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) void submit(event)
           }}
         />
-        <Button type="submit" kind="primary" disabled={busy || text.trim() === ''}>{t('Send')}</Button>
+        <Button type="submit" kind="primary" disabled={busy || text.trim() === ''}>
+          {t('Send')}
+        </Button>
       </form>
       <div class="filters">
         <SelectField
@@ -123,7 +131,9 @@ function Message({ said }: { said: Said }) {
       <Turns turns={turns} />
       <MissingTools notes={notes} />
       {state === 'dead' && <p class="failure">{reason ?? t('It could not answer.')}</p>}
-      {state === 'done' && reason === 'handed_off' && <p class="note mark">{t('It hands over to a person')}</p>}
+      {state === 'done' && reason === 'handed_off' && (
+        <p class="note mark">{t('It hands over to a person')}</p>
+      )}
       {turns.length > 0 && <p class="note mark">{costOf(turns)}</p>}
     </>
   )

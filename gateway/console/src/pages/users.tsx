@@ -5,12 +5,12 @@ import { Card, Empty, Failure, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { numbered } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { names, optionsOf, roleInWords, type User } from '../people.ts'
 import { may, me } from '../rights.ts'
 import { hrefOf } from '../router.ts'
-import { t } from '../language.ts'
-import { numbered } from '../format.ts'
 
 interface Invitation {
   _id: number
@@ -41,7 +41,13 @@ export function Users() {
             name: t('Actions'),
             cell: (user: User) => (
               <div class="actions">
-                <Button small label={t('Change {name}', { name: user.name })} onClick={() => setChanging(user)}>{t('Change')}</Button>
+                <Button
+                  small
+                  label={t('Change {name}', { name: user.name })}
+                  onClick={() => setChanging(user)}
+                >
+                  {t('Change')}
+                </Button>
                 {user._id !== own && (
                   <DeleteButton
                     what={t('user {name}', { name: user.name })}
@@ -79,7 +85,9 @@ export function Users() {
         flush
         action={
           writable && (
-            <Button kind="primary" onClick={() => setInviting(true)}>{t('Invite somebody')}</Button>
+            <Button kind="primary" onClick={() => setInviting(true)}>
+              {t('Invite somebody')}
+            </Button>
           )
         }
       >
@@ -150,7 +158,9 @@ function InviteDialog({ roles, onClose, onDone }: InviteProps) {
           <SelectField label={t('Role')} value={role} onChange={setRole} options={options} />
           <Failure error={error} />
           <div class="actions end">
-            <Button type="submit" kind="primary" disabled={busy}>{t('Invite')}</Button>
+            <Button type="submit" kind="primary" disabled={busy}>
+              {t('Invite')}
+            </Button>
           </div>
         </form>
       )}
@@ -184,7 +194,9 @@ function UserDialog({ user, roles, onClose, onDone }: InviteProps & { user: User
         <SelectField label={t('Role')} value={role} onChange={setRole} options={optionsOf(roles)} />
         <Failure error={error} />
         <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>{t('Save')}</Button>
+          <Button type="submit" kind="primary" disabled={busy}>
+            {t('Save')}
+          </Button>
         </div>
       </form>
     </Dialog>

@@ -1,11 +1,11 @@
 import { listAll } from '../api.ts'
 import { Badge, Card, Empty, Failure, Loading } from '../components/basics.tsx'
 import { count } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { type Document, titleOf } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
-import { t } from '../language.ts'
 
 interface Graph {
   /** In the sequence in which a task comes to them. */
@@ -32,7 +32,10 @@ export function WorkflowGraph({ workflow }: { workflow: Document }) {
   const open = tasks.data ?? []
   const at = (step: number) => open.filter(({ currentStep }) => currentStep === step).length
   return (
-    <Card title={t('Steps')} note={t('{count, plural, one {# open task} other {# open tasks}}', { count: open.length })}>
+    <Card
+      title={t('Steps')}
+      note={t('{count, plural, one {# open task} other {# open tasks}}', { count: open.length })}
+    >
       {graph.path.length === 0 && (
         <Empty title={t('No first step')}>{t('Set one below, so that tasks can start.')}</Empty>
       )}
@@ -43,9 +46,16 @@ export function WorkflowGraph({ workflow }: { workflow: Document }) {
           </li>
         ))}
         <li class="graph-end">
-          {graph.backTo && <>{t('Goes back to {title}, so a task never completes', { title: titleOf(graph.backTo) })}</>}
-          {graph.missing !== undefined && <>{t('Leads to step {missing}, which is not there', { missing: graph.missing })}</>}
-          {graph.path.length > 0 && !graph.backTo && graph.missing === undefined && t('The task is completed')}
+          {graph.backTo && (
+            <>{t('Goes back to {title}, so a task never completes', { title: titleOf(graph.backTo) })}</>
+          )}
+          {graph.missing !== undefined && (
+            <>{t('Leads to step {missing}, which is not there', { missing: graph.missing })}</>
+          )}
+          {graph.path.length > 0 &&
+            !graph.backTo &&
+            graph.missing === undefined &&
+            t('The task is completed')}
         </li>
       </ol>
       {graph.unreachable.length > 0 && (
