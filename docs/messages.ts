@@ -25,7 +25,7 @@ interface Messages {
 }
 
 /** A catalogue: the texts of a language, under the English ones. */
-export type Catalogue = Record<string, string>
+type Catalogue = Record<string, string>
 
 /** The languages that have a catalogue. */
 export const TRANSLATED = LANGUAGES.map(({ tag }) => tag).filter((tag) => tag !== 'en')

@@ -336,7 +336,7 @@ const FUTILE: Record<string, string> = {
 }
 
 /** Advice for our own codes. */
-const REPAIRS: Record<string, string> = {
+export const REPAIRS: Record<string, string> = {
   channel_not_configured: "Fill in what the channel's config lacks.",
   unknown_agent: "The channel's handlerUrl names a built-in agent that there is none of: correct it.",
   unknown_handler:
@@ -349,25 +349,6 @@ const REPAIRS: Record<string, string> = {
   bad_answer: "The handler's response is not a message: see docs/handlers.md.",
   effect_unknown: 'Look up with the other side whether the function was done: a replay calls it again.',
   bad_args: "The function's arguments do not fit the action's spec.",
-}
-
-/** The part of `docs/errors.md` on messages that were answered with 200 and did not arrive. */
-export function renderMessageCodes(): string {
-  const rows = Object.entries(REPAIRS)
-    .toSorted(([a], [b]) => a.localeCompare(b))
-    .map(([code, advice]) => `| \`${code}\` | ${advice} |`)
-  return `
-## A message that did not arrive
-
-What becomes of a message after the 200 is no error of a request: it ends \`dead\`, \`failed\` or \`unrouted\`, with a \`reason\`, a \`fault\`
-(\`caller\`, \`channel\`, \`provider\`, \`recipient\`, \`us\`), and a \`code\` in its attempts: the provider's own, or one of ours, such as
-
-| code | what to do |
-| --- | --- |
-${rows.join('\n')}
-
-Those of templates are in [templates](templates.md#a-message-of-one). \`parley why\` and the console explain a message whole.
-`
 }
 
 const lastCode = ({ attempts }: ExplainedMessage) =>

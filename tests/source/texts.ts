@@ -51,10 +51,16 @@ function walk(value: unknown, place: Place): void {
   if (typeof value !== 'object' || value === null) return
   const node = value as Node
   const { type } = node
-  if (typeof type !== 'string') return walk(Object.values(node), place)
+  if (typeof type !== 'string') {
+    for (const one of Object.values(node)) walk(one, place)
+    return
+  }
   if (/^(ImportDeclaration|ExportAllDeclaration|Ts(?!As|Satisfies|NonNull)\w*)$/.test(type)) return
   const handle = HANDLERS[type]
-  if (handle !== undefined) return void handle(node, place)
+  if (handle !== undefined) {
+    handle(node, place)
+    return
+  }
   for (const [key, child] of Object.entries(node)) if (key !== 'typeAnnotation') walk(child, place)
 }
 

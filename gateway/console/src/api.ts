@@ -1,6 +1,7 @@
 import { createParley, type ParleyOptions } from '@parley/client'
 import { succeeded } from '@parley/client/parley-error'
 import { dropDrafts } from './drafts.ts'
+import { currentLanguage } from './language.ts'
 import { oneAtATime, untilLeft } from './one-at-a-time.ts'
 import { account, createCookieSession, type Refresh, session } from './session.ts'
 import { createStore } from './store.ts'
@@ -137,6 +138,7 @@ async function reach(request: Request): Promise<Response> {
   const { pathname } = new URL(request.url)
   const collection = pathname.split('/').slice(1, 3).join('/')
   clearTimeout(lapses.get(collection))
+  request.headers.set('accept-language', currentLanguage())
   const signal = request.method === 'GET' ? AbortSignal.any([request.signal, left.signal]) : request.signal
   try {
     const response = await fetch(request, { cache: 'no-store', signal })

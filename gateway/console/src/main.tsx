@@ -3,5 +3,4 @@ import './styles.css'
 import 'uplot/dist/uPlot.min.css'
 
 await loadLanguage()
-const { start } = await import('./start.tsx')
-start()
+;(await import('./start.tsx')).start()

@@ -16,7 +16,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ...{ granted: t('granted'), withdrawn: t('withdrawn'), unknown: t('unknown') },
   ...{ marketing: t('marketing'), service: t('service') },
   // Templates
-  ...{ approved: t('approved'), rejected: t('rejected'), disabled: t('disabled'), deleted: t('deleted') },
+  ...{ approved: t('approved'), disabled: t('disabled'), deleted: t('deleted') },
   ...{
     in_appeal: t('in appeal'),
     pending_deletion: t('pending deletion'),
@@ -33,7 +33,11 @@ const WORDS: Readonly<Record<string, string>> = {
   },
   ...{ header: t('header'), body: t('body'), footer: t('footer'), buttons: t('buttons'), name: t('name') },
   ...{ language: t('language'), category: t('category'), carousel: t('carousel') },
-  ...{ quick_reply: t('quick reply'), phone_number: t('phone number'), copy_code: t('copy code') },
+  ...{ quick_reply: t('quick reply'), phone_number: t('phone number') },
+  ...Object.fromEntries([
+    ['rejected', t('rejected')],
+    ['copy_code', t('copy code')],
+  ]),
   // Kinds of values and files
   ...{
     text: t('text'),

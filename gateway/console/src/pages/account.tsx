@@ -1,10 +1,11 @@
+import { LANGUAGES } from '@parley/shared/languages'
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button, notify } from '../components/actions.tsx'
 import { Badge, Card, Fact, Failure, Loading, NotFound, PageHead, Time } from '../components/basics.tsx'
-import { PasswordField, TextField } from '../components/fields.tsx'
+import { PasswordField, SelectField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
-import { rich, t } from '../language.ts'
+import { chooseLanguage, chosenLanguage, rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { changeNotices, noticeChanges, readNoticeSettings } from '../notices.ts'
 import { roleInWords } from '../people.ts'
@@ -23,6 +24,7 @@ export function AccountPage({ rest: [below] }: PageProps) {
         <Own caller={caller} />
         <Password />
       </div>
+      <LanguageCard />
       <Sessions />
       {may('read', 'threads') && <NoticesCard />}
     </>
@@ -54,6 +56,22 @@ function Own({ caller }: { caller: Me }) {
     </Card>
   )
 }
+
+/** Stored in this browser, which has it before anybody has logged in. */
+const LanguageCard = () => (
+  <Card title={t('Language')} note={t('In this browser')}>
+    <SelectField
+      label={t('Language of the console')}
+      note={t('The page is loaded again')}
+      value={chosenLanguage() ?? ''}
+      options={[
+        { value: '', name: t('As the browser says') },
+        ...LANGUAGES.map(({ tag, name }) => ({ value: tag, name })),
+      ]}
+      onChange={chooseLanguage}
+    />
+  </Card>
+)
 
 const LEAST = 8
 const NOTHING = { current: '', next: '' }

@@ -46,12 +46,10 @@ export function WorkflowGraph({ workflow }: { workflow: Document }) {
           </li>
         ))}
         <li class="graph-end">
-          {graph.backTo && (
-            <>{t('Goes back to {title}, so a task never completes', { title: titleOf(graph.backTo) })}</>
-          )}
-          {graph.missing !== undefined && (
-            <>{t('Leads to step {missing}, which is not there', { missing: graph.missing })}</>
-          )}
+          {graph.backTo &&
+            t('Goes back to {title}, so a task never completes', { title: titleOf(graph.backTo) })}
+          {graph.missing !== undefined &&
+            t('Leads to step {missing}, which is not there', { missing: graph.missing })}
           {graph.path.length > 0 &&
             !graph.backTo &&
             graph.missing === undefined &&
