@@ -1,9 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { KINDS } from '@parley/shared/configuration-resources'
+import { errors } from '@parley/shared/errors'
 import { LANGUAGES } from '@parley/shared/languages'
 import { allProviders } from '@parley/shared/providers/registry'
 import { filesOfTree } from '../tests/source/modules.ts'
-import { textsOf } from '../tests/source/texts.ts'
+import { detailsOf, textsOf } from '../tests/source/texts.ts'
 import { openApiDocument } from './openapi/document.ts'
 
 const CONSOLE = /^gateway\/console\/src\/.*(?<!\.d)\.tsx?$/
@@ -12,6 +13,28 @@ const EXPLANATION = 'shared/src/explain-message.ts'
 const FORMS = [
   ...['AssistantBody', 'JobBody', 'ActionBody', 'ConfigBody', 'WorkflowBody', 'StepBody', 'TaskBody'],
   ...['CannedReplyBody', 'ChannelBody'],
+]
+
+const SERVICES = /^(?:gateway|services\/[^/]+|shared)\/src\/.*\.ts$/
+/** What schemas say of a field, as zod words it, and what stands in such texts. */
+const OF_SCHEMAS = [
+  'is required',
+  'Invalid input: expected {0}, received {1}',
+  'Invalid option: expected one of {0}',
+  'Too small: expected {0} to have >={1} characters',
+  'Too small: expected {0} to have >={1} items',
+  'Too small: expected {0} to be >={1}',
+  'Too small: expected {0} to be >{1}',
+  'Too big: expected {0} to have <={1} characters',
+  'Too big: expected {0} to have <={1} items',
+  'Too big: expected {0} to be <={1}',
+  'Unrecognized key: {0}',
+  'Unrecognized keys: {0}',
+  'Invalid email address',
+  'Invalid URL',
+  'Invalid ISO datetime',
+  'Invalid input',
+  ...['read', 'write', 'string', 'number', 'int', 'array', 'object', 'boolean', 'undefined', 'null'],
 ]
 
 /** The texts of the console in English. */
@@ -30,10 +53,18 @@ type Catalogue = Record<string, string>
 /** The languages that have a catalogue. */
 export const TRANSLATED = LANGUAGES.map(({ tag }) => tag).filter((tag) => tag !== 'en')
 
-const fileOf = (language: string) => `gateway/console/languages/${language}.json`
+/** Where catalogues are: those of the console, and those of problems. */
+type Folder = 'gateway/console/languages' | 'shared/languages'
 
-export const readCatalogue = (language: string): Catalogue =>
-  JSON.parse(readFileSync(fileOf(language), 'utf8'))
+export const readCatalogue = (folder: Folder, language: string): Catalogue =>
+  JSON.parse(readFileSync(`${folder}/${language}.json`, 'utf8'))
+
+/** Collects the texts of problems: titles, and details that the code has. What others said is no part of them. */
+export async function readProblemTexts(): Promise<Set<string>> {
+  const titles = Object.values(errors).map(({ title }) => title)
+  const details = await Promise.all(filesOfTree(SERVICES).map(detailsOf))
+  return new Set([...titles, ...details.flat(), ...OF_SCHEMAS])
+}
 
 /** Collects every text that the console shows. */
 export async function readMessages(): Promise<Messages> {
@@ -53,11 +84,15 @@ export async function readMessages(): Promise<Messages> {
 /** Brings the catalogues in line with the code: what is new has no translation yet, what is gone goes. */
 export async function writeCatalogues(): Promise<void> {
   const { composed, plain } = await readMessages()
-  const all = [...new Set([...composed, ...plain])].toSorted()
+  write('gateway/console/languages', new Set([...composed, ...plain]))
+  write('shared/languages', await readProblemTexts())
+}
+
+function write(folder: Folder, all: ReadonlySet<string>): void {
   for (const language of TRANSLATED) {
-    const known = readCatalogue(language)
-    const catalogue = Object.fromEntries(all.map((message) => [message, known[message] ?? '']))
-    writeFileSync(fileOf(language), `${JSON.stringify(catalogue, null, 2)}\n`)
+    const known = readCatalogue(folder, language)
+    const catalogue = Object.fromEntries([...all].toSorted().map((text) => [text, known[text] ?? '']))
+    writeFileSync(`${folder}/${language}.json`, `${JSON.stringify(catalogue, null, 2)}\n`)
   }
 }
 

@@ -193,3 +193,28 @@ function table(init: Node, place: Place): void {
   }
   if (init.type !== 'ObjectExpression') walk(init, place)
 }
+
+/** The details of problems that a file has, with numbers in braces for what is composed. */
+export async function detailsOf(file: string): Promise<string[]> {
+  const tree = await parse(readFileSync(file, 'utf8'), { syntax: 'typescript', target: 'es2024' })
+  const details: string[] = []
+  const read = (value: unknown, isDetail: boolean): void => {
+    if (typeof value !== 'object' || value === null) return
+    const node = value as Node
+    const text = isDetail ? textIn(node) : undefined
+    if (text !== undefined && isSentence(text)) details.push(text)
+    if (isDetail && node.type === 'TemplateLiteral' && (node.expressions as Node[]).length > 0) {
+      const composed = (node.quasis as Node[]).map(({ cooked }, at) =>
+        at === 0 ? cooked : `{${at - 1}}${cooked}`,
+      )
+      if (isSentence(composed.join(''))) details.push(composed.join(''))
+      return
+    }
+    const own = node.type === 'KeyValueProperty' ? nameIn(node.key) === 'detail' : isDetail
+    for (const one of Object.values(node)) read(one, own)
+  }
+  read(tree.body, false)
+  return details
+}
+
+const isSentence = (text: string): boolean => /^[A-Z].* .*[.]$/.test(text)
