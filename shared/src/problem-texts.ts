@@ -33,11 +33,11 @@ function translate(english: string, language: Exclude<Language, 'en'>): string |
   const catalogue = CATALOGUES[language]
   if (Object.hasOwn(catalogue, english)) return catalogue[english]
   if (english.length > LONGEST) return undefined
-  const valueOf = (value: string) => catalogue[value] ?? value
+  const inLanguage = (value: string) => catalogue[value] ?? value
   for (const [pattern, text] of patterns[language]) {
     const values = valuesIn(english, pattern)
     if (values !== undefined)
-      return text.replaceAll(/\{(\d)\}/g, (_, at) => valueOf(values[Number(at)] ?? ''))
+      return text.replaceAll(/\{(\d)\}/g, (_, at) => inLanguage(values[Number(at)] ?? ''))
   }
   return undefined
 }

@@ -2,7 +2,8 @@ import type { AcceptedFiles } from '@parley/shared/providers/outbound'
 import type { Provider } from '@parley/shared/providers/provider'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { callWithFile } from '../api.ts'
-import { count, rounded } from '../format.ts'
+import { notify } from '../components/actions.tsx'
+import { count, percent, rounded } from '../format.ts'
 import { t } from '../language.ts'
 import { messageOf } from '../problems.ts'
 import type { Draft, SentFile } from '../replies.ts'
@@ -23,6 +24,8 @@ const TYPES: Record<string, string> = {
 interface Attached {
   key: string
   name: string
+  /** How much of it has left the browser, from 0 to 1. */
+  share: number
   /** Undefined while it is on its way. */
   error?: string
 }
@@ -33,6 +36,7 @@ interface Attaching {
   pictures: ReadonlyMap<string, string>
   isBusy: boolean
   attach(files: Iterable<File>): void
+  /** Ends one that is on its way. */
   dismiss(key: string): void
 }
 
@@ -51,23 +55,42 @@ export function useAttaching({ thread, provider, files, add }: AttachingOptions)
   const [pictures, setPictures] = useState<ReadonlyMap<string, string>>(new Map())
   const latest = useRef(pictures)
   latest.current = pictures
-  useEffect(() => () => [...latest.current.values()].forEach(URL.revokeObjectURL), [])
+  const uploads = useRef(new Map<string, AbortController>())
+  const isLeft = useRef(false)
+  useEffect(
+    () => () => {
+      isLeft.current = true
+      for (const picture of latest.current.values()) URL.revokeObjectURL(picture)
+    },
+    [],
+  )
   const change = (key: string, to: Partial<Attached> | undefined) =>
     setUnderway((before) =>
       before.flatMap((one) => (one.key !== key ? [one] : to === undefined ? [] : [{ ...one, ...to }])),
     )
   const upload = async (file: File, key: string) => {
     const contentType = TYPES[file.type] ?? file.type
+    const ending = new AbortController()
+    uploads.current.set(key, ending)
     try {
       const { _id, type } = await callWithFile<Pick<SentFile, '_id' | 'type'>>(
         `/rest/threads/${thread._id}/files`,
-        { file, contentType, query: { name: file.name } },
+        {
+          ...{ file, contentType, query: { name: file.name }, signal: ending.signal },
+          onProgress: (share) => change(key, { share }),
+        },
       )
-      if (type === 'image') setPictures((before) => new Map(before).set(_id, URL.createObjectURL(file)))
+      if (type === 'image' && !isLeft.current)
+        setPictures((before) => new Map(before).set(_id, URL.createObjectURL(file)))
       add({ _id, type, name: file.name, bytes: file.size })
       change(key, undefined)
     } catch (error) {
-      change(key, { error: messageOf(error as Error) })
+      if (ending.signal.aborted) return
+      const message = messageOf(error as Error)
+      if (isLeft.current) notify(`${file.name}: ${message}`, 'bad')
+      else change(key, { error: message })
+    } finally {
+      uploads.current.delete(key)
     }
   }
   const attach = (given: Iterable<File>) => {
@@ -76,7 +99,7 @@ export function useAttaching({ thread, provider, files, add }: AttachingOptions)
     const added = [...given].map((file, at) => {
       const error =
         at >= room ? t('A reply has {count} files at most.', { count: MOST_FILES }) : refusalOf(file, accepts)
-      return { file, entry: { key: crypto.randomUUID(), name: file.name, ...(error && { error }) } }
+      return { file, entry: { key: crypto.randomUUID(), name: file.name, share: 0, ...(error && { error }) } }
     })
     setUnderway((before) => [...before, ...added.map(({ entry }) => entry)])
     for (const { file, entry } of added) if (entry.error === undefined) void upload(file, entry.key)
@@ -84,7 +107,10 @@ export function useAttaching({ thread, provider, files, add }: AttachingOptions)
   return {
     ...{ underway, pictures, attach },
     isBusy: underway.some(({ error }) => error === undefined),
-    dismiss: (key) => change(key, undefined),
+    dismiss: (key) => {
+      uploads.current.get(key)?.abort()
+      change(key, undefined)
+    },
   }
 }
 
@@ -137,16 +163,22 @@ export function ReplyFiles({ draft: { files }, attaching, set }: FilesProps) {
           </li>
         )
       })}
-      {underway.map(({ key, name, error }) => (
-        <li key={key} class={error && 'wrong'} role={error ? 'alert' : 'status'}>
+      {underway.map(({ key, name, share, error }) => (
+        <li key={key} class={error && 'wrong'} role={error && 'alert'}>
           <span class="grow">
-            {name} {error ?? <span class="quiet">{t('is on its way …')}</span>}
+            {name}{' '}
+            {error ?? <span class="quiet">{share < 1 ? percent(share) : t('is with Parley …')}</span>}
           </span>
-          {error && (
-            <button type="button" aria-label={t('Dismiss {name}', { name })} onClick={() => dismiss(key)}>
-              ✕
-            </button>
+          {error === undefined && (
+            <progress aria-label={t('{name} is on its way', { name })} value={share} max={1} />
           )}
+          <button
+            type="button"
+            aria-label={error ? t('Dismiss {name}', { name }) : t('Cancel {name}', { name })}
+            onClick={() => dismiss(key)}
+          >
+            ✕
+          </button>
         </li>
       ))}
     </ul>
