@@ -106,8 +106,7 @@ export async function callWithFile<T>(
 ): Promise<T> {
   const uploads = createParley({
     ...{ ...options, timeoutMs: UPLOAD_MS, repeatForMs: 0 },
-    fetch: (request) =>
-      reach(request, (one, { signal }) => fetchWithProgress(one, { signal, onProgress })),
+    fetch: (request) => reach(request, (one, { signal }) => fetchWithProgress(one, { signal, onProgress })),
   })
   const headers = { 'content-type': contentType }
   const body = { body: file, bodySerializer: (body: unknown) => body }

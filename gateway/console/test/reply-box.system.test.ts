@@ -214,7 +214,9 @@ describe('files', () => {
         })
       await throttled(64 * 1024)
       const buffer = Buffer.concat([PNG, Buffer.alloc(4 * 1024 * 1024)])
-      await page.getByLabel('Files to attach').setInputFiles([{ name: 'slow.png', mimeType: 'image/png', buffer }])
+      await page
+        .getByLabel('Files to attach')
+        .setInputFiles([{ name: 'slow.png', mimeType: 'image/png', buffer }])
       const progress = files(page).getByRole('progressbar', { name: 'slow.png is on its way' })
       await progress.waitFor()
       await page.waitForFunction(() => {
@@ -242,7 +244,9 @@ describe('files', () => {
       await files(page).getByRole('button', { name: 'Remove late.png' }).click()
       await files(page).waitFor({ state: 'detached' })
       await throttled(-1)
-      await page.getByLabel('Files to attach').setInputFiles([{ name: 'quick.png', mimeType: 'image/png', buffer: PNG }])
+      await page
+        .getByLabel('Files to attach')
+        .setInputFiles([{ name: 'quick.png', mimeType: 'image/png', buffer: PNG }])
       await files(page).getByRole('button', { name: 'Remove quick.png' }).click()
       await files(page).waitFor({ state: 'detached' })
     })

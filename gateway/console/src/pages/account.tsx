@@ -7,13 +7,7 @@ import { PasswordField, SelectField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { chooseLanguage, chosenLanguage, rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
-import {
-  allowNotices,
-  changeNotices,
-  desktopNotices,
-  noticeChanges,
-  readNoticeSettings,
-} from '../notices.ts'
+import { allowNotices, changeNotices, desktopNotices, noticeChanges, readNoticeSettings } from '../notices.ts'
 import { roleInWords } from '../people.ts'
 import { messageOf } from '../problems.ts'
 import { type Me, may, me } from '../rights.ts'
@@ -254,7 +248,7 @@ function NoticesCard() {
           { key: 'desktop', name: t('On the desktop'), isThere: desktop !== 'missing' },
         ])}
       </div>
-      {settings.desktop && desktop === 'not allowed' && (
+      {settings.desktop && desktop === 'blocked' && (
         <p class="line">
           <span class="note">{t('This browser shows none on the desktop until you allow it.')}</span>
           <Button small onClick={allow}>

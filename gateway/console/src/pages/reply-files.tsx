@@ -166,8 +166,7 @@ export function ReplyFiles({ draft: { files }, attaching, set }: FilesProps) {
       {underway.map(({ key, name, share, error }) => (
         <li key={key} class={error && 'wrong'} role={error && 'alert'}>
           <span class="grow">
-            {name}{' '}
-            {error ?? <span class="quiet">{share < 1 ? percent(share) : t('is with Parley …')}</span>}
+            {name} {error ?? <span class="quiet">{share < 1 ? percent(share) : t('is with Parley …')}</span>}
           </span>
           {error === undefined && (
             <progress aria-label={t('{name} is on its way', { name })} value={share} max={1} />
