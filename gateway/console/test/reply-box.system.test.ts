@@ -276,7 +276,9 @@ describe('a message', () => {
   test('is quoted in the reply to it, for the person and for the team', async () => {
     await onPage(WITH_AXE, async (page) => {
       await inConversation(page)
-      await page.getByRole('button', { name: 'Quote “Where is my order?”' }).click()
+      // The assistant had said the same by then.
+      const theirs = page.locator('.said.theirs', { hasText: 'Where is my order?' })
+      await theirs.getByRole('button', { name: 'Quote “Where is my order?”' }).click()
       await page.locator('.reply .quoted', { hasText: 'Where is my order?' }).waitFor()
       await page.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA')
       await reply(page).fill('On its **way**')

@@ -164,7 +164,7 @@ export function ReplyFiles({ draft: { files }, attaching, set }: FilesProps) {
         )
       })}
       {underway.map(({ key, name, share, error }) => (
-        <li key={key} class={error && 'wrong'} role={error && 'alert'}>
+        <li key={key} class={error && 'wrong'} role={error ? 'alert' : undefined}>
           <span class="grow">
             {name} {error ?? <span class="quiet">{share < 1 ? percent(share) : t('is with Parley …')}</span>}
           </span>

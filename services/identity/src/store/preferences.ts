@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import { z } from 'zod'
 
 const flag = z.boolean()
@@ -31,5 +32,5 @@ export type StoredPreferences = z.output<typeof preferencesChange>
 
 /** All of them. */
 export const preferencesOf = (stored: StoredPreferences = {}): z.output<typeof preferencesSchema> => ({
-  notices: { ...USUAL, ...stored.notices },
+  notices: { ...USUAL, ...defined(stored.notices ?? {}) },
 })
