@@ -49,7 +49,7 @@ async function bundleConsole(): Promise<Bundle> {
       ([path, { entryPoint }]) => entryPoint?.endsWith(source) && extname(path) === '.js',
     ) ?? (['', { imports: [] }] as const)
   const [script, main] = outputOf('main.tsx')
-  const [start, { imports }] = outputOf('start.tsx')
+  const [start, { imports }] = outputOf('start.ts')
   const needed = [...main.imports, ...imports].filter(({ kind }) => kind === 'import-statement')
   const parts = [...new Set([start, ...needed.map(({ path }) => path)].map((path) => basename(path)))]
   const style = made.find(([name]) => extname(name) === '.css')?.[0] ?? ''

@@ -3,4 +3,4 @@ import './styles.css'
 import 'uplot/dist/uPlot.min.css'
 
 await loadLanguage()
-;(await import('./start.tsx')).start()
+;(await import('./start.ts')).start()

@@ -1,4 +1,4 @@
-import { render } from 'preact'
+import { h, render } from 'preact'
 import { resume } from './api.ts'
 import { App } from './app.tsx'
 import { followHistory } from './router.ts'
@@ -10,5 +10,5 @@ export function start(): void {
   followHistory()
   void resume()
   const root = document.getElementById('console')
-  if (root) render(<App />, root)
+  if (root) render(h(App, null), root)
 }
