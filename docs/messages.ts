@@ -100,7 +100,10 @@ function textsOfProviders(): string[] {
   return allProviders().flatMap(({ description, settings, outbound }) => [
     description.title,
     ...(description.receiving?.instructions ?? []).filter((part) => typeof part === 'string'),
-    ...settings.flatMap(({ label, note, replacing }) => [label, note, ...(replacing ? [replacing] : [])]),
+    ...settings.flatMap(({ label, note, replacing, missing }) => [
+      ...[label, note],
+      ...[replacing, missing].filter((text) => text !== undefined),
+    ]),
     ...Object.values(outbound.advice ?? {}),
   ])
 }

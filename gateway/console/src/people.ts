@@ -38,6 +38,8 @@ export async function names(): Promise<Names> {
 
 const ROLES: Readonly<Record<string, string>> = {
   WORKSPACE_ADMIN: t('Workspace admin'),
+  EDITOR: t('Editor'),
+  VIEWER: t('Viewer'),
 }
 
 /** A role by its name, the usual ones in words. */

@@ -61,9 +61,7 @@ const resource = (path: keyof typeof TEXTS): Resource => {
 }
 
 /** Those that have no page of their own. */
-export const RESOURCES: readonly Resource[] = [
-  ...(['assistant', 'jobs', 'actions', 'configs', 'workflows', 'steps', 'tasks', 'replies'] as const),
-].map(resource)
+export const RESOURCES: readonly Resource[] = (Object.keys(TEXTS) as (keyof typeof TEXTS)[]).map(resource)
 
 /** The fields of a channel's settings stand by themselves in a form. */
 export const CHANNEL_REFERENCES = { assistantId: 'assistant' }

@@ -69,8 +69,9 @@ const WORDS: Readonly<Record<string, string>> = {
   ...{ failing: t('failing'), opted_out: t('opted out'), opted_in: t('opted in'), erased: t('erased') },
 }
 
-/** A word of the API in the viewer's language; one that is not known as it is, in small letters. */
+/** A word of the API in the viewer's language; one that is not known as it is, in small letters where it has capitals only. */
 export function wordOf(word: string): string {
-  const key = word.toLowerCase().replaceAll(' ', '_')
-  return WORDS[key] ?? key.replaceAll('_', ' ')
+  const known = WORDS[word.toLowerCase().replaceAll(' ', '_')]
+  if (known !== undefined) return known
+  return (/^[A-Z_]+$/.test(word) ? word.toLowerCase() : word).replaceAll('_', ' ')
 }

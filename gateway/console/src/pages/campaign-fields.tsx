@@ -55,7 +55,10 @@ export function CampaignTemplateFields({
               value={variableOf(key).attribute}
               options={[
                 { value: '', name: t('The same text for all') },
-                ...names.map((name) => ({ value: name, name: t('Their {name}', { name: wordOf(name) }) })),
+                ...names.map((name) => ({
+                  value: name,
+                  name: t('Their {name}', { name: OWN_FIELDS.includes(name) ? wordOf(name) : name }),
+                })),
               ]}
               onChange={(attribute) => setVariable(key, { attribute })}
             />

@@ -15,7 +15,7 @@ export function HookCard({ hook, config }: { hook: Hook; config: Record<string, 
       {problems.length > 0 && (
         <ul class="failure">
           {problems.map((problem) => (
-            <li key={problem}>{problem}</li>
+            <li key={problem}>{translated(problem)}</li>
           ))}
         </ul>
       )}

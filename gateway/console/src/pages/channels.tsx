@@ -5,7 +5,7 @@ import { Badge, Card, Empty, Failure, Loading, PageHead, Time } from '../compone
 import { useEdits } from '../components/edits.ts'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { SchemaForm } from '../components/schema-form.tsx'
-import { t } from '../language.ts'
+import { t, translated } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import {
@@ -62,7 +62,8 @@ function ChannelList() {
         if (problems.length === 0) return <Badge tone="good">{t('none')}</Badge>
         return (
           <span title={problems.join('\n')}>
-            <Badge tone="warn">{String(problems.length)}</Badge> <span class="quiet">{problems[0]}</span>
+            <Badge tone="warn">{String(problems.length)}</Badge>{' '}
+            <span class="quiet">{translated(problems[0] ?? '')}</span>
           </span>
         )
       },
