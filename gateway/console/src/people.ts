@@ -38,8 +38,9 @@ export async function names(): Promise<Names> {
 
 const ROLES: Readonly<Record<string, string>> = {
   WORKSPACE_ADMIN: t('Workspace admin'),
-  EDITOR: t('Editor'),
+  MEMBER: t('Member'),
   VIEWER: t('Viewer'),
+  PROVIDER: t('Provider'),
 }
 
 /** A role by its name, the usual ones in words. */
