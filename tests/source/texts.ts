@@ -12,7 +12,7 @@ interface Texts {
 const LOOKUPS = new Set(['t', 'rich', 'say'])
 /** Attributes and properties whose texts somebody reads. */
 const READ =
-  /^(label|title|note|placeholder|aria-label|alt|term|action|dismiss|what|name|text|one|many|create|none|inLast|nothing)$/
+  /^(label|title|note|placeholder|aria-label|alt|term|action|dismiss|what|name|one|many|create|none|inLast|nothing)$/
 /** Attributes and properties whose texts are for programs. */
 const CODE =
   /^(class|type|role|href|key|id|for|kind|tone|icon|autocomplete|rel|target|scope|as|viewBox|d|path|method|resource|schema|value|font|stroke|color|style|event|headers|reads|marketing|at|of|start|from|source|hook|callback|link)$/
@@ -55,7 +55,8 @@ function walk(value: unknown, place: Place): void {
     for (const one of Object.values(node)) walk(one, place)
     return
   }
-  if (/^(ImportDeclaration|ExportAllDeclaration|Ts(?!As|Satisfies|NonNull)\w*)$/.test(type)) return
+  if (/^(ImportDeclaration|ExportAllDeclaration|Ts(?!As|ConstAssertion|Satisfies|NonNull)\w*)$/.test(type))
+    return
   const handle = HANDLERS[type]
   if (handle !== undefined) {
     handle(node, place)

@@ -91,6 +91,7 @@ interface Known {
 
 /** Words that are the same in every language, or a name. */
 const NAMES = new Set([
+  ...['rpc', 'BRL'],
   'Parley',
   'JSON',
   'API',
@@ -112,14 +113,16 @@ async function wrongOn(page: Page, { catalogue, data, language }: Known): Promis
     .flatMap(piecesOf)
     .toSorted((one, other) => other.length - one.length)
   const all = [...data].join('\n')
+  const lower = all.toLowerCase()
+  const names = [...NAMES].join(' ').toLowerCase()
   const dates = datesOf(language)
   const isKnown = (text: string) => {
     const translation = catalogue[text]
     if (translation !== undefined && translation !== text && !isTranslation(text, catalogue)) return false
     if (all.includes(text)) return true
-    const rest = pieces.reduce((left, piece) => left.replaceAll(piece, ' '), text)
+    const rest = pieces.reduce((left, piece) => left.replaceAll(piece, ' '), text.toLowerCase())
     return (rest.match(/\p{L}{3,}/gu) ?? []).every(
-      (word) => NAMES.has(word) || dates.has(word.toLowerCase()) || all.includes(word),
+      (word) => names.includes(word) || dates.has(word) || lower.includes(word),
     )
   }
   return [...new Set(texts)].filter((text) => !isKnown(text))
@@ -133,7 +136,7 @@ const piecesOf = (text: string): string[] =>
   text
     .split(/\{\w+, plural, \w+ \{|\} \w+ \{|\}\}|\{\w+\}|<\/?\w+>|'/)
     .flatMap((piece) => piece.split('#'))
-    .map((piece) => piece.trim())
+    .map((piece) => piece.trim().replace(/\.$/, '').toLowerCase())
     .filter((piece) => /\p{L}{2,}/u.test(piece))
 
 /** Names of days, months and languages. */

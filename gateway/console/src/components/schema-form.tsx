@@ -281,7 +281,8 @@ const LABELS: Readonly<Record<string, string>> = {
   ...{ backstory: t('Backstory'), actions: t('Actions'), configs: t('Configs'), value: t('Value') },
   ...{ owner: t('Owner'), ownerType: t('Owner type'), spec: t('Spec'), specType: t('Spec type') },
   ...{ role: t('Role'), goal: t('Goal'), defaultWorkflow: t('Default workflow'), text: t('Text') },
-  ...{ steps: t('Steps'), firstStep: t('First step') },
+  ...{ steps: t('Steps'), firstStep: t('First step'), failing: t('Failing'), missing: t('Missing') },
+  ...{ origins: t('Origins'), refused: t('Refused') },
 }
 
 /** The name of a field in words. */

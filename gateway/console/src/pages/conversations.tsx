@@ -1,3 +1,4 @@
+import { reasonInWords } from '@parley/shared/explain-message'
 import { Button } from '../components/actions.tsx'
 import { Badge, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { useRows } from '../components/keyboard.ts'
@@ -99,7 +100,7 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
                 {thread.unreadFor?.why === 'unanswered' && (
                   <>
                     <Badge tone="bad">{t('no answer')}</Badge>{' '}
-                    <span class="note">{thread.unreadFor.reason}</span>
+                    <span class="note">{reasonInWords(thread.unreadFor.reason ?? '', t)}</span>
                   </>
                 )}
                 <Marks thread={thread} />

@@ -10,8 +10,7 @@ import { schemaNamed } from '../openapi.ts'
 import { choicesOf } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
-import { groupsOf, type Subscription } from '../subscriptions.ts'
-import { wordOf } from '../words.ts'
+import { eventInWords, groupsOf, type Subscription } from '../subscriptions.ts'
 
 const BACK = { href: hrefOf('/events'), label: t('Events') }
 const FIRST = ['message.received', 'message.delivered', 'message.failed', 'message.dead']
@@ -98,7 +97,7 @@ function EventChoices({
                 checked={chosen.includes(event)}
                 onChange={({ currentTarget }) => toggle(event, currentTarget.checked)}
               />
-              {wordOf(event.slice(event.indexOf('.') + 1).replaceAll('.', '_'))}
+              {eventInWords(event)}
             </label>
           ))}
         </fieldset>
