@@ -54,7 +54,7 @@ type Catalogue = Record<string, string>
 export const TRANSLATED = LANGUAGES.map(({ tag }) => tag).filter((tag) => tag !== 'en')
 
 /** Where catalogues are: those of the console, and those of problems. */
-type Folder = 'gateway/console/languages' | 'shared/languages'
+type Folder = 'gateway/console/src/languages' | 'shared/src/problem-texts'
 
 export const readCatalogue = (folder: Folder, language: string): Catalogue =>
   JSON.parse(readFileSync(`${folder}/${language}.json`, 'utf8'))
@@ -84,8 +84,8 @@ export async function readMessages(): Promise<Messages> {
 /** Brings the catalogues in line with the code: what is new has no translation yet, what is gone goes. */
 export async function writeCatalogues(): Promise<void> {
   const { composed, plain } = await readMessages()
-  write('gateway/console/languages', new Set([...composed, ...plain]))
-  write('shared/languages', await readProblemTexts())
+  write('gateway/console/src/languages', new Set([...composed, ...plain]))
+  write('shared/src/problem-texts', await readProblemTexts())
 }
 
 function write(folder: Folder, all: ReadonlySet<string>): void {

@@ -1,7 +1,7 @@
 import Negotiator from 'negotiator'
-import es from '../languages/es.json' with { type: 'json' }
-import ptBR from '../languages/pt-BR.json' with { type: 'json' }
 import { type Language, languageOf } from './languages.ts'
+import es from './problem-texts/es.json' with { type: 'json' }
+import ptBR from './problem-texts/pt-BR.json' with { type: 'json' }
 
 /** The texts of problems under the English ones, where a number in braces stands for what one of them is about. */
 const CATALOGUES: Record<Exclude<Language, 'en'>, Readonly<Record<string, string>>> = { 'pt-BR': ptBR, es }

@@ -23,7 +23,7 @@ describe('the language that a header asks for', () => {
 
 describe('the texts of problems', () => {
   test.each(TRANSLATED)('in %s are all there, with what they are composed of', async (language) => {
-    const catalogue = readCatalogue('shared/languages', language)
+    const catalogue = readCatalogue('shared/src/problem-texts', language)
     expect(Object.keys(catalogue)).toEqual([...(await readProblemTexts())].toSorted())
     const placeholders = (text: string) => [...text.matchAll(/\{\d\}/g)].map(([all]) => all).toSorted()
     const wrong = Object.entries(catalogue).filter(

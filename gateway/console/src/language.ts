@@ -6,8 +6,8 @@ import type { ComponentChildren } from 'preact'
 type Catalogue = Readonly<Record<string, string>>
 
 const CATALOGUES: Record<Exclude<Language, 'en'>, () => Promise<{ default: Catalogue }>> = {
-  'pt-BR': () => import('../languages/pt-BR.json', { with: { type: 'json' } }),
-  es: () => import('../languages/es.json', { with: { type: 'json' } }),
+  'pt-BR': () => import('./languages/pt-BR.json', { with: { type: 'json' } }),
+  es: () => import('./languages/es.json', { with: { type: 'json' } }),
 }
 const CHOICE = 'parley.language'
 

@@ -22,7 +22,7 @@ const system = consoleSystem({
 })
 
 test.each(TRANSLATED)('in %s no page has an English text, and axe finds nothing', async (language) => {
-  const catalogue = readCatalogue('gateway/console/languages', language)
+  const catalogue = readCatalogue('gateway/console/src/languages', language)
   await system.onPage({ locale: language }, async (page) => {
     const data = readData(page)
     await page.goto(`${system.url}/console`)

@@ -36,7 +36,7 @@ describe('the texts of the console', () => {
 })
 
 describe.each(TRANSLATED)('the catalogue of %s', (language) => {
-  const catalogue = readCatalogue('gateway/console/languages', language)
+  const catalogue = readCatalogue('gateway/console/src/languages', language)
 
   test('has every text once, and none that is gone: `npm run docs` brings it in line', () => {
     expect(Object.keys(catalogue)).toEqual([...new Set([...composed, ...plain])].toSorted())
