@@ -142,7 +142,7 @@ const piecesOf = (text: string): string[] =>
   text
     .split(/\{\w+, plural, \w+ \{|\} \w+ \{|\}\}|\{\w+\}|<\/?\w+>|'/)
     .flatMap((piece) => piece.split('#'))
-    .map((piece) => piece.trim().replace(/\.$/, '').toLowerCase())
+    .map((piece) => piece.replaceAll(/^\P{L}+|\P{L}+$/gu, '').toLowerCase())
     .filter((piece) => /\p{L}{2,}/u.test(piece))
 
 /** Names of days, months and languages. */
