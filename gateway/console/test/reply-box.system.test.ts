@@ -321,7 +321,7 @@ test('what is known of the person stands beside the conversation, with their oth
     const aside = page.getByRole('complementary', { name: 'About Carla' })
     for (const text of [
       '+5511988880001',
-      'Brazilian Portuguese',
+      'Brazilian Portuguese (pt_BR)',
       'America/Sao_Paulo',
       'vip',
       'city',
