@@ -35,12 +35,9 @@ export async function addToHistory(connection: Connection, ...entries: ConsentEn
 }
 
 /** What files said of people that `after`, who is the same person then, does not say any more: it has to be in the history. */
-export function endedFileEntries(
-  before: PersonRecord,
-  after?: Pick<PersonRecord, 'consent'>,
-): ConsentEntry[] {
+export function endedFileEntries(before: PersonRecord, after: Pick<PersonRecord, 'consent'>): ConsentEntry[] {
   return fileEntries(before).filter(({ purpose, at, status }) => {
-    const next = after?.consent[purpose]
+    const next = after.consent[purpose]
     return next?.status !== status || next.at.getTime() !== at.getTime()
   })
 }
@@ -49,7 +46,13 @@ function fileEntries({ _id: person, workspace, consent }: PersonRecord): Consent
   return PURPOSES.flatMap((purpose) => {
     const said = consent[purpose]
     if (said?.source !== BY_FILE) return []
-    return { _id: `${person}/${purpose}/${said.at.getTime()}`, workspace, person, purpose, ...said }
+    return {
+      _id: `${person}/${purpose}/${said.at.getTime()}/${said.status}`,
+      workspace,
+      person,
+      purpose,
+      ...said,
+    }
   })
 }
 
@@ -84,4 +87,7 @@ const newestFirst = (one: Position, other: Position): number =>
   other.at.getTime() - one.at.getTime() || (one._id < other._id ? 1 : one._id > other._id ? -1 : 0)
 
 const isSame = (one: ConsentEntry, other: ConsentEntry): boolean =>
-  one.purpose === other.purpose && one.source === other.source && one.at.getTime() === other.at.getTime()
+  one.purpose === other.purpose &&
+  one.status === other.status &&
+  one.source === other.source &&
+  one.at.getTime() === other.at.getTime()
