@@ -5,7 +5,7 @@ import { Button, Dialog, LeaveQuestion, Notices, notify } from './components/act
 import { Failure, Icon, type IconName, Loading, NotFound } from './components/basics.tsx'
 import { useKeys } from './components/keyboard.ts'
 import { lazyPage } from './components/lazy-page.tsx'
-import { t } from './language.ts'
+import { followLanguage, t } from './language.ts'
 import { useLoad } from './load.ts'
 import { shareNoticeSettings } from './notices.ts'
 import { ConnectedPage } from './pages/connected.tsx'
@@ -170,6 +170,11 @@ function Shell() {
     if (caller.data !== undefined) shareNoticeSettings(caller.data.preferences.notices)
   }, [caller.data])
   useEffect(() => () => me.set(undefined), [])
+  const isKnown = known !== undefined
+  // What is chosen elsewhere meanwhile waits for the next load, so that nothing changes under somebody's hands.
+  useEffect(() => {
+    if (isKnown) followLanguage(known.preferences.language)
+  }, [isKnown])
   const role = known === undefined ? undefined : JSON.stringify(known.role)
   const signedIn = useStore(account)
   // What the role may read decides whether there is a stream.

@@ -15,7 +15,7 @@ let language: Language = 'en'
 let catalogue: Catalogue = {}
 const formats = new Map<string, IntlMessageFormat>()
 
-/** What was chosen in this browser; undefined where it is the browser's own. */
+/** What the user of this browser has chosen last; undefined where it is the browser's own. */
 export const chosenLanguage = (): string | undefined => storage()?.getItem(CHOICE) ?? undefined
 
 /** The language that everything here is in; it stays until the page is loaded again. */
@@ -35,11 +35,16 @@ export async function loadLanguage(): Promise<void> {
   document.documentElement.lang = language
 }
 
-/** Changes the language; an empty choice is the browser's own. */
-export function chooseLanguage(choice: string): void {
-  if (choice === '') storage()?.removeItem(CHOICE)
+/**
+ * Goes by what the user has chosen, null for the browser's own. The page is loaded again where this browser did not know that:
+ * it asks before anybody has logged in.
+ */
+export function followLanguage(choice: string | null): void {
+  const before = chosenLanguage()
+  if (choice === null) storage()?.removeItem(CHOICE)
   else storage()?.setItem(CHOICE, choice)
-  location.reload()
+  if (chosenLanguage() !== before && languageOf([choice ?? [], navigator.languages].flat()) !== language)
+    location.reload()
 }
 
 /** A text in the language of the viewer, by its English one: an ICU message, with what stands for its placeholders. */
