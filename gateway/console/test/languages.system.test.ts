@@ -60,6 +60,10 @@ test('the language is chosen in My account, and follows the account to another b
       await logInInEnglish(other)
       await other.getByRole('heading', { name: 'Resumen' }).waitFor()
       expect(await other.evaluate(() => document.documentElement.lang)).toBe('es')
+      const { json } = await system.parley.call('GET', '/rest/roles', { token: system.garden.token })
+      const [role] = json.data as { _id: number }[]
+      await goInside(other, `/team/roles/${role?._id}`, '.explained')
+      await other.locator('.explained', { hasText: /^Quien llama / }).waitFor()
     })
 
     await page.getByLabel('Idioma de la consola').selectOption({ value: '' })

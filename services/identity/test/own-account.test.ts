@@ -87,7 +87,10 @@ describe('preferences', () => {
 
   test('are changed one by one, are there at the next login, and are nobody else’s', async () => {
     const call = as(user.token)
-    expect((await call('POST', '/api/auth/me', {})).json.preferences).toEqual({ language: null, notices: usual })
+    expect((await call('POST', '/api/auth/me', {})).json.preferences).toEqual({
+      language: null,
+      notices: usual,
+    })
     const change = (notices: object) => call('PATCH', '/api/auth/me', { preferences: { notices } })
     expect((await change({ sound: true })).json.preferences.notices).toEqual({ ...usual, sound: true })
     await change({ messages: false })

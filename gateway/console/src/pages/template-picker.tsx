@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { Loading } from '../components/basics.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
 import { languageName } from '../format.ts'
-import { t } from '../language.ts'
+import { t, translated } from '../language.ts'
 import { usePersonOf } from '../person-of.ts'
 import type { Draft } from '../replies.ts'
 import { inLanguage, sendable, type Template } from '../templates.ts'
@@ -85,7 +85,7 @@ const FilledField = ({
   onChange(value: string): void
 }) => (
   <TextField
-    label={label}
+    label={translated(label)}
     type={TYPES[type]}
     note={example && t('Such as {example}', { example })}
     required
