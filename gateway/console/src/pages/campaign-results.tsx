@@ -185,7 +185,11 @@ function RecipientsCard({ campaign, query }: { campaign: Campaign; query: URLSea
     {
       name: t('Person'),
       cell: ({ person, name, addresses }) =>
-        addresses === undefined ? <code class="cut">{person}</code> : nameOf({ name, addresses }),
+        addresses === undefined ? (
+          <code class="cut">{person}</code>
+        ) : (
+          nameOf({ ...(name && { name }), addresses })
+        ),
     },
     {
       name: t('State'),
