@@ -2,18 +2,18 @@ import { useEffect } from 'preact/hooks'
 import { call, type Page } from './api.ts'
 import { t } from './language.ts'
 import { useLoad } from './load.ts'
+import { createNoticeLedger, type News, type Told } from './notice-ledger.ts'
 import { raiseNotice, readNoticeSettings } from './notices.ts'
 import { may, me } from './rights.ts'
 import { leaveTo } from './router.ts'
 import { account } from './session.ts'
 import { isReader, onLive } from './shared-stream.ts'
+import { createStore } from './store.ts'
 import { nameOf, shownLast, type Thread } from './threads.ts'
 import { setUnreadInTitle } from './title.ts'
 
 const MOST_COUNTED = 100
 const LONGEST = 140
-/** What happened longer ago is no news: the stream may bring again what it brought before. */
-const RECENT_MS = 5 * 60_000
 /** So long a tab that shows the conversation has to say so. */
 const RESPONSE_MS = 250
 
@@ -40,6 +40,8 @@ export function useUnread(): string {
     icon.href = text === '' ? plain : unread
   }, [text])
   useEffect(() => () => setUnreadInTitle(''), [])
+  useEffect(() => unreadList.set(data), [data])
+  useEffect(() => () => unreadList.set(undefined), [])
   return text
 }
 
@@ -58,23 +60,30 @@ export function useShown(thread: string): void {
   }, [thread])
 }
 
-type Question = { asks: string; at: number } | { looksAt: string }
+/** The list that the count is of: it has what the stream did not say. */
+const unreadList = createStore<Page<Thread> | undefined>(undefined)
+
+type Note = { asks: string; at: number } | { looksAt: string } | Told
 
 /**
- * Tells of each message that the team is to read, a hand-over and what is assigned to the account as well: in whichever tab reads the stream for all of
- * them, so once, and not while a tab of the browser shows the conversation to somebody.
+ * Tells of each message that the team is to read, a hand-over and what is assigned to the account as well: in whichever tab
+ * reads the stream for all of them, so once, and not while a tab of the browser shows the conversation to somebody. All tabs
+ * know what was told, so that another one goes on where that one is closed.
  */
 export function useNotices(): void {
   useEffect(() => {
-    const known = new Map<string, { unread: number; assignedAt: string | undefined }>()
+    const newLedger = () => createNoticeLedger({ own: () => me.get()?._id })
+    let ledger = newLedger()
     let tabs: BroadcastChannel | undefined
+    const say = (note: Note) => tabs?.postMessage(note)
     const looks = (thread: string, at: number) =>
       (shown === thread && !document.hidden && document.hasFocus()) ||
       (left?.thread === thread && left.at >= at)
     const seen = new Set<string>()
-    const hear = ({ data }: MessageEvent<Question>) => {
-      if ('looksAt' in data) seen.add(data.looksAt)
-      else if (looks(data.asks, data.at)) tabs?.postMessage({ looksAt: data.asks } satisfies Question)
+    const hear = ({ data }: MessageEvent<Note>) => {
+      if ('told' in data) ledger.settle(data)
+      else if ('looksAt' in data) seen.add(data.looksAt)
+      else if (looks(data.asks, data.at)) say({ looksAt: data.asks })
     }
     const join = () => {
       tabs ??= new BroadcastChannel(`parley.looks.${account.get()}`)
@@ -84,38 +93,46 @@ export function useNotices(): void {
     const leave = () => {
       tabs?.close()
       tabs = undefined
+      // What is told meanwhile it does not hear.
+      ledger = newLedger()
     }
     join()
     addEventListener('pageshow', join)
     addEventListener('pagehide', leave)
-    const notifyOf = (thread: Thread, { isAssignment }: { isAssignment: boolean }) => {
-      const { _id } = thread
-      const at = Date.parse(isAssignment ? (thread.assignee?.at ?? '') : thread.lastAt)
+    const tell = (news: News) => {
+      const { _id } = news.thread
+      const at = Date.parse(news.at)
       seen.delete(_id)
-      tabs?.postMessage({ asks: _id, at } satisfies Question)
+      say({ asks: _id, at })
       setTimeout(() => {
-        if (seen.delete(_id) || looks(_id, at)) return
-        const last = shownLast(thread.lastMessage).slice(0, LONGEST)
-        const text = isAssignment ? t('Assigned to you. {last}', { last }) : last
+        if (!isReader.get()) return
+        const taken = ledger.take(news)
+        if (taken === undefined) return
+        say(taken.told)
+        if (seen.delete(_id) || looks(_id, at) || !isRequested(news)) return
         const onClick = () => void leaveTo(`/conversations/${_id}`)
-        raiseNotice({ tag: _id, title: nameOf(thread), text, onClick })
+        raiseNotice({ tag: _id, title: nameOf(news.thread), text: textOf(news, taken.count), onClick })
       }, RESPONSE_MS)
     }
+    const tellAll = (news: News[]) => {
+      if (isReader.get()) news.forEach(tell)
+    }
     const unfollow = onLive(({ event, data }) => {
-      if (event !== 'thread') return
-      const thread = data as unknown as Thread
-      const before = known.get(thread._id)
-      const isNew = hasNewMessage(thread, before?.unread ?? 0)
-      const isAssignment = isNewlyMine(thread, before?.assignedAt)
-      known.delete(thread._id)
-      known.set(thread._id, { unread: thread.unread, assignedAt: thread.assignee?.at })
-      // Those of which nothing was said for long.
-      for (const [oldest] of known) if (known.size > MOST_KNOWN) known.delete(oldest)
-      if ((isNew || isAssignment) && isReader() && isRequested(thread, { isAssignment }))
-        notifyOf(thread, { isAssignment })
+      if (event === 'thread') tellAll(ledger.hear(data as unknown as Thread))
     })
+    const read = () => {
+      const list = unreadList.get()
+      if (list !== undefined) tellAll(ledger.read(list))
+    }
+    read()
+    const unsubscribe = [
+      unreadList.subscribe(read),
+      // What the tab that read before did not come to.
+      isReader.subscribe(() => tellAll(ledger.waiting())),
+    ]
     return () => {
       unfollow()
+      for (const end of unsubscribe) end()
       removeEventListener('pageshow', join)
       removeEventListener('pagehide', leave)
       leave()
@@ -123,23 +140,17 @@ export function useNotices(): void {
   }, [])
 }
 
+function textOf({ kind, thread }: News, count: number): string {
+  const last = shownLast(thread.lastMessage).slice(0, LONGEST)
+  if (kind === 'assignment') return t('Assigned to you. {last}', { last })
+  return count === 1 ? last : t('{count} new messages. {last}', { count, last })
+}
+
 /** Whether the account is told of such a thing, by its settings. */
-function isRequested({ assignee, unreadFor }: Thread, { isAssignment }: { isAssignment: boolean }): boolean {
+function isRequested({ kind, thread: { assignee, unreadFor } }: News): boolean {
   const { messages, handOvers, assignments, onlyOwn } = readNoticeSettings()
-  if (isAssignment) return assignments
+  if (kind === 'assignment') return assignments
   const isOthers = assignee !== undefined && assignee._id !== me.get()?._id
   if (onlyOwn && isOthers) return false
   return unreadFor?.why === 'handed_off' ? handOvers : messages
-}
-
-const MOST_KNOWN = 2_000
-
-const hasNewMessage = ({ unread, lastAt }: Thread, before: number): boolean =>
-  unread > before && Date.now() - Date.parse(lastAt) < RECENT_MS
-
-/** Somebody else has just assigned it to the account. */
-function isNewlyMine({ assignee }: Thread, before: string | undefined): boolean {
-  const own = me.get()?._id
-  if (assignee?._id !== own || assignee === undefined || assignee.by === own) return false
-  return assignee.at !== before && Date.now() - Date.parse(assignee.at) < RECENT_MS
 }
