@@ -62,23 +62,49 @@ export function writingTab(page: Page, threads: readonly string[]) {
   }
 }
 
-/** Counts the notices of a browser by their texts, in place of showing them. */
-export async function countNotices(context: BrowserContext): Promise<Map<string, number>> {
-  const counts = new Map<string, number>()
-  await context.exposeFunction('report', (text: string) => counts.set(text, (counts.get(text) ?? 0) + 1))
+/** Hears of the notices of a browser in place of showing them: whom each is from, and its text. */
+export async function hearNotices(
+  context: BrowserContext,
+  heard: (title: string, text: string) => void,
+): Promise<void> {
+  await context.exposeFunction('report', heard)
   await context.addInitScript(() => {
-    const { report } = globalThis as unknown as { report(text: string): void }
+    const { report } = globalThis as unknown as { report(title: string, text: string): void }
     globalThis.Notification = class {
       static permission = 'granted'
       static requestPermission = async () => 'granted'
       onclick = () => undefined
-      constructor(_title: string, { body }: { body: string }) {
-        report(body)
+      constructor(title: string, { body }: { body: string }) {
+        report(title, body)
       }
       close() {}
     } as unknown as typeof Notification
   })
-  return counts
+}
+
+/** What notices have told. */
+export interface Noticed {
+  /** How many messages, by whom they are from. */
+  from: Map<string, number>
+  /** How often, by the message that they show. */
+  texts: Map<string, number>
+}
+
+/** Counts the messages that the notices of a browser tell of, also several in one. */
+export async function countNotices(context: BrowserContext): Promise<Noticed> {
+  const [from, texts] = [new Map<string, number>(), new Map<string, number>()]
+  await hearNotices(context, (title, text) => {
+    const { count = '1', last = text } =
+      /^(?<count>\d+) new messages\. (?<last>.*)$/s.exec(text)?.groups ?? {}
+    add(from, title, Number(count))
+    add(texts, last, 1)
+  })
+  return { from, texts }
+}
+
+/** Adds to a number that a map has under a key. */
+export function add(map: Map<string, number>, key: string, count: number): void {
+  map.set(key, (map.get(key) ?? 0) + count)
 }
 
 /** How long until a tab that is opened anew shows something, in milliseconds. */
