@@ -49,7 +49,7 @@ describe('the list of threads', () => {
     await line.world.putChannel(7, line.rpc({ extId: 'mute', handlerUrl: 'native:agents/nobody' }))
     const asked = { ...said('Where is it?', 'unanswered'), extId: 'mute' }
     await line.world.post('u-1', asked)
-    const { reason, receivedAt } = (await line.world.message('u-1', 'dead')) as Record<string, string>
+    const { reason, receivedAt } = await line.world.message('u-1', 'dead')
     const [thread] = await line.listed('?channel=mute&unread=true', (threads) => threads.length === 1)
     expect(thread).toMatchObject({
       unread: 1,
