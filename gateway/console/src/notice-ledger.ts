@@ -1,6 +1,6 @@
 import type { Thread } from './threads.ts'
 
-export type NoticeKind = 'message' | 'assignment'
+type NoticeKind = 'message' | 'assignment'
 
 /** What somebody is to be told of in a conversation. */
 export interface News {
