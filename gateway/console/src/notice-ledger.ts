@@ -3,7 +3,7 @@ import type { Thread } from './threads.ts'
 type NoticeKind = 'message' | 'assignment'
 
 /** What somebody is to be told of in a conversation. */
-export interface News {
+export interface DueNotice {
   kind: NoticeKind
   thread: Thread
   /** When the message was received, or the conversation assigned. */
@@ -11,8 +11,8 @@ export interface News {
 }
 
 /** That something was told, as the tabs of a browser say it to each other. */
-export interface Told {
-  told: string
+export interface Reported {
+  reported: string
   kind: NoticeKind
   at: string
   /** Of the conversation then. */
@@ -22,18 +22,18 @@ export interface Told {
 /** What the account was told of, and what it is still to be told of. */
 export interface NoticeLedger {
   /** Takes in a state of a conversation, in whatever order they come. Returns what is new in it. */
-  hear(thread: Thread): News[]
+  hear(thread: Thread): DueNotice[]
   /** The same for the list of what is unread, which has what the stream did not say. What the first one has was there before. */
-  read(list: { data: readonly Thread[]; next: string | null }): News[]
+  read(list: { data: readonly Thread[]; next: string | null }): DueNotice[]
   /**
    * That something is told by whoever calls, and how many messages that is since the last time; undefined where it was
    * told meanwhile, or read, or there is something later.
    */
-  take(news: News): { told: Told; count: number } | undefined
+  take(due: DueNotice): { reported: Reported; count: number } | undefined
   /** That something was told by another tab. */
-  settle(told: Told): void
+  settle(reported: Reported): void
   /** What is not told yet. */
-  waiting(): News[]
+  waiting(): DueNotice[]
 }
 
 /** What happened longer ago is no news. */
@@ -42,10 +42,10 @@ const MOST_KNOWN = 2_000
 
 interface Known {
   /** What came until then was told, or read. */
-  toldAt: Record<NoticeKind, string>
+  reportedAt: Record<NoticeKind, string>
   /** How many were unread then, where that is known. */
   unread: number | undefined
-  waiting: Map<NoticeKind, News>
+  waiting: Map<NoticeKind, DueNotice>
 }
 
 /**
@@ -75,27 +75,27 @@ export function createNoticeLedger({
     remember(
       id,
       all.get(id) ?? {
-        toldAt: { message: before?.until ?? '', assignment: '' },
+        reportedAt: { message: before?.until ?? '', assignment: '' },
         unread: before?.isWhole ? 0 : undefined,
         waiting: new Map(),
       },
     )
-  const add = (known: Known, news: News): News[] => {
-    if (news.at <= known.toldAt[news.kind] || !isRecent(news.at)) return []
-    const earlier = known.waiting.get(news.kind)
-    if (earlier !== undefined && earlier.at >= news.at) return []
-    known.waiting.set(news.kind, news)
-    return [news]
+  const add = (known: Known, due: DueNotice): DueNotice[] => {
+    if (due.at <= known.reportedAt[due.kind] || !isRecent(due.at)) return []
+    const earlier = known.waiting.get(due.kind)
+    if (earlier !== undefined && earlier.at >= due.at) return []
+    known.waiting.set(due.kind, due)
+    return [due]
   }
-  const hearMessages = (known: Known, thread: Thread): News[] => {
+  const hearMessages = (known: Known, thread: Thread): DueNotice[] => {
     const { unread, lastUnreadAt: at = '' } = thread
-    const latest = known.waiting.get('message')?.at ?? known.toldAt.message
+    const latest = known.waiting.get('message')?.at ?? known.reportedAt.message
     if (at < latest) return []
     if (unread === 0) settleAt(known, { kind: 'message', at, unread })
-    else if (at === known.toldAt.message) known.unread = unread
+    else if (at === known.reportedAt.message) known.unread = unread
     return unread === 0 ? [] : add(known, { kind: 'message', thread, at })
   }
-  const hearAssignment = (known: Known, thread: Thread): News[] => {
+  const hearAssignment = (known: Known, thread: Thread): DueNotice[] => {
     const { assignee } = thread
     if (assignee === undefined) return []
     const { _id, by, at } = assignee
@@ -104,7 +104,7 @@ export function createNoticeLedger({
     if (earlier !== undefined && at > earlier.at) known.waiting.delete('assignment')
     return []
   }
-  const hear = (thread: Thread): News[] => {
+  const hear = (thread: Thread): DueNotice[] => {
     const known = knownOf(thread._id)
     return [...hearAssignment(known, thread), ...hearMessages(known, thread)]
   }
@@ -114,8 +114,8 @@ export function createNoticeLedger({
       if (before !== undefined) return data.flatMap(hear)
       before = { until: next === null ? '' : (data.at(-1)?.lastAt ?? ''), isWhole: next === null }
       for (const { _id, unread, lastUnreadAt = '', assignee } of data) {
-        const toldAt = { message: lastUnreadAt, assignment: assignee?.at ?? '' }
-        if (!all.has(_id)) remember(_id, { toldAt, unread, waiting: new Map() })
+        const reportedAt = { message: lastUnreadAt, assignment: assignee?.at ?? '' }
+        if (!all.has(_id)) remember(_id, { reportedAt, unread, waiting: new Map() })
       }
       return []
     },
@@ -124,19 +124,19 @@ export function createNoticeLedger({
       if (known?.waiting.get(kind)?.at !== at) return undefined
       const { _id, unread } = thread
       const count = known.unread === undefined ? 1 : Math.max(1, unread - known.unread)
-      const told = { told: _id, kind, at, unread }
-      settleAt(known, told)
-      return { told, count }
+      const reported = { reported: _id, kind, at, unread }
+      settleAt(known, reported)
+      return { reported, count }
     },
-    settle: (told) => settleAt(knownOf(told.told), told),
+    settle: (reported) => settleAt(knownOf(reported.reported), reported),
     waiting: () =>
       [...all.values()].flatMap(({ waiting }) => [...waiting.values()].filter(({ at }) => isRecent(at))),
   }
 }
 
-function settleAt(known: Known, { kind, at, unread }: Pick<Told, 'kind' | 'at' | 'unread'>): void {
-  if (at < known.toldAt[kind]) return
-  known.toldAt[kind] = at
+function settleAt(known: Known, { kind, at, unread }: Pick<Reported, 'kind' | 'at' | 'unread'>): void {
+  if (at < known.reportedAt[kind]) return
+  known.reportedAt[kind] = at
   if (kind === 'message') known.unread = unread
   const left = known.waiting.get(kind)
   if (left !== undefined && left.at <= at) known.waiting.delete(kind)

@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks'
 import { call, type Page } from './api.ts'
 import { t } from './language.ts'
 import { useLoad } from './load.ts'
-import { createNoticeLedger, type News, type Told } from './notice-ledger.ts'
+import { createNoticeLedger, type DueNotice, type Reported } from './notice-ledger.ts'
 import { raiseNotice, readNoticeSettings } from './notices.ts'
 import { may, me } from './rights.ts'
 import { leaveTo } from './router.ts'
@@ -63,7 +63,7 @@ export function useShown(thread: string): void {
 /** The list that the count is of: it has what the stream did not say. */
 const unreadList = createStore<Page<Thread> | undefined>(undefined)
 
-type Note = { asks: string; at: number } | { looksAt: string } | Told
+type Note = { asks: string; at: number } | { looksAt: string } | Reported
 
 /**
  * Tells of each message that the team is to read, a hand-over and what is assigned to the account as well: in whichever tab
@@ -81,7 +81,7 @@ export function useNotices(): void {
       (left?.thread === thread && left.at >= at)
     const seen = new Set<string>()
     const hear = ({ data }: MessageEvent<Note>) => {
-      if ('told' in data) ledger.settle(data)
+      if ('reported' in data) ledger.settle(data)
       else if ('looksAt' in data) seen.add(data.looksAt)
       else if (looks(data.asks, data.at)) say({ looksAt: data.asks })
     }
@@ -99,36 +99,36 @@ export function useNotices(): void {
     join()
     addEventListener('pageshow', join)
     addEventListener('pagehide', leave)
-    const tell = (news: News) => {
-      const { _id } = news.thread
-      const at = Date.parse(news.at)
+    const notify = (due: DueNotice) => {
+      const { _id } = due.thread
+      const at = Date.parse(due.at)
       seen.delete(_id)
       say({ asks: _id, at })
       setTimeout(() => {
         if (!isReader.get()) return
-        const taken = ledger.take(news)
+        const taken = ledger.take(due)
         if (taken === undefined) return
-        say(taken.told)
-        if (seen.delete(_id) || looks(_id, at) || !isRequested(news)) return
+        say(taken.reported)
+        if (seen.delete(_id) || looks(_id, at) || !isRequested(due)) return
         const onClick = () => void leaveTo(`/conversations/${_id}`)
-        raiseNotice({ tag: _id, title: nameOf(news.thread), text: textOf(news, taken.count), onClick })
+        raiseNotice({ tag: _id, title: nameOf(due.thread), text: textOf(due, taken.count), onClick })
       }, RESPONSE_MS)
     }
-    const tellAll = (news: News[]) => {
-      if (isReader.get()) news.forEach(tell)
+    const notifyAll = (due: DueNotice[]) => {
+      if (isReader.get()) due.forEach(notify)
     }
     const unfollow = onLive(({ event, data }) => {
-      if (event === 'thread') tellAll(ledger.hear(data as unknown as Thread))
+      if (event === 'thread') notifyAll(ledger.hear(data as unknown as Thread))
     })
     const read = () => {
       const list = unreadList.get()
-      if (list !== undefined) tellAll(ledger.read(list))
+      if (list !== undefined) notifyAll(ledger.read(list))
     }
     read()
     const unsubscribe = [
       unreadList.subscribe(read),
       // What the tab that read before did not come to.
-      isReader.subscribe(() => tellAll(ledger.waiting())),
+      isReader.subscribe(() => notifyAll(ledger.waiting())),
     ]
     return () => {
       unfollow()
@@ -140,14 +140,14 @@ export function useNotices(): void {
   }, [])
 }
 
-function textOf({ kind, thread }: News, count: number): string {
+function textOf({ kind, thread }: DueNotice, count: number): string {
   const last = shownLast(thread.lastMessage).slice(0, LONGEST)
   if (kind === 'assignment') return t('Assigned to you. {last}', { last })
   return count === 1 ? last : t('{count} new messages. {last}', { count, last })
 }
 
 /** Whether the account is told of such a thing, by its settings. */
-function isRequested({ kind, thread: { assignee, unreadFor } }: News): boolean {
+function isRequested({ kind, thread: { assignee, unreadFor } }: DueNotice): boolean {
   const { messages, handOvers, assignments, onlyOwn } = readNoticeSettings()
   if (kind === 'assignment') return assignments
   const isOthers = assignee !== undefined && assignee._id !== me.get()?._id

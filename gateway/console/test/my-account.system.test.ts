@@ -129,9 +129,8 @@ test('what a tab did not come to report, or the stream did not say, is reported 
   const { shop, thread, say, call } = await shopWithConversation('livraria', '7002')
   await onPage({}, async (page, context) => {
     const { from, texts } = await countNotices(context)
-    const told = () => from.get('Inês') ?? 0
+    const reported = () => from.get('Inês') ?? 0
     await signIn(page, system.url, shop)
-    await page.clock.install()
     await open(page, '/account', '.rows')
     await page.getByLabel('On the desktop').click()
     await page.getByRole('checkbox', { name: 'On the desktop', checked: true }).waitFor()
@@ -142,12 +141,12 @@ test('what a tab did not come to report, or the stream did not say, is reported 
     }
     const [second, third] = [await openTab(), await openTab()]
     // Its timers stand still, so that it does not come to what it is about to do.
-    await page.clock.pauseAt(Date.now() + 1_000)
+    await page.evaluate(() => Object.assign(globalThis, { setTimeout: () => 0 }))
     await say('Is anybody there?')
     for (const tab of [second, third]) await tab.waitForFunction(() => document.title.startsWith('(1) '))
-    expect(told()).toBe(0)
+    expect(reported()).toBe(0)
     await page.close()
-    await eventually(() => told() === 1)
+    await eventually(() => reported() === 1)
 
     // Neither is there a stream when somebody writes, nor does it go on from before that.
     await context.route('**/rest/events', (route) => route.abort())
@@ -160,14 +159,14 @@ test('what a tab did not come to report, or the stream did not say, is reported 
       const { 'last-event-id': _last, ...headers } = route.request().headers()
       return route.continue({ headers })
     })
-    await eventually(() => told() === 3)
+    await eventually(() => reported() === 3)
     await say('Then tomorrow.')
-    await eventually(() => told() >= 4)
+    await eventually(() => reported() >= 4)
     expect(Object.fromEntries(texts)).toMatchObject({
       'Is anybody there?': 1,
       'Anybody?': 1,
       'Then tomorrow.': 1,
     })
-    expect(told()).toBe(4)
+    expect(reported()).toBe(4)
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { createNoticeLedger, type NoticeLedger, type Told } from '../src/notice-ledger.ts'
+import { createNoticeLedger, type NoticeLedger, type Reported } from '../src/notice-ledger.ts'
 import type { Thread } from '../src/threads.ts'
 
 const NOW = Date.parse('2026-11-21T12:00:00Z')
@@ -20,21 +20,21 @@ const state = (second: number, unread: number, more: Partial<Thread> = {}): Thre
 const newLedger = () => createNoticeLedger({ own: () => OWN, now: () => NOW })
 const NOTHING = { data: [], next: null }
 
-/** A tab that reads the stream and tells at once; what it tells is in `told`. */
+/** A tab that reads the stream and reports at once; what it says is in `reported`. */
 function reader(first: { data: Thread[]; next: string | null } = NOTHING) {
   const ledger = newLedger()
-  const told: [string, number][] = []
-  const tell = (news: ReturnType<NoticeLedger['hear']>) => {
-    for (const one of news) {
+  const reported: [string, number][] = []
+  const notify = (due: ReturnType<NoticeLedger['hear']>) => {
+    for (const one of due) {
       const taken = ledger.take(one)
-      if (taken) told.push([one.kind === 'message' ? one.thread.lastMessage : one.kind, taken.count])
+      if (taken) reported.push([one.kind === 'message' ? one.thread.lastMessage : one.kind, taken.count])
     }
   }
-  tell(ledger.read(first))
+  notify(ledger.read(first))
   return {
-    told,
-    hear: (thread: Thread) => tell(ledger.hear(thread)),
-    read: (...data: Thread[]) => tell(ledger.read({ data, next: null })),
+    reported,
+    hear: (thread: Thread) => notify(ledger.hear(thread)),
+    read: (...data: Thread[]) => notify(ledger.read({ data, next: null })),
   }
 }
 
@@ -48,7 +48,7 @@ describe('of what is written', () => {
     tab.hear(state(2, 0))
     tab.hear(state(3, 1))
     tab.hear(state(4, 0))
-    expect(tab.told).toEqual([
+    expect(tab.reported).toEqual([
       ['Message 1', 1],
       ['Message 2', 1],
       ['Message 3', 1],
@@ -59,7 +59,7 @@ describe('of what is written', () => {
     const tab = reader()
     tab.hear(state(1, 1))
     tab.hear(state(3, 3))
-    expect(tab.told).toEqual([
+    expect(tab.reported).toEqual([
       ['Message 1', 1],
       ['Message 3', 2],
     ])
@@ -72,7 +72,7 @@ describe('of what is written', () => {
     tab.hear(state(2, 2))
     tab.hear(state(3, 3))
     tab.read(state(2, 2))
-    expect(tab.told).toEqual([
+    expect(tab.reported).toEqual([
       ['Message 1', 1],
       ['Message 3', 2],
     ])
@@ -83,7 +83,7 @@ describe('of what is written', () => {
     tab.hear(state(1, 4, { labels: ['delivery'] }))
     tab.hear(state(2, 5))
     tab.hear(state(2, 1, { _id: 'bia' }))
-    expect(tab.told).toEqual([
+    expect(tab.reported).toEqual([
       ['Message 2', 1],
       ['Message 2', 1],
     ])
@@ -95,7 +95,7 @@ describe('of what is written', () => {
     tab.hear(state(10, 8, { _id: 'carla' }))
     // Had it been unread, it would have been on that page.
     tab.hear(state(6, 1, { _id: 'dora' }))
-    expect(tab.told).toEqual([
+    expect(tab.reported).toEqual([
       ['Message 10', 1],
       ['Message 6', 1],
     ])
@@ -105,7 +105,7 @@ describe('of what is written', () => {
     const tab = reader()
     tab.hear(state(1, 1, { lastUnreadAt: LONG_AGO }))
     tab.read(state(1, 2, { lastUnreadAt: LONG_AGO }))
-    expect(tab.told).toEqual([])
+    expect(tab.reported).toEqual([])
   })
 })
 
@@ -120,7 +120,7 @@ describe('of what is assigned', () => {
     tab.hear(assigned(OTHER, time(3), OTHER))
     tab.hear(assigned(OTHER, LONG_AGO))
     tab.hear(assigned(OTHER, time(4)))
-    expect(tab.told).toEqual([
+    expect(tab.reported).toEqual([
       ['assignment', 1],
       ['assignment', 1],
     ])
@@ -134,8 +134,8 @@ describe('between tabs', () => {
       ledger.read(NOTHING)
       ledger.hear(state(1, 1))
     }
-    const [news] = first.waiting()
-    next.settle((news && first.take(news)?.told) as Told)
+    const [due] = first.waiting()
+    next.settle((due && first.take(due)?.reported) as Reported)
     expect(next.waiting()).toEqual([])
     for (const ledger of [first, next]) ledger.hear(state(2, 2))
     expect(next.waiting().map((one) => next.take(one)?.count)).toEqual([1])
@@ -144,7 +144,7 @@ describe('between tabs', () => {
   test('what was told is not told by a tab that hears of it later', () => {
     const next = newLedger()
     next.read(NOTHING)
-    next.settle({ told: 'ana', kind: 'message', at: time(1), unread: 1 })
+    next.settle({ reported: 'ana', kind: 'message', at: time(1), unread: 1 })
     expect(next.hear(state(1, 1))).toEqual([])
     expect(next.hear(state(2, 2))).toHaveLength(1)
   })
@@ -170,7 +170,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('hear' as const), tab, skip: fc.nat({ max: 2 }) }),
   fc.record({ kind: fc.constant('list' as const), tab, ago: fc.nat({ max: 3 }) }),
   fc.record({ kind: fc.constant('lead' as const), tab }),
-  fc.record({ kind: fc.constant('tell' as const) }),
+  fc.record({ kind: fc.constant('notify' as const) }),
 )
 
 test('however states come to tabs that take turns, each message is told once at most, and in the end the last one is', () => {
@@ -182,18 +182,18 @@ test('however states come to tabs that take turns, each message is told once at 
       let leader = 0
       let written = 0
       let isRead = true
-      const told: string[] = []
+      const reported: string[] = []
       let count = 0
       const now = () => history.at(-1) as Thread
       const listOf = (thread: Thread) => ({ data: thread.unread > 0 ? [thread] : [], next: null })
-      const tell = () => {
+      const notify = () => {
         const from = tabs[leader]?.ledger
-        for (const news of from?.waiting() ?? []) {
-          const taken = from?.take(news)
+        for (const due of from?.waiting() ?? []) {
+          const taken = from?.take(due)
           if (taken === undefined) continue
-          told.push(news.at)
+          reported.push(due.at)
           count += taken.count
-          for (const { ledger } of tabs) if (ledger !== from) ledger.settle(taken.told)
+          for (const { ledger } of tabs) if (ledger !== from) ledger.settle(taken.reported)
         }
       }
       for (const one of steps) {
@@ -212,13 +212,13 @@ test('however states come to tabs that take turns, each message is told once at 
         } else if (one.kind === 'list') {
           ledger.read(listOf(history[Math.max(0, history.length - 1 - one.ago)] as Thread))
         } else if (one.kind === 'lead') leader = one.tab
-        else tell()
+        else notify()
       }
       tabs[leader]?.ledger.read(listOf(now()))
-      tell()
-      expect(new Set(told).size).toBe(told.length)
+      notify()
+      expect(new Set(reported).size).toBe(reported.length)
       expect(count).toBeLessThanOrEqual(written)
-      if (!isRead) expect(told).toContain(now().lastUnreadAt)
+      if (!isRead) expect(reported).toContain(now().lastUnreadAt)
     }),
   )
 })
