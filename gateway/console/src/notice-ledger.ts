@@ -38,7 +38,7 @@ export interface NoticeLedger {
 
 /** What happened longer ago is no news. */
 const RECENT_MS = 5 * 60_000
-const MOST_KNOWN = 2_000
+const MOST_KNOWN = 5_000
 
 interface Known {
   /** What came until then was told, or read. */
@@ -55,20 +55,31 @@ interface Known {
 export function createNoticeLedger({
   own,
   now = Date.now,
+  mostKnown = MOST_KNOWN,
 }: {
   /** The `_id` of the account. */
   own(): number | undefined
   now?: () => number
+  /** Of so many conversations it knows what was said. */
+  mostKnown?: number
 }): NoticeLedger {
   const all = new Map<string, Known>()
   /** What unread conversations that are not known have after this place is new; `isWhole`: there are no such. */
   let before: { until: string; isWhole: boolean } | undefined
   const isRecent = (at: string) => now() - Date.parse(at) < RECENT_MS
+  /** That of which nothing was said for longest; what it was reported to have is old from now on. */
+  const forgetOldest = () => {
+    const [oldest] = all
+    if (oldest === undefined) return
+    const [id, { reportedAt }] = oldest
+    all.delete(id)
+    const until = before?.until ?? ''
+    before = { until: reportedAt.message > until ? reportedAt.message : until, isWhole: false }
+  }
   const remember = (id: string, known: Known): Known => {
     all.delete(id)
     all.set(id, known)
-    // Those of which nothing was said for long.
-    for (const [oldest] of all) if (all.size > MOST_KNOWN) all.delete(oldest)
+    if (all.size > mostKnown) forgetOldest()
     return known
   }
   const knownOf = (id: string): Known =>
@@ -83,9 +94,9 @@ export function createNoticeLedger({
   const add = (known: Known, due: DueNotice): DueNotice[] => {
     if (due.at <= known.reportedAt[due.kind] || !isRecent(due.at)) return []
     const earlier = known.waiting.get(due.kind)
-    if (earlier !== undefined && earlier.at >= due.at) return []
+    if (earlier !== undefined && earlier.at > due.at) return []
     known.waiting.set(due.kind, due)
-    return [due]
+    return earlier?.at === due.at ? [] : [due]
   }
   const hearMessages = (known: Known, thread: Thread): DueNotice[] => {
     const { unread, lastUnreadAt: at = '' } = thread
@@ -119,10 +130,12 @@ export function createNoticeLedger({
       }
       return []
     },
-    take({ kind, thread, at }) {
-      const known = all.get(thread._id)
-      if (known?.waiting.get(kind)?.at !== at) return undefined
-      const { _id, unread } = thread
+    take({ kind, thread: { _id }, at }) {
+      const known = all.get(_id)
+      const due = known?.waiting.get(kind)
+      if (known === undefined || due?.at !== at) return undefined
+      // Several may have been received in one millisecond.
+      const { unread } = due.thread
       const count = known.unread === undefined ? 1 : Math.max(1, unread - known.unread)
       const reported = { reported: _id, kind, at, unread }
       settleAt(known, reported)

@@ -65,6 +65,14 @@ describe('of what is written', () => {
     ])
   })
 
+  test('of two that were received in one millisecond both count', () => {
+    const ledger = newLedger()
+    ledger.read(NOTHING)
+    const [due] = ledger.hear(state(1, 1))
+    expect(ledger.hear(state(1, 2))).toEqual([])
+    expect(due && ledger.take(due)?.count).toBe(2)
+  })
+
   test('what the stream did not say is told from the list, and not again when the stream says it after all', () => {
     const tab = reader()
     tab.hear(state(1, 1))
@@ -98,6 +106,26 @@ describe('of what is written', () => {
     expect(tab.reported).toEqual([
       ['Message 10', 1],
       ['Message 6', 1],
+    ])
+  })
+
+  test('of a conversation that was forgotten for others, what comes next is one message', () => {
+    const ledger = createNoticeLedger({ own: () => OWN, now: () => NOW, mostKnown: 2 })
+    ledger.read(NOTHING)
+    const reported: [string, number | undefined][] = []
+    const hear = (thread: Thread) => {
+      for (const due of ledger.hear(thread)) reported.push([due.thread._id, ledger.take(due)?.count])
+    }
+    hear(state(1, 4))
+    for (const _id of ['bia', 'carla', 'dora']) hear(state(2, 1, { _id }))
+    hear(state(1, 4, { labels: ['delivery'] }))
+    hear(state(3, 5))
+    expect(reported).toEqual([
+      ['ana', 4],
+      ['bia', 1],
+      ['carla', 1],
+      ['dora', 1],
+      ['ana', 1],
     ])
   })
 
