@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { call, type Page } from './api.ts'
+import { caughtUp, type Mark } from './caught-up.ts'
 import { t } from './language.ts'
 import { useLoad } from './load.ts'
 import { createNoticeLedger, type DueNotice, type Reported } from './notice-ledger.ts'
@@ -63,7 +64,7 @@ export function useShown(thread: string): void {
 /** The list that the count is of: it has what the stream did not say. */
 const unreadList = createStore<Page<Thread> | undefined>(undefined)
 
-type Note = { asks: string; at: number } | { looksAt: string } | Reported
+type Note = { asks: string; at: number } | { looksAt: string } | Reported | Mark
 
 /**
  * Tells of each message that the team is to read, a hand-over and what is assigned to the account as well: in whichever tab
@@ -80,10 +81,12 @@ export function useNotices(): void {
       (shown === thread && !document.hidden && document.hasFocus()) ||
       (left?.thread === thread && left.at >= at)
     const seen = new Set<string>()
+    /** It reads the stream, and knows what was reported before. */
+    let isLeading = false
     const hear = ({ data }: MessageEvent<Note>) => {
       if ('reported' in data) ledger.settle(data)
       else if ('looksAt' in data) seen.add(data.looksAt)
-      else if (looks(data.asks, data.at)) say({ looksAt: data.asks })
+      else if ('asks' in data && looks(data.asks, data.at)) say({ looksAt: data.asks })
     }
     const join = () => {
       tabs ??= new BroadcastChannel(`parley.looks.${account.get()}`)
@@ -91,6 +94,8 @@ export function useNotices(): void {
     }
     // The browser forgets a page that was left, rather than show it again, when a message comes to it.
     const leave = () => {
+      leading?.abort()
+      isLeading = false
       tabs?.close()
       tabs = undefined
       // What is told meanwhile it does not hear.
@@ -105,7 +110,7 @@ export function useNotices(): void {
       seen.delete(_id)
       say({ asks: _id, at })
       setTimeout(() => {
-        if (!isReader.get()) return
+        if (!isLeading) return
         const taken = ledger.take(due)
         if (taken === undefined) return
         say(taken.reported)
@@ -115,7 +120,20 @@ export function useNotices(): void {
       }, RESPONSE_MS)
     }
     const notifyAll = (due: DueNotice[]) => {
-      if (isReader.get()) due.forEach(notify)
+      if (isLeading) due.forEach(notify)
+    }
+    let leading: AbortController | undefined
+    /** What the tab that read before did not come to; what it did come to is heard first. */
+    const lead = async () => {
+      isLeading = false
+      leading?.abort()
+      if (!isReader.get() || tabs === undefined) return
+      leading = new AbortController()
+      const { signal } = leading
+      await caughtUp(tabs, signal)
+      if (signal.aborted) return
+      isLeading = true
+      notifyAll(ledger.waiting())
     }
     const unfollow = onLive(({ event, data }) => {
       if (event === 'thread') notifyAll(ledger.hear(data as unknown as Thread))
@@ -125,11 +143,8 @@ export function useNotices(): void {
       if (list !== undefined) notifyAll(ledger.read(list))
     }
     read()
-    const unsubscribe = [
-      unreadList.subscribe(read),
-      // What the tab that read before did not come to.
-      isReader.subscribe(() => notifyAll(ledger.waiting())),
-    ]
+    void lead()
+    const unsubscribe = [unreadList.subscribe(read), isReader.subscribe(lead)]
     return () => {
       unfollow()
       for (const end of unsubscribe) end()

@@ -137,21 +137,23 @@ test(
       )
       const writing = Promise.all(tabs.map((tab) => tab.write(ending.signal)))
       const paints: Awaited<ReturnType<typeof firstPaint>>[] = []
-      const watching = (async () => {
+      const sampling = (async () => {
         const sessions = await Promise.all(tabs.map(({ page }) => page.context().newCDPSession(page)))
         const startedAt = performance.now()
         for (let sample = 1; sample <= SAMPLES; sample++) {
-          const due = startedAt + (sample * DURATION_S * 1_000) / SAMPLES
-          while (performance.now() < due) {
-            const { context } = browsers[paints.length % browsers.length] ?? failed()
-            paints.push(await firstPaint(context, `${system.url}/console/conversations`))
-            await pause(BETWEEN_PAINTS_MS)
-          }
+          await pause(startedAt + (sample * DURATION_S * 1_000) / SAMPLES - performance.now())
           for (const [at, { page, samples }] of tabs.entries())
             samples.push(await memoryOf(page, sessions[at] ?? failed()))
         }
       })().finally(() => ending.abort())
-      const [posted] = await Promise.all([posts, writing, watching])
+      const painting = (async () => {
+        while (!ending.signal.aborted) {
+          const { context } = browsers[paints.length % browsers.length] ?? failed()
+          paints.push(await firstPaint(context, `${system.url}/console/conversations`))
+          await pause(BETWEEN_PAINTS_MS)
+        }
+      })()
+      const [posted] = await Promise.all([posts, writing, sampling, painting])
       for (const tab of tabs) await tab.finish()
       const missed = ({ from }: Noticed) =>
         [...said]
