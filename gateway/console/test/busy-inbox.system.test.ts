@@ -141,7 +141,7 @@ test(
         const sessions = await Promise.all(tabs.map(({ page }) => page.context().newCDPSession(page)))
         const startedAt = performance.now()
         for (let sample = 1; sample <= SAMPLES; sample++) {
-          await pause(startedAt + (sample * DURATION_S * 1_000) / SAMPLES - performance.now())
+          await pause(Math.max(0, startedAt + (sample * DURATION_S * 1_000) / SAMPLES - performance.now()))
           for (const [at, { page, samples }] of tabs.entries())
             samples.push(await memoryOf(page, sessions[at] ?? failed()))
         }
