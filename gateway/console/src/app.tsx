@@ -119,7 +119,7 @@ export function App() {
   return (
     <>
       <Banner />
-      {signedIn === 'unknown' && <Loading />}
+      {signedIn === 'unknown' && <Opening />}
       {(signedIn === 'out' || hasEnded) && <LoginPage key={signedIn} hasEnded={hasEnded} />}
       {(signedIn === 'in' || hasEnded) && (
         <div key={owner.current} hidden={hasEnded}>
@@ -131,6 +131,16 @@ export function App() {
     </>
   )
 }
+
+/** What the page shows before any script runs, too. */
+const Opening = () => (
+  <main class="lonely">
+    <p class="logo">
+      <Icon name="logo" /> Parley
+    </p>
+    <Loading />
+  </main>
+)
 
 /** Says what can't be reached, until it can be reached again. */
 function Banner() {
@@ -186,7 +196,13 @@ function Shell() {
   }, [role, signedIn])
   if (known === undefined) {
     const { error } = caller
-    return <main class="lonely">{error ? <Failure error={error} /> : <Loading />}</main>
+    return error ? (
+      <main class="lonely">
+        <Failure error={error} />
+      </main>
+    ) : (
+      <Opening />
+    )
   }
   const pages = PAGES.filter(
     ({ reads }) => reads === undefined || reads.some((resource) => may('read', resource)),
