@@ -26,10 +26,10 @@ export interface NoticeLedger {
   /** The same for the list of what is unread, which has what the stream did not say. What the first one has was there before. */
   read(list: { data: readonly Thread[]; next: string | null }): DueNotice[]
   /**
-   * That something is told by whoever calls, and how many messages that is since the last time; undefined where it was
+   * That something is told by whoever calls, how many messages that is since the last time, and the latest state; undefined where it was
    * told meanwhile, or read, or there is something later.
    */
-  take(due: DueNotice): { reported: Reported; count: number } | undefined
+  take(due: DueNotice): { thread: Thread; reported: Reported; count: number } | undefined
   /** That something was told by another tab. */
   settle(reported: Reported): void
   /** What is not told yet. */
@@ -73,8 +73,7 @@ export function createNoticeLedger({
     if (oldest === undefined) return
     const [id, { reportedAt }] = oldest
     all.delete(id)
-    const until = before?.until ?? ''
-    before = { until: reportedAt.message > until ? reportedAt.message : until, isWhole: false }
+    before = { until: later(before?.until ?? '', reportedAt.message), isWhole: false }
   }
   const remember = (id: string, known: Known): Known => {
     all.delete(id)
@@ -123,7 +122,9 @@ export function createNoticeLedger({
     hear,
     read({ data, next }) {
       if (before !== undefined) return data.flatMap(hear)
-      before = { until: next === null ? '' : (data.at(-1)?.lastAt ?? ''), isWhole: next === null }
+      // What was received before the latest of it was another tab's to report, though its thread may be written later.
+      const until = next === null ? '' : data.map(({ lastUnreadAt = '' }) => lastUnreadAt).reduce(later, '')
+      before = { until, isWhole: next === null }
       for (const { _id, unread, lastUnreadAt = '', assignee } of data) {
         const reportedAt = { message: lastUnreadAt, assignment: assignee?.at ?? '' }
         if (!all.has(_id)) remember(_id, { reportedAt, unread, waiting: new Map() })
@@ -135,17 +136,20 @@ export function createNoticeLedger({
       const due = known?.waiting.get(kind)
       if (known === undefined || due?.at !== at) return undefined
       // Several may have been received in one millisecond.
-      const { unread } = due.thread
+      const { thread } = due
+      const { unread } = thread
       const count = known.unread === undefined ? 1 : Math.max(1, unread - known.unread)
       const reported = { reported: _id, kind, at, unread }
       settleAt(known, reported)
-      return { reported, count }
+      return { thread, reported, count }
     },
     settle: (reported) => settleAt(knownOf(reported.reported), reported),
     waiting: () =>
       [...all.values()].flatMap(({ waiting }) => [...waiting.values()].filter(({ at }) => isRecent(at))),
   }
 }
+
+const later = (one: string, other: string): string => (one > other ? one : other)
 
 function settleAt(known: Known, { kind, at, unread }: Pick<Reported, 'kind' | 'at' | 'unread'>): void {
   if (at < known.reportedAt[kind]) return

@@ -101,11 +101,12 @@ describe('of what is written', () => {
     const tab = reader({ data: [state(9, 1), state(5, 1, { _id: 'bia' })], next: 'more' })
     tab.hear(state(4, 7, { _id: 'carla', labels: ['delivery'] }))
     tab.hear(state(10, 8, { _id: 'carla' }))
-    // Had it been unread, it would have been on that page.
+    // Its thread was written late: whoever read the stream then has reported it.
     tab.hear(state(6, 1, { _id: 'dora' }))
+    tab.hear(state(11, 2, { _id: 'dora' }))
     expect(tab.reported).toEqual([
       ['Message 10', 1],
-      ['Message 6', 1],
+      ['Message 11', 1],
     ])
   })
 

@@ -325,7 +325,7 @@ test('the check remembers the steps that are there, however many others workflow
 })
 
 test('the check says in the language that is asked for what is wrong', async () => {
-  const put = putter(12)
+  const put = putter(41)
   await put('jobs/1', { ...bodies.jobs, actions: [7], defaultWorkflow: null })
   await put('channels/1', {
     ...{ ...bodies.channels, handlerUrl: 'native:agents/echo' },
@@ -333,8 +333,8 @@ test('the check says in the language that is asked for what is wrong', async () 
   })
   const asked = async (language: string) => {
     const headers = { 'accept-language': language }
-    const { json, headers: received } = await server.call('GET', '/rest/check', { workspace: 12, headers })
-    const messages = (json.data as Finding[]).map(({ message }) => message)
+    const { json, headers: received } = await server.call('GET', '/rest/check', { workspace: 41, headers })
+    const messages = (json.data as Finding[]).map(({ message }) => message).toSorted()
     return { messages, language: received.get('content-language'), vary: received.get('vary') }
   }
   expect(await asked('de')).toMatchObject({
