@@ -157,7 +157,7 @@ async function streamed(
   }
   const calls: Said['calls'] = []
   const parts = new StreamedParts()
-  const text = new GrowingText()
+  const text = new GrowingText(MAX_RESPONSE_CHARACTERS + 1)
   let begun = 0
   let pieces = 0
   const argumentLength = { streamed: 0, called: 0 }

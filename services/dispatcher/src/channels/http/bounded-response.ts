@@ -28,6 +28,8 @@ class EventSplitter implements Pieces {
   #isAfterCr = false
   #isFirstLine = true
   #hasData = false
+  /** Bytes of the latest events, as which parsers have them until others come. */
+  #passedOn = 0
 
   constructor(count: ResponseCount) {
     this.#count = count
@@ -39,13 +41,15 @@ class EventSplitter implements Pieces {
   }
 
   get held(): number {
-    return this.#line.allocated + this.#event.allocated + this.#whole.allocated
+    return this.#line.allocated + this.#event.allocated + this.#whole.allocated + this.#passedOn
   }
 
   /** Whole events of what was added, about 4 KiB of them; undefined when there are no more. Throws over a bound. */
   take(): Buffer | undefined {
     while (this.#at < this.#chunk.length && this.#whole.length < BATCH_BYTES) this.#readLine()
-    return this.#whole.length === 0 ? undefined : this.#whole.take()
+    if (this.#whole.length === 0) return undefined
+    this.#passedOn = this.#whole.length
+    return this.#whole.take()
   }
 
   /** What the end of the stream has cut off. */
@@ -160,6 +164,7 @@ function boundedBody(
     for (;;) {
       await turn()
       const piece = pieces.take()
+      share.hold(pieces.held)
       if (piece !== undefined) return { piece, isLast: false }
       const { done, value } = await reader.read()
       if (done) {
@@ -168,7 +173,6 @@ function boundedBody(
       }
       count.bytes(value.length)
       pieces.add(value)
-      share.hold(pieces.held)
     }
   }
   return new ReadableStream<Uint8Array>(
