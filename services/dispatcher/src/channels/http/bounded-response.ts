@@ -40,7 +40,7 @@ class EventSplitter implements Pieces {
     this.#at = 0
   }
 
-  get held(): number {
+  get bytesInUse(): number {
     return this.#line.allocated + this.#event.allocated + this.#whole.allocated + this.#passedOn
   }
 
@@ -136,7 +136,7 @@ export function boundedResponse(response: Response, bounding: Bounding): Respons
 /** What comes is given to `add`; what is ready of it is taken until there is no more. */
 interface Pieces {
   /** In bytes, what stays in memory until the response has ended. */
-  readonly held: number
+  readonly bytesInUse: number
   add(chunk: Uint8Array): void
   take(): Uint8Array | undefined
   end(): Uint8Array | undefined
@@ -164,7 +164,7 @@ function boundedBody(
     for (;;) {
       await turn()
       const piece = pieces.take()
-      share.hold(pieces.held)
+      share.use(pieces.bytesInUse)
       if (piece !== undefined) return { piece, isLast: false }
       const { done, value } = await reader.read()
       if (done) {
@@ -202,7 +202,7 @@ function boundedBody(
 
 /** A text in the pieces in which it comes: whoever reads it gathers them all. */
 class TextPieces implements Pieces {
-  held = 0
+  bytesInUse = 0
   readonly #count: ResponseCount
   #piece: Uint8Array | undefined
 
@@ -212,7 +212,7 @@ class TextPieces implements Pieces {
 
   add(chunk: Uint8Array): void {
     this.#count.json(chunk)
-    this.held += chunk.length
+    this.bytesInUse += chunk.length
     this.#piece = chunk
   }
 
