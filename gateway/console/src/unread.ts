@@ -17,8 +17,6 @@ const MOST_COUNTED = 100
 const LONGEST = 140
 /** So long a tab that shows the conversation has to say so. */
 const RESPONSE_MS = 250
-/** A message counts as unread before it is what was said last. */
-const TEXT_MS = 1_500
 
 /** How many conversations are unread, in words, empty for none: in the title and the icon of the tab, too. */
 export function useUnread(): string {
@@ -111,7 +109,6 @@ export function useNotices(): void {
       const at = Date.parse(due.at)
       seen.delete(_id)
       say({ asks: _id, at })
-      const waitMs = due.kind === 'message' && due.thread.lastAt < due.at ? TEXT_MS : RESPONSE_MS
       setTimeout(() => {
         if (!isLeading) return
         const taken = ledger.take(due)
@@ -121,7 +118,7 @@ export function useNotices(): void {
         const onClick = () => void leaveTo(`/conversations/${_id}`)
         const text = textOf({ ...due, thread: taken.thread }, taken.count)
         raiseNotice({ tag: _id, title: nameOf(taken.thread), text, onClick })
-      }, waitMs)
+      }, RESPONSE_MS)
     }
     const notifyAll = (due: DueNotice[]) => {
       if (isLeading) due.forEach(notify)
