@@ -64,7 +64,8 @@ export function useShown(thread: string): void {
 /** The list that the count is of: it has what the stream did not say. */
 const unreadList = createStore<Page<Thread> | undefined>(undefined)
 
-type Note = { asks: string; at: number } | { looksAt: string } | Reported | Mark
+/** `asks`: who looks at that conversation says what it says back, so that it is settled before anything later comes. */
+type Note = { asks: Reported } | Reported | Mark
 
 /**
  * Tells of each message that the team is to read, a hand-over and what is assigned to the account as well: in whichever tab
@@ -77,16 +78,17 @@ export function useNotices(): void {
     let ledger = newLedger()
     let tabs: BroadcastChannel | undefined
     const say = (note: Note) => tabs?.postMessage(note)
-    const looks = (thread: string, at: number) =>
-      (shown === thread && !document.hidden && document.hasFocus()) ||
-      (left?.thread === thread && left.at >= at)
-    const seen = new Set<string>()
+    const looks = ({ reported, at }: Reported) =>
+      (shown === reported && !document.hidden && document.hasFocus()) ||
+      (left?.thread === reported && left.at >= Date.parse(at))
     /** It reads the stream, and knows what was reported before. */
     let isLeading = false
     const hear = ({ data }: MessageEvent<Note>) => {
       if ('reported' in data) ledger.settle(data)
-      else if ('looksAt' in data) seen.add(data.looksAt)
-      else if ('asks' in data && looks(data.asks, data.at)) say({ looksAt: data.asks })
+      else if ('asks' in data && looks(data.asks)) {
+        say(data.asks)
+        ledger.settle(data.asks)
+      }
     }
     const join = () => {
       tabs ??= new BroadcastChannel(`parley.looks.${account.get()}`)
@@ -105,19 +107,23 @@ export function useNotices(): void {
     addEventListener('pageshow', join)
     addEventListener('pagehide', leave)
     const notify = (due: DueNotice) => {
-      const { _id } = due.thread
-      const at = Date.parse(due.at)
-      seen.delete(_id)
-      say({ asks: _id, at })
+      const { kind, thread, at } = due
+      const asked = { reported: thread._id, kind, at, unread: thread.unread }
+      if (looks(asked)) {
+        say(asked)
+        ledger.settle(asked)
+        return
+      }
+      say({ asks: asked })
       setTimeout(() => {
         if (!isLeading) return
         const taken = ledger.take(due)
         if (taken === undefined) return
         say(taken.reported)
-        if (seen.delete(_id) || looks(_id, at) || !isRequested(due)) return
-        const onClick = () => void leaveTo(`/conversations/${_id}`)
+        if (looks(taken.reported) || !isRequested(due)) return
+        const onClick = () => void leaveTo(`/conversations/${thread._id}`)
         const text = textOf({ ...due, thread: taken.thread }, taken.count)
-        raiseNotice({ tag: _id, title: nameOf(taken.thread), text, onClick })
+        raiseNotice({ tag: thread._id, title: nameOf(taken.thread), text, onClick })
       }, RESPONSE_MS)
     }
     const notifyAll = (due: DueNotice[]) => {

@@ -11,9 +11,9 @@ import { type Account, signIn } from './pages.ts'
 const { DURATION_S, CONVERSATIONS, RATE, TABS } = parseConfig(
   z.object({
     DURATION_S: integer({ min: 20, max: 7_200 }).default(40).describe('How long people write'),
-    CONVERSATIONS: integer({ min: 100, max: 20_000 }).default(300).describe('With the team'),
-    RATE: integer({ min: 1, max: 100 }).default(20).describe('Messages a second'),
-    TABS: integer({ min: 2, max: 20 }).default(10).describe('Of both agents together'),
+    CONVERSATIONS: integer({ min: 100, max: 20_000 }).default(100).describe('With the team'),
+    RATE: integer({ min: 1, max: 100 }).default(4).describe('Messages a second'),
+    TABS: integer({ min: 2, max: 20 }).default(4).describe('Of both agents together'),
   }),
   process.env,
 )
