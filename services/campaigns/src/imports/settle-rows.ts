@@ -1,4 +1,3 @@
-import { randomUUIDv7 } from 'node:crypto'
 import { PURPOSES } from '@parley/shared/consent'
 import { mapYielding } from '@parley/shared/map-yielding'
 import { allows, type Decision } from '@parley/shared/permission/decide'
@@ -8,7 +7,6 @@ import type { AttributeTypes } from '../attributes/attribute-store.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { type Outcome, upsertPeople } from '../people/people-store.ts'
 import type { PersonClaim } from '../people/settle-person.ts'
-import { type ConsentEntry, consentsOf } from '../store/consent-history.ts'
 import {
   type ImportCounts,
   type ImportRecord,
@@ -147,11 +145,10 @@ async function writeAlong(
   session: mongo.ClientSession,
   { record, batch, claimed, outcomes, next }: Along,
 ): Promise<ImportRecord> {
-  const { _id, workspace, owner } = record
+  const { _id, owner } = record
   const outcomeOf = new Map(claimed.map((row, at) => [row, outcomes[at]]))
   const counts = { ...record.counts }
   const errors: RowError[] = []
-  const consents: ConsentEntry[] = []
   const now = new Date()
   const deleteAt = new Date(now.getTime() + RETENTION_MS)
   for (const row of batch) {
@@ -162,12 +159,6 @@ async function writeAlong(
     for (const [number, one] of mistakes.entries())
       if (record.errorsStored + errors.length < MAX_ERRORS)
         errors.push({ _id: rowErrorId(_id, line, number), line, ...one, deleteAt })
-    if (outcome === undefined || outcome.result === 'refused') continue
-    for (const purpose of PURPOSES) {
-      const said = outcome.consent[purpose]
-      if (said !== undefined)
-        consents.push({ _id: randomUUIDv7(), workspace, person: outcome.person._id, purpose, ...said })
-    }
   }
   const unreadable = batch.filter(({ mistakes: [one] }) => UNREADABLE.has(one?.code ?? '')).length
   const settled = await importsOf(connection).findOneAndUpdate(
@@ -191,7 +182,6 @@ async function writeAlong(
   )
   if (settled === null) throw new Superseded()
   if (errors.length > 0) await rowErrorsOf(connection).insertMany(errors, { session })
-  if (consents.length > 0) await consentsOf(connection).insertMany(consents, { session })
   return settled
 }
 

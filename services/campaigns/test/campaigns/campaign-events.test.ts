@@ -106,7 +106,9 @@ test('what a file says of consent is in its history, and no event', async () => 
   await eventually(() => of(ana._id).length > 0)
   expect(of(ana._id).map(({ data }) => data.source)).toEqual(['api'])
   const { json } = await world.ask('campaigns', 'GET', `/rest/people/${ana._id}/consent`)
-  expect(json.data.map(({ source }: Parsed) => source)).toEqual(['api', 'import'])
+  expect(json.data.map(({ status, source }: Parsed) => `${status} by ${source}`)).toEqual([
+    ...['granted by api', 'withdrawn by import', 'granted by import'],
+  ])
 })
 
 test('what its provider does to a template is an event, and in its history', async () => {
