@@ -123,12 +123,19 @@ export function createNoticeLedger({
     read({ data, next }) {
       if (before !== undefined) return data.flatMap(hear)
       // What was received before the latest of it was another tab's to report, though its thread may be written later.
-      const until = next === null ? '' : data.map(({ lastUnreadAt = '' }) => lastUnreadAt).reduce(later, '')
-      before = { until, isWhole: next === null }
+      const latest = data.map(({ lastUnreadAt = '' }) => lastUnreadAt).reduce(later, '')
       for (const { _id, unread, lastUnreadAt = '', assignee } of data) {
-        const reportedAt = { message: lastUnreadAt, assignment: assignee?.at ?? '' }
-        if (!all.has(_id)) remember(_id, { reportedAt, unread, waiting: new Map() })
+        const known = knownOf(_id)
+        settleAt(known, { kind: 'message', at: lastUnreadAt, unread })
+        settleAt(known, { kind: 'assignment', at: assignee?.at ?? '', unread })
       }
+      // The same of what was heard meanwhile: it may have been reported before this tab was there.
+      for (const known of all.values()) {
+        const due = known.waiting.get('message')
+        if (due !== undefined && due.at <= latest)
+          settleAt(known, { kind: 'message', at: due.at, unread: due.thread.unread })
+      }
+      before = { until: next === null ? '' : latest, isWhole: next === null }
       return []
     },
     take({ kind, thread: { _id }, at }) {

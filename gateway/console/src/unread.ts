@@ -17,8 +17,6 @@ const MOST_COUNTED = 100
 const LONGEST = 140
 /** So long a tab that shows the conversation has to say so. */
 const RESPONSE_MS = 250
-/** A message counts as unread before it is what was said last. */
-const TEXT_MS = 1_500
 
 /** How many conversations are unread, in words, empty for none: in the title and the icon of the tab, too. */
 export function useUnread(): string {
@@ -66,7 +64,8 @@ export function useShown(thread: string): void {
 /** The list that the count is of: it has what the stream did not say. */
 const unreadList = createStore<Page<Thread> | undefined>(undefined)
 
-type Note = { asks: string; at: number } | { looksAt: string } | Reported | Mark
+/** `asks`: who looks at that conversation says what it says back, so that it is settled before anything later comes. */
+type Note = { asks: Reported } | Reported | Mark
 
 /**
  * Tells of each message that the team is to read, a hand-over and what is assigned to the account as well: in whichever tab
@@ -79,16 +78,17 @@ export function useNotices(): void {
     let ledger = newLedger()
     let tabs: BroadcastChannel | undefined
     const say = (note: Note) => tabs?.postMessage(note)
-    const looks = (thread: string, at: number) =>
-      (shown === thread && !document.hidden && document.hasFocus()) ||
-      (left?.thread === thread && left.at >= at)
-    const seen = new Set<string>()
+    const looks = ({ reported, at }: Reported) =>
+      (shown === reported && !document.hidden && document.hasFocus()) ||
+      (left?.thread === reported && left.at >= Date.parse(at))
     /** It reads the stream, and knows what was reported before. */
     let isLeading = false
     const hear = ({ data }: MessageEvent<Note>) => {
       if ('reported' in data) ledger.settle(data)
-      else if ('looksAt' in data) seen.add(data.looksAt)
-      else if ('asks' in data && looks(data.asks, data.at)) say({ looksAt: data.asks })
+      else if ('asks' in data && looks(data.asks)) {
+        say(data.asks)
+        ledger.settle(data.asks)
+      }
     }
     const join = () => {
       tabs ??= new BroadcastChannel(`parley.looks.${account.get()}`)
@@ -107,21 +107,24 @@ export function useNotices(): void {
     addEventListener('pageshow', join)
     addEventListener('pagehide', leave)
     const notify = (due: DueNotice) => {
-      const { _id } = due.thread
-      const at = Date.parse(due.at)
-      seen.delete(_id)
-      say({ asks: _id, at })
-      const waitMs = due.kind === 'message' && due.thread.lastAt < due.at ? TEXT_MS : RESPONSE_MS
+      const { kind, thread, at } = due
+      const asked = { reported: thread._id, kind, at, unread: thread.unread }
+      if (looks(asked)) {
+        say(asked)
+        ledger.settle(asked)
+        return
+      }
+      say({ asks: asked })
       setTimeout(() => {
         if (!isLeading) return
         const taken = ledger.take(due)
         if (taken === undefined) return
         say(taken.reported)
-        if (seen.delete(_id) || looks(_id, at) || !isRequested(due)) return
-        const onClick = () => void leaveTo(`/conversations/${_id}`)
+        if (looks(taken.reported) || !isRequested(due)) return
+        const onClick = () => void leaveTo(`/conversations/${thread._id}`)
         const text = textOf({ ...due, thread: taken.thread }, taken.count)
-        raiseNotice({ tag: _id, title: nameOf(taken.thread), text, onClick })
-      }, waitMs)
+        raiseNotice({ tag: thread._id, title: nameOf(taken.thread), text, onClick })
+      }, RESPONSE_MS)
     }
     const notifyAll = (due: DueNotice[]) => {
       if (isLeading) due.forEach(notify)

@@ -65,7 +65,8 @@ async function shopWithConversation(namespace: string, phoneNumberId: string) {
 }
 
 test('what people write to the team is reported once over all tabs, and not to who looks at it', async () => {
-  const { shop, thread, say } = await shopWithConversation('florista', '7001')
+  const { shop, thread, say, call } = await shopWithConversation('florista', '7001')
+  const read = async () => (await call('GET', `/rest/threads/${thread}`)).json
   await onPage({}, async (page, context) => {
     const raised: string[] = []
     await hearNotices(context, (title, text) => raised.push(`${title}: ${text}`))
@@ -93,8 +94,14 @@ test('what people write to the team is reported once over all tabs, and not to w
     await page.bringToFront()
     await open(page, `/conversations/${thread}`, '.reply')
     for (const tab of [page, ...others]) await tab.waitForFunction(() => !document.title.startsWith('('))
+    const { lastUnreadAt } = await read()
     await say('Then I come tomorrow.')
     await page.locator('.said.theirs', { hasText: 'Then I come tomorrow.' }).waitFor()
+    // It counts as unread a little later than it is shown, and is read then.
+    await eventually(async () => {
+      const now = await read()
+      return now.lastUnreadAt !== lastUnreadAt && now.unread === 0
+    })
     await page.getByRole('link', { name: 'Messages', exact: true }).last().click()
     await page.waitForSelector('tbody tr')
     await say('Or today?')

@@ -104,10 +104,22 @@ describe('of what is written', () => {
     // Its thread was written late: whoever read the stream then has reported it.
     tab.hear(state(6, 1, { _id: 'dora' }))
     tab.hear(state(11, 2, { _id: 'dora' }))
+    tab.hear(state(12, 3, { _id: 'bia' }))
     expect(tab.reported).toEqual([
       ['Message 10', 1],
       ['Message 11', 1],
+      ['Message 12', 2],
     ])
+  })
+
+  test('what is heard before the first list is due where it is later than all of that', () => {
+    const ledger = newLedger()
+    for (const thread of [state(3, 4), state(8, 1, { _id: 'bia' }), state(10, 2, { _id: 'carla' })])
+      ledger.hear(thread)
+    ledger.read({ data: [state(9, 1, { _id: 'dora' }), state(8, 1, { _id: 'bia' })], next: 'more' })
+    expect(ledger.waiting().map(({ thread }) => thread._id)).toEqual(['carla'])
+    const [due] = ledger.hear(state(11, 5))
+    expect(due && ledger.take(due)?.count).toBe(1)
   })
 
   test('of a conversation that was forgotten for others, what comes next is one message', () => {
