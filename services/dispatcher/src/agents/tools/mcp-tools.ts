@@ -1,5 +1,4 @@
 import type { CallContext, ConfiguredBinding } from '@parley/shared/bound-value'
-import { defined } from '@parley/shared/defined'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { AccessTokens } from '../../channels/functions/access-tokens.ts'
 import {
@@ -28,6 +27,7 @@ import {
   type ActionTools,
   bindingsOf,
   callContext,
+  chosenIn,
   notesOf,
   signsContext,
   type ToolContext,
@@ -37,6 +37,8 @@ import type { ToolImages } from './tool-images.ts'
 
 /** However long a server tells of its progress, in milliseconds. */
 const MAX_CALL_MS = 300_000
+/** As many as notes name. */
+const MAX_UNKNOWN = 20
 
 /** The tools of an action's MCP server. Never rejects for what the server does; rejects with `unavailable`. */
 type McpTools = (action: AgentAction, context: ToolContext) => Promise<ActionTools>
@@ -80,7 +82,8 @@ export function createMcpTools(
       forceRefresh: isFresh,
     })
     if (listing.isUnauthorized) refused()
-    const bound = boundTools(listing.tools, configured)
+    const { chosen, unknown } = chosenOf(listing.tools, chosenIn(action.configs.values()))
+    const bound = boundTools(chosen, configured)
     if (typeof bound === 'string') {
       const missing = notesOf({ tools: [], left: 0, broken: [], missing: bound }, nameOf(server))
       return { tools: [], notes: [], missing }
@@ -96,9 +99,10 @@ export function createMcpTools(
         open: (args) => openedBound(opening, args, { bindings, context: callContext(context) }),
       }
     })
-    const { notes, missing, instructions } = listing
+    const { notes, instructions } = listing
+    const missing = [...(listing.missing ?? []), ...notesOf({ tools: [], left: 0, broken: [], unknown }, nameOf(server))]
     const said = instructions === undefined ? {} : { instructions: { server: action.name, instructions } }
-    return { tools, notes, ...defined({ missing }), ...said, close: () => calls.close() }
+    return { tools, notes, ...(listing.missing !== undefined && { missing }), ...said, close: () => calls.close() }
   }
 }
 
@@ -117,6 +121,20 @@ interface Opening {
   tool: ServerTool
   timeoutMs: number
   headersOf(id: string): Record<string, string>
+}
+
+/** Of what a server lists the tools that configuration chooses by their names, all where it chooses none. */
+function chosenOf(
+  tools: readonly ServerTool[],
+  names: readonly string[] | undefined,
+): { chosen: readonly ServerTool[]; unknown: string[] } {
+  if (names === undefined) return { chosen: tools, unknown: [] }
+  const own = new Set(tools.map(({ name }) => name))
+  return {
+    chosen: tools.filter(({ name }) => names.includes(name)),
+    // Where the server can't be asked nothing is known of them.
+    unknown: tools.length === 0 ? [] : names.filter((name) => !own.has(name)).slice(0, MAX_UNKNOWN),
+  }
 }
 
 /** The tools as a model sees them, with what configuration sets of their arguments; else what none of them has a place for. */

@@ -156,8 +156,8 @@ const chosenOperations = z.object({
   operations: z.array(z.string().max(MAX_CHOSEN_CHARACTERS)).max(MAX_CHOSEN),
 })
 
-/** Which operations the configs of an action choose, by id or tag; undefined for all. */
-function chosenIn(values: Iterable<unknown>): string[] | undefined {
+/** Which operations the configs of an action choose, by id or tag, or which tools of its MCP server; undefined for all. */
+export function chosenIn(values: Iterable<unknown>): string[] | undefined {
   for (const value of values) {
     const { data } = chosenOperations.safeParse(value)
     if (data !== undefined) return data.operations
