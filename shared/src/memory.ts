@@ -81,10 +81,15 @@ export function heapArguments(memory: Memory): string[] {
 // Code, stacks, sockets and what the allocator keeps, as measured after loads.
 const NATIVE_MIB = 120
 
-/** The most that a process of this setting uses, in MiB: its heap as it is, and buffers outside it. */
-export function memoryBound(memory: Memory): { heapMib: number; buffersMib: number; atMostMib: number } {
+/** The heap that V8 allows this process, in MiB. */
+const ownHeapMib = (): number => Math.round(getHeapStatistics().heap_size_limit / MIB)
+
+/** The most that a process of this setting uses, in MiB: its heap, this process's own unless given, and buffers outside it. */
+export function memoryBound(
+  memory: Memory,
+  heapMib = ownHeapMib(),
+): { heapMib: number; buffersMib: number; atMostMib: number } {
   const { bodies, unconfirmedBytes } = SIZES[memory]
-  const heapMib = Math.round(getHeapStatistics().heap_size_limit / MIB)
   const buffersMib = (bodies.authenticated.bytes + bodies.unsigned.bytes + unconfirmedBytes) / MIB
   return { heapMib, buffersMib, atMostMib: heapMib + buffersMib + NATIVE_MIB }
 }

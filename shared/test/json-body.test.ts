@@ -1,12 +1,14 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { jsonBody, MAX_DEPTH } from '@parley/shared/json-body'
 import { createLog } from '@parley/shared/log'
 import { createApp } from '@parley/shared/service-app'
 import { untraced } from '@parley/shared/tracing'
+import type { Express } from 'express'
 import fc from 'fast-check'
 import { Registry } from 'prom-client'
-import { listening } from './listening.ts'
 
 const MAX_BYTES = 10_000
 let server: Awaited<ReturnType<typeof listening>>
@@ -162,3 +164,18 @@ describe('every answer', () => {
     expect(await odd.text()).not.toContain('secret')
   })
 })
+
+/** Serves an app on a free port for the length of a test. */
+async function listening(app: Express): Promise<{ url: string; close(): Promise<void> }> {
+  const server = createServer(app)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

@@ -1,5 +1,7 @@
 // Messages from the public door to an endpoint, all of Parley and its servers as processes: how many, how soon, and what
 // each process spends on one.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { integer, parseConfig } from '@parley/shared/config'
 import { memoryConfig } from '@parley/shared/memory'
@@ -36,6 +38,13 @@ const size = z.object({
     .transform((list) => list.split(',').map(Number))
     .describe('Webhooks, and as many dispatchers: one run for each number'),
   TOGETHER: z.stringbool().default(false).describe('One process hosts the first of each service'),
+  CONTROL_GROUPS: z
+    .string()
+    .default('')
+    .transform((list) => list.split(',').filter((path) => path !== ''))
+    .describe(
+      'Directories of control groups, separated by commas: all but the load runs within their limits',
+    ),
   ...memoryConfig,
 })
 const WARM_UP_SECONDS = 120
@@ -52,6 +61,7 @@ const {
   WARM_UP_MESSAGES,
   INSTANCES,
   TOGETHER,
+  CONTROL_GROUPS,
   MEMORY,
 } = parseConfig(size, process.env)
 const runs: InstanceRun[] = []
@@ -81,12 +91,14 @@ else {
 
 async function measure(instances: number): Promise<InstanceRun> {
   const load = await startLoad()
+  moveTo(CONTROL_GROUPS)
   const own = await startOwnSystem({
     instances: { webhook: instances, dispatcher: instances },
     together: TOGETHER,
     memory: MEMORY,
     say: console.error,
   })
+  moveTo(CONTROL_GROUPS.map((path) => join(path, '..')))
   try {
     const target = await makeParleyTarget(own, load.url)
     const task = { target, connections: CONNECTIONS, seconds: DURATION, calmSeconds: CALM_SECONDS }
@@ -105,6 +117,11 @@ async function measure(instances: number): Promise<InstanceRun> {
     load.stop()
     await own.stop()
   }
+}
+
+/** What this process starts from now on runs in these control groups; what it has started stays where it is. */
+function moveTo(controlGroups: readonly string[]): void {
+  for (const path of controlGroups) writeFileSync(join(path, 'cgroup.procs'), String(process.pid))
 }
 
 async function measureQuestions(options: {

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 import { installPackages } from '@parley/local/servers/apt'
 import { SetupError } from '@parley/local/setup-error'
+import { misbehave } from '@parley/local/simulator/client'
 import { alarm } from './broker-alarm.ts'
 import { clockJump } from './clock-faults.ts'
 import type { InjectedFault } from './fault.ts'
-import type { RoundSystem } from './fault-system.ts'
-import { TARGETS } from './fault-system.ts'
+import { type RoundSystem, TARGETS } from './fault-system.ts'
 import { cut, slow } from './network-faults.ts'
 import { kill, restart, suspend } from './process-faults.ts'
-import { PROVIDER_FAULTS } from './provider-faults.ts'
 
 /** Where Debian and Ubuntu put it (package `libfaketime`). */
 const FAKETIME = `/usr/lib/${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu/faketime/libfaketimeMT.so.1`
@@ -51,3 +51,32 @@ export async function installFaketime(options: {
     options.say(`The clock faults are left out. ${error.message}`)
   })
 }
+
+const TROUBLED_MS = 8_000
+const SEED = 7
+
+const BEHAVIOURS = {
+  'is slower than the time-out': { stalls: [{ ms: 12_000, share: 0.05 }] },
+  'drops answers': { dropAnswers: [{ share: 0.2 }] },
+  'repeats statuses': { repeats: true, reads: true },
+  'reorders statuses': { reorders: true, reads: true },
+  'refuses for now': { failures: [{ status: 500, code: 131000, share: 0.1 }] },
+}
+
+/** The provider misbehaves for 8 s, each way in a fault of its own. */
+const PROVIDER_FAULTS: InjectedFault[] = Object.entries(BEHAVIOURS).map(([name, behaviour]) => ({
+  name: `provider ${name}`,
+  async strike({ system, phoneNumberIds }) {
+    const { simulatorUrl } = system
+    const setAll = (changes: object) =>
+      Promise.all(
+        phoneNumberIds.map((phoneNumberId) =>
+          misbehave({ simulatorUrl, phoneNumberId, behaviour: { seed: SEED, ...changes } }),
+        ),
+      )
+    await setAll(behaviour)
+    await pause(TROUBLED_MS)
+    await setAll({})
+    return performance.now()
+  },
+}))

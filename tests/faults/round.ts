@@ -1,12 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { latencies, reconcile } from '@parley/local/demo/reconciliation'
 import { waitUntil } from '@parley/local/wait-until'
+import { partitionQueues } from '@parley/shared/messaging/layout'
+import {
+  DEAD_LETTER_QUEUE,
+  NOTICE_QUEUE,
+  PEOPLE_QUEUE,
+  STATUS_QUEUES,
+  TASKS_QUEUE,
+} from '@parley/shared/messaging/topology'
+import { connect } from 'amqplib'
 import { z } from 'zod'
 import type { RpcSink, SimulatorLog } from '../dispatch/received-messages.ts'
 import type { InjectedFault, Surroundings } from './fault.ts'
 import type { FaultSystem, RoundSystem } from './fault-system.ts'
 import { connectLines, type Lines, type LoadResult, startLoad } from './load.ts'
-import { countQueued } from './queues.ts'
 import { growth, type Holding, readHoldings } from './resources.ts'
 import { isSettled, type RoundCount, type RoundOutcome, violations } from './verdict.ts'
 import { untilWhole } from './whole.ts'
@@ -179,4 +187,30 @@ function receivedBy({ log, sink }: Pick<World, 'log' | 'sink'>, { threads }: Lin
 function slowest({ posted }: LoadResult, world: Pick<World, 'log' | 'sink'>, lines: Lines): number {
   const since = posted.map((message) => ({ ...message, postedAt: message.acceptedAt ?? message.postedAt }))
   return Math.max(0, ...latencies(since, receivedBy(world, lines)).arrival)
+}
+
+const CONNECT_MS = 5_000
+const QUEUES = [
+  // As many as a new system gets by default.
+  ...partitionQueues({ generation: 1, partitions: 16 }),
+  ...[...STATUS_QUEUES, NOTICE_QUEUE, TASKS_QUEUE, PEOPLE_QUEUE, DEAD_LETTER_QUEUE],
+]
+
+/** How many messages wait in the queues, and were rejected, as the first of the nodes says that answers. */
+async function countQueued([url, ...others]: string[]): Promise<number> {
+  if (url === undefined) throw new Error('No node of the broker answers')
+  return countAt(url).catch(() => countQueued(others))
+}
+
+async function countAt(amqpUrl: string): Promise<number> {
+  const connection = await connect(amqpUrl, { timeout: CONNECT_MS })
+  connection.on('error', () => undefined)
+  try {
+    const channel = await connection.createChannel()
+    let queued = 0
+    for (const queue of QUEUES) queued += (await channel.checkQueue(queue)).messageCount
+    return queued
+  } finally {
+    await connection.close()
+  }
 }

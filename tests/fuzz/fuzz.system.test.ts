@@ -50,8 +50,8 @@ test('a sample of hostile requests finds nothing', async () => {
   expect(run.payloads).toEqual({ sent: REQUESTS / 10, wrong: [] })
   const report = { ...run, crashed: [], processes: [], seconds: 0, seed: SEED }
   expect(hasPassed(report)).toBe(true)
-  const use = { name: 'dispatcher', growthMb: 0, delayMs: 0 }
-  for (const beyond of [{ growthMb: 201 }, { delayMs: 501 }])
+  const use = { name: 'dispatcher', mib: 0, delayMs: 0 }
+  for (const beyond of [{ mib: 1_000 }, { delayMs: 501 }])
     expect(hasPassed({ ...report, processes: [use, { ...use, ...beyond }] })).toBe(false)
   expect(run.tally.total()).toBeGreaterThanOrEqual(REQUESTS)
   for (const kind of KINDS) expect([kind, run.tally.sent[kind] > 0]).toEqual([kind, true])

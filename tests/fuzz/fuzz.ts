@@ -3,11 +3,10 @@ import { attack, signatureOf } from './attack.ts'
 import { attackByPayloads, type PayloadsRun } from './attack-by-payloads.ts'
 import { attackByResponses, type ForeignResponsesRun } from './attack-by-responses.ts'
 import { families } from './families/all-families.ts'
-import { type FuzzCase, KINDS, type Kind } from './fuzz-case.ts'
+import { bytesOf, type FuzzCase, filled, KINDS, type Kind } from './fuzz-case.ts'
+import { ORACLES, type Oracle } from './judge.ts'
 import { readRegressions, saveRegression } from './regressions.ts'
-import { reproduction } from './reproduction.ts'
 import { countRoundTrips, type RoundTrips } from './round-trips.ts'
-import { createTally, type Tally, zeros } from './tally.ts'
 import { type FuzzTarget, type FuzzWorld, prepareWorld } from './world.ts'
 
 const BATCH = 60
@@ -134,4 +133,64 @@ function report(options: { one: FuzzCase; signature: string; world: FuzzWorld; f
   fuzzing.tally.findings.push(finding)
   fuzzing.say(`\n${signature}\n  ${finding.reproduction}`)
   if (fuzzing.saveRegressions) saveRegression({ found: signature, case: one })
+}
+
+const MAX_BODY = 2_000
+const quoted = (text: string) =>
+  `$'${text.replaceAll(/[\\']/g, '\\$&').replaceAll(/[^\x20-\x7e]/g, escaped)}'`
+const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/** A command that sends a case again while the system of the run is up; no token of it is of use later. */
+function reproduction(one: FuzzCase, { url, fill }: FuzzWorld): string {
+  const { hostname, port } = new URL(url)
+  if (one.raw !== undefined || one.encoding !== undefined || one.delivery !== undefined) {
+    const { bytes } = bytesOf(one, fill)
+    const how = one.delivery === undefined ? '' : `  # ${JSON.stringify(one.delivery)}`
+    return `echo ${bytes.toString('base64').slice(0, MAX_BODY)} | base64 -d | nc -q5 ${hostname} ${port}${how}`
+  }
+  const left = ['x-request-id', 'content-length', 'connection', 'host']
+  const headers = one.headers
+    .filter(([name]) => !left.includes(name))
+    .map(([name, value]) => `-H ${quoted(`${name}: ${filled(value, fill)}`.slice(0, MAX_BODY))}`)
+  const body =
+    one.body === undefined ? '' : ` --data-binary ${quoted(filled(one.body, fill).slice(0, MAX_BODY))}`
+  const target = filled(one.target, fill).slice(0, MAX_BODY)
+  return `curl -si --path-as-is -g -X ${one.method} ${quoted(url + target)} ${headers.join(' ')}${body}`
+}
+
+/** A case that broke an oracle, as small as it got. */
+interface FuzzFinding {
+  signature: string
+  reproduction: string
+}
+
+/** What a run has seen so far. */
+interface Tally {
+  sent: Record<Kind, number>
+  statuses: Map<number, number>
+  failures: Record<Oracle, number>
+  findings: FuzzFinding[]
+  count(kind: Kind, statuses: readonly number[], oracles: readonly Oracle[]): void
+  total(): number
+  share(status: number): number
+}
+
+const zeros = <K extends string>(keys: readonly K[]) =>
+  Object.fromEntries(keys.map((key) => [key, 0])) as Record<K, number>
+
+function createTally(): Tally {
+  const tally: Tally = {
+    sent: zeros(KINDS),
+    statuses: new Map(),
+    failures: zeros(ORACLES),
+    findings: [],
+    count: (kind, statuses, oracles) => {
+      tally.sent[kind]++
+      for (const status of statuses) tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1)
+      for (const oracle of oracles) tally.failures[oracle]++
+    },
+    total: () => Object.values(tally.sent).reduce((sum, each) => sum + each, 0),
+    share: (status) => (tally.statuses.get(status) ?? 0) / Math.max(1, tally.total()),
+  }
+  return tally
 }

@@ -1,8 +1,11 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
+import { memoryBound, sizesOf } from '@parley/shared/memory'
 
-/** How much memory a process may take beyond what it has when the attacks begin. */
-const MAX_GROWTH_MB = 200
+/** The setting that the processes run with: where there is least memory, what takes more than it may is seen first. */
+export const MEMORY = 'small'
+/** What a process says at its start that it uses at most. */
+const MAX_MIB = memoryBound(MEMORY, sizesOf(MEMORY).heapMib).atMostMib
 /** How long its event loop may be late at a time, beyond what the machine makes of this one. */
 const MAX_DELAY_MS = 500
 const LOOK_MS = 1_000
@@ -11,12 +14,12 @@ const RESPONSE_MS = 30_000
 /** What a process took while it was watched, at most. */
 export interface ProcessUse {
   name: string
-  growthMb: number
+  mib: number
   delayMs: number
 }
 
-export const isInsideLimits = ({ growthMb, delayMs }: ProcessUse): boolean =>
-  growthMb <= MAX_GROWTH_MB && delayMs <= MAX_DELAY_MS
+export const isInsideLimits = ({ mib, delayMs }: ProcessUse): boolean =>
+  mib <= MAX_MIB && delayMs <= MAX_DELAY_MS
 
 /**
  * Looks at the metrics of processes each second: the resident memory, and the longest delay of the event loop since the
@@ -27,27 +30,22 @@ export async function watchProcesses(
 ): Promise<{ stop(): Promise<ProcessUse[]> }> {
   const watched = Object.entries(metricsUrls).map(([name, url]) => ({
     url,
-    use: { name, growthMb: 0, delayMs: 0 },
+    use: { name, mib: 0, delayMs: 0 },
   }))
   const own = monitorEventLoopDelay({ resolution: 10 })
   own.enable()
-  const before = new Map<string, number>()
-  const look = async () => {
+  const look = async ({ isFirst = false } = {}) => {
     const found = await Promise.all(watched.map(async ({ url, use }) => ({ use, seen: await read(url) })))
     const ownMs = own.max / 1e6
     own.reset()
     for (const { use, seen } of found) {
       if (seen === undefined) continue
-      const { megabytes, delayMs } = seen
-      const first = before.get(use.name)
-      before.set(use.name, first ?? megabytes)
+      use.mib = Math.max(use.mib, seen.mib)
       // The first look has what was before.
-      if (first === undefined) continue
-      use.growthMb = Math.max(use.growthMb, megabytes - first)
-      use.delayMs = Math.max(use.delayMs, delayMs - ownMs)
+      if (!isFirst) use.delayMs = Math.max(use.delayMs, seen.delayMs - ownMs)
     }
   }
-  await look()
+  await look({ isFirst: true })
   const stopping = new AbortController()
   const looking = (async () => {
     while (!stopping.signal.aborted) {
@@ -65,7 +63,7 @@ export async function watchProcesses(
   }
 }
 
-async function read(url: string): Promise<{ megabytes: number; delayMs: number } | undefined> {
+async function read(url: string): Promise<{ mib: number; delayMs: number } | undefined> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(RESPONSE_MS) })
     const text = await response.text()
@@ -74,7 +72,7 @@ async function read(url: string): Promise<{ megabytes: number; delayMs: number }
     const bytes = figureOf('process_resident_memory_bytes')
     const seconds = figureOf('nodejs_eventloop_lag_max_seconds')
     if (Number.isNaN(bytes)) return undefined
-    return { megabytes: bytes / 1024 / 1024, delayMs: Number.isNaN(seconds) ? 0 : seconds * 1_000 }
+    return { mib: bytes / 1024 / 1024, delayMs: Number.isNaN(seconds) ? 0 : seconds * 1_000 }
   } catch {
     return undefined
   }

@@ -45,9 +45,9 @@ export function fuzzTable(report: FuzzReport): string {
     row('  changes in a workspace apart', report.isWitnessUntouched ? '0' : 'some'),
     row('  payloads of a provider counted wrong', count(payloads.wrong.length)),
     row('  stored and read back changed', count(roundTrips.changed.length)),
-    'Memory beyond the first, MB, and delay of the event loop, ms',
+    'Memory at most, MiB, and delay of the event loop, ms',
     ...processes.map((use) =>
-      row(`  ${use.name}${isInsideLimits(use) ? '' : ', too much'}`, count(use.growthMb), count(use.delayMs)),
+      row(`  ${use.name}${isInsideLimits(use) ? '' : ', too much'}`, count(use.mib), count(use.delayMs)),
     ),
     `Beside ${count(responses.sent)} answers of models and MCP servers`,
     row('  requests of others refused', count(responses.refused)),

@@ -43,16 +43,14 @@ const CONFIGURED = Object.keys(document.paths).flatMap((path) => {
 const configured = ({ name, schema }: { name: string; schema: object }): Trip => ({
   name,
   bodies: fromSchema(schema),
-  async store({ request }, body) {
+  async store({ request, call }, body) {
     const made = await request('POST', `/rest/${name}`, body)
     if (made.status !== 200) return undefined
     const path = `/rest/${name}/${made.json._id}`
-    const put = await request('PUT', path, made.json)
-    const [read, list] = [
-      await request('GET', path),
-      await request('GET', `/rest/${name}?_id=${made.json._id}`),
-    ]
-    return [made.json, put.json, read.json, list.json.data[0]]
+    if (document.paths[`/rest/${name}/{id}`]?.put === undefined) return [made.json, await call('GET', path)]
+    const put = await call('PUT', path, made.json)
+    const [read, list] = [await call('GET', path), await call('GET', `/rest/${name}?_id=${made.json._id}`)]
+    return [made.json, put, read, list.data[0]]
   },
 })
 

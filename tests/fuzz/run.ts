@@ -8,7 +8,7 @@ import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
 import { type OwnSystem, startOwnSystem } from '../dispatch/own-system.ts'
 import { fuzz } from './fuzz.ts'
-import { watchProcesses } from './process-limits.ts'
+import { MEMORY, watchProcesses } from './process-limits.ts'
 import { type FuzzReport, fuzzTable, hasPassed } from './report.ts'
 import type { FuzzTarget } from './world.ts'
 
@@ -22,7 +22,7 @@ const size = z.object({
 const { REQUESTS, SEED, CONCURRENCY } = parseConfig(size, process.env)
 const say = (line: string) => console.error(line)
 
-const own = await startOwnSystem({ instances: {}, say })
+const own = await startOwnSystem({ instances: {}, memory: MEMORY, say })
 try {
   const report = await run(own)
   console.log(fuzzTable(report))

@@ -50,7 +50,8 @@ async function target(world: MatrixWorld, path: string): Promise<string> {
     case '/rest/threads':
       if (!path.endsWith('/files')) return newThread(world)
       await putAccountChannel(asAdmin(world))
-      return newThread(world, { extId: 'with-account' })
+      // To nobody, so that nothing is sent later, which would change the thread.
+      return newThread(world, { extId: 'with-account', user: {} })
     case '/rest/roles':
       return made('POST', collection, { ...newRole(), name })
     case '/rest/users':
@@ -82,7 +83,7 @@ const asAdmin =
 /** Each is a thread of its own, which a message begins. */
 async function newThread(
   { call, admin: token }: MatrixWorld,
-  channel: { extId?: string } = {},
+  channel: { extId?: string; user?: object } = {},
 ): Promise<string> {
   const extId = `thread-${randomUUID()}`
   const body = { ...messageOf(extId), ...channel, answer: { message: MARK } }

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createRouter, routes } from '@parley/gateway/routes'
 import { type Parley, startParley } from '@parley/local/testing/start-parley'
 import { allProviders } from '@parley/shared/providers/registry'
+import type { Express } from 'express'
 import { operations, type PermissionOperation } from '../../docs/permission-operations.ts'
 import { grantsByDefault, mayByDefault, mayToOthers } from '../../docs/permissions-page.ts'
 import { type MatrixCaller, type MatrixWorld, onceAvailable, prepareCallers } from './matrix-callers.ts'
 import { bodyFor, concretePath, MARK, seenByAdmin } from './matrix-requests.ts'
-import { operationsBelow, routedOperations } from './routed-operations.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const CALLERS = [
@@ -131,4 +131,40 @@ function expectedStatuses({ name, role }: MatrixCaller, operation: PermissionOpe
   if (mayByDefault(role, operation)) return [NEEDS_MORE.test(nameOf(operation)) ? 409 : 200]
   // What may not be read at all need not even say that it is not there.
   return path.includes('{id}') && !grantsByDefault(role, resource, 'read') ? [403, 404] : [403]
+}
+
+interface Layer {
+  rawPath: unknown
+  route?: { path: string; methods: Record<string, boolean> }
+  handle: { stack?: Layer[] }
+}
+
+/** What an app has a handler for, and the gateway lets in, as `GET /rest/users/{id}`; read off its routers. */
+function routedOperations(app: Pick<Express, 'router'>): string[] {
+  const findRoute = createRouter(routes)
+  return operationsBelow('', (app as unknown as { router: { stack: Layer[] } }).router.stack).filter(
+    (name) => {
+      const [method = '', path = ''] = name.split(' ')
+      const route = findRoute(path.replaceAll(/[{}]/g, ''), method)
+      return route?.methods.includes(method)
+    },
+  )
+}
+
+/** The same without asking the gateway's table. */
+function operationsBelow(prefix: string, stack: readonly Layer[]): string[] {
+  return stack.flatMap((layer) => {
+    if (layer.route !== undefined) {
+      const { methods } = layer.route
+      const path = (prefix + layer.route.path).replace(/(?<=.)\/$/, '').replaceAll(/:(\w+)/g, '{$1}')
+      const named = Object.keys(methods).filter((method) => methods[method] && method !== '_all')
+      return named.map((method) => `${method.toUpperCase()} ${path}`)
+    }
+    const { stack: inner } = layer.handle
+    if (inner === undefined) return []
+    return [layer.rawPath].flat().flatMap((mount) => {
+      if (typeof mount !== 'string') throw new Error('a router is mounted under what is no plain path')
+      return operationsBelow(prefix + (mount === '/' ? '' : mount), inner)
+    })
+  })
 }

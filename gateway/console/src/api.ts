@@ -1,9 +1,10 @@
-import { createParley, type ParleyOptions } from '@parley/client'
+import { createParley, type Parley, type ParleyOptions } from '@parley/client'
 import { succeeded } from '@parley/client/parley-error'
 import { dropDrafts } from './drafts.ts'
 import { oneAtATime, untilLeft } from './one-at-a-time.ts'
 import { account, createCookieSession, type Refresh, session } from './session.ts'
 import { createStore } from './store.ts'
+import { fetchWithProgress, type OnProgress } from './upload.ts'
 
 export interface Page<T> {
   data: T[]
@@ -63,12 +64,11 @@ const options: ParleyOptions = {
   tokens: cookieSession,
   timeoutMs: TIMEOUT_MS,
   repeatForMs: REPEAT_MS,
-  fetch: reach,
+  fetch: (request) => reach(request),
 }
 /** The gateway as whoever is signed in. */
 export const parley = createParley(options)
 const patient = createParley({ ...options, timeoutMs: PATIENT_MS })
-const uploads = createParley({ ...options, timeoutMs: UPLOAD_MS, repeatForMs: 0 })
 
 /** Calls the API by a path and returns the JSON of the response. Throws a `ParleyError`, or `TypeError` without a response. */
 export async function call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
@@ -90,23 +90,35 @@ export async function callForBlob(path: string): Promise<Blob> {
   return (await request('GET', path, { parseAs: 'blob' })).data as Blob
 }
 
+interface Upload {
+  file: Blob
+  contentType: string
+  query?: Query
+  signal?: AbortSignal
+  onProgress?: OnProgress
+}
+
 /** Sends a file as it is. */
 export async function callWithFile<T>(
   path: string,
-  { file, contentType, query = {} }: { file: Blob; contentType: string; query?: Query },
+  { file, contentType, query = {}, signal, onProgress = () => undefined }: Upload,
 ): Promise<T> {
+  const uploads = createParley({
+    ...{ ...options, timeoutMs: UPLOAD_MS, repeatForMs: 0 },
+    fetch: (request) => reach(request, (one, { signal }) => fetchWithProgress(one, { signal, onProgress })),
+  })
   const headers = { 'content-type': contentType }
-  const options = { body: file, bodySerializer: (body: unknown) => body, headers, query, isUpload: true }
-  return (await request('POST', path, options)).data as T
+  const body = { body: file, bodySerializer: (body: unknown) => body }
+  return (await request('POST', path, { ...body, headers, query, signal, from: uploads })).data as T
 }
 
 /** Paths are made of names of resources here, which the types of the client do not follow. */
 async function request(
   method: string,
   path: string,
-  { query, patient: isPatient, isUpload, ...rest }: CallOptions & RequestOptions,
+  { query, patient: isPatient, from = isPatient ? patient : parley, ...rest }: CallOptions & RequestOptions,
 ): Promise<{ data?: unknown; response: Response }> {
-  const { api } = isPatient ? patient : isUpload ? uploads : parley
+  const { api } = from
   const send = api.request as unknown as (
     method: string,
     path: string,
@@ -128,18 +140,21 @@ async function request(
 
 interface RequestOptions {
   parseAs?: 'blob'
-  isUpload?: boolean
+  from?: Parley
   bodySerializer?: (body: unknown) => unknown
 }
 
 /** Every request goes this way, so that what can't be reached is known. */
-async function reach(request: Request): Promise<Response> {
+async function reach(
+  request: Request,
+  send: (request: Request, init: { signal: AbortSignal; cache: 'no-store' }) => Promise<Response> = fetch,
+): Promise<Response> {
   const { pathname } = new URL(request.url)
   const collection = pathname.split('/').slice(1, 3).join('/')
   clearTimeout(lapses.get(collection))
   const signal = request.method === 'GET' ? AbortSignal.any([request.signal, left.signal]) : request.signal
   try {
-    const response = await fetch(request, { cache: 'no-store', signal })
+    const response = await send(request, { cache: 'no-store', signal })
     mark('gateway', false)
     if (response.headers.get('content-type')?.startsWith('text/event-stream')) return watched(response)
     if (pathname !== STREAM) mark(collection, UNAVAILABLE.has(response.status))

@@ -6,6 +6,7 @@ import { Failure, Icon, type IconName, Loading, NotFound } from './components/ba
 import { useKeys } from './components/keyboard.ts'
 import { lazyPage } from './components/lazy-page.tsx'
 import { useLoad } from './load.ts'
+import { shareNoticeSettings } from './notices.ts'
 import { ConnectedPage } from './pages/connected.tsx'
 import { ConversationsPage } from './pages/conversations.tsx'
 import { LoginPage } from './pages/login.tsx'
@@ -162,7 +163,10 @@ function Shell() {
     everyMs: 60_000,
   })
   const known = useStore(me)
-  useEffect(() => me.set(caller.data), [caller.data])
+  useEffect(() => {
+    me.set(caller.data)
+    if (caller.data !== undefined) shareNoticeSettings(caller.data.preferences.notices)
+  }, [caller.data])
   useEffect(() => () => me.set(undefined), [])
   const role = known === undefined ? undefined : JSON.stringify(known.role)
   const signedIn = useStore(account)

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { account } from './session.ts'
 import { createStore, useStore } from './store.ts'
 
@@ -17,14 +17,27 @@ const prefixOf = (owner: string): string => `${PREFIX}${owner}.`
 const changes = createStore(0)
 const changed = () => changes.set(changes.get() + 1)
 
+/** Changes a draft by what it is at that moment; `undefined` removes it. */
+export type ChangeDraft<T> = (to: (now: T | undefined) => T | undefined) => void
+
 /**
  * What is typed for one conversation, kept in the browser for the account that types: there after a reload, in each tab,
- * until `undefined` is set or the account logs out. Of an account there are 50, the latest.
+ * until it is changed to `undefined` or the account logs out. Of an account there are 50, the latest. What ends after its
+ * page was left changes what is typed by then.
  */
-export function useDraft<T>(id: string): [draft: T | undefined, set: (value: T | undefined) => void] {
+export function useDraft<T>(id: string): [draft: T | undefined, change: ChangeDraft<T>] {
   const owner = useStore(account)
   const key = owner === undefined ? undefined : prefixOf(owner) + id
   const [draft, setDraft] = useState<T | undefined>(() => read<T>(key))
+  const latest = useRef(draft)
+  latest.current = draft
+  const isShown = useRef(true)
+  useEffect(() => {
+    isShown.current = true
+    return () => {
+      isShown.current = false
+    }
+  }, [])
   useEffect(() => {
     setDraft(() => read<T>(key))
     const follow = (event: StorageEvent) => {
@@ -33,11 +46,18 @@ export function useDraft<T>(id: string): [draft: T | undefined, set: (value: T |
     addEventListener('storage', follow)
     return () => removeEventListener('storage', follow)
   }, [key])
-  const set = (value: T | undefined) => {
-    setDraft(() => value)
-    if (key !== undefined) write(key, value)
+  const change: ChangeDraft<T> = (to) => {
+    const next = to(isShown.current ? latest.current : read<T>(key))
+    if (isShown.current) {
+      latest.current = next
+      setDraft(() => next)
+    }
+    if (key === undefined || (!isShown.current && account.get() !== owner)) return
+    write(key, next)
+    // Whoever shows it by now reads it again, as if another tab had changed it.
+    if (!isShown.current) dispatchEvent(new StorageEvent('storage', { key }))
   }
-  return [draft, set]
+  return [draft, change]
 }
 
 /** A function that reads the draft of a conversation; the component is rendered again when one changes. */

@@ -1,48 +1,68 @@
+import type { Schemas } from '@parley/client'
+import { call } from './api.ts'
 import { account } from './session.ts'
 import { createStore } from './store.ts'
 
-/** What somebody wants to be told of while they look elsewhere; of each account in this browser. */
-interface NoticeSettings {
-  sound: boolean
-  desktop: boolean
-  /** Of what. */
-  messages: boolean
-  handOvers: boolean
-  assignments: boolean
-  /** Not of what is assigned to others. */
-  onlyOwn: boolean
-}
+/** What an account is notified of while its user looks elsewhere, and how. */
+type NoticeSettings = Schemas['NoticePreferences']
 
 const PREFIX = 'parley.notices.'
-const USUAL: NoticeSettings = {
+const NONE: NoticeSettings = {
   ...{ sound: false, desktop: false },
-  ...{ messages: true, handOvers: true, assignments: true, onlyOwn: false },
+  ...{ messages: false, handOvers: false, assignments: false, onlyOwn: false },
 }
 
 /** Counts the changes, in this tab and in others. */
 export const noticeChanges = createStore(0)
 
+/** As the tabs of this browser know them; none until the account is loaded. */
 export function readNoticeSettings(): NoticeSettings {
   try {
-    return { ...USUAL, ...JSON.parse(localStorage.getItem(PREFIX + account.get()) ?? '{}') }
+    return { ...NONE, ...JSON.parse(localStorage.getItem(PREFIX + account.get()) ?? '{}') }
   } catch {
-    return USUAL
+    return NONE
   }
 }
 
-/** Asks the browser's leave where notices on the desktop are wanted; says whether it was given. */
-export async function changeNotices(change: Partial<NoticeSettings>): Promise<boolean> {
-  if (change.desktop && (await Notification.requestPermission()) !== 'granted') return false
-  localStorage.setItem(PREFIX + account.get(), JSON.stringify({ ...readNoticeSettings(), ...change }))
-  if (change.sound) ring()
+/** Has all tabs of this browser go by the settings of the account. */
+export function shareNoticeSettings(settings: NoticeSettings): void {
+  const key = PREFIX + account.get()
+  const text = JSON.stringify(settings)
+  if (localStorage.getItem(key) === text) return
+  localStorage.setItem(key, text)
   noticeChanges.set(noticeChanges.get() + 1)
+}
+
+/** Asks for the browser's permission where notices on the desktop are switched on. Returns whether it was given. */
+export async function changeNotices(change: Partial<NoticeSettings>): Promise<boolean> {
+  if (change.desktop && !(await allowNotices())) return false
+  const { preferences } = await call<Schemas['CurrentUser']>('PATCH', '/api/auth/me', {
+    body: { preferences: { notices: change } },
+  })
+  shareNoticeSettings(preferences.notices)
+  if (change.sound) ring()
   return true
 }
 
-/** Whether anything is to be told in the background. */
+/** Whether the browser lets this page show notices on the desktop: each browser asks for itself. */
+export async function allowNotices(): Promise<boolean> {
+  const isAllowed = (await Notification.requestPermission()) === 'granted'
+  noticeChanges.set(noticeChanges.get() + 1)
+  return isAllowed
+}
+
+/** Whether notices can be shown on the desktop at all, and whether this browser allows them. */
+export const desktopNotices = (): 'missing' | 'allowed' | 'not allowed' =>
+  !('Notification' in globalThis) || navigator.locks === undefined
+    ? 'missing'
+    : Notification.permission === 'granted'
+      ? 'allowed'
+      : 'not allowed'
+
+/** Whether there is anything to notify of in the background. */
 export function areNoticesOn(): boolean {
   const { sound, desktop } = readNoticeSettings()
-  return sound || desktop
+  return sound || (desktop && desktopNotices() === 'allowed')
 }
 
 addEventListener('storage', ({ key }) => {
@@ -61,7 +81,7 @@ interface Notice {
 export function raiseNotice({ tag, title, text, onClick }: Notice): void {
   const { sound, desktop } = readNoticeSettings()
   if (sound) ring()
-  if (!desktop || Notification.permission !== 'granted') return
+  if (!desktop || desktopNotices() !== 'allowed') return
   const shown = new Notification(title, { body: text, tag })
   shown.onclick = () => {
     focus()

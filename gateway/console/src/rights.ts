@@ -1,3 +1,4 @@
+import type { Schemas } from '@parley/client'
 import { type Access, decide } from '@parley/shared/permission/decide'
 import { createStore } from './store.ts'
 
@@ -10,6 +11,7 @@ export interface Me {
   workspace: { _id: number; name: string; namespace: string; host: string }
   role: { _id: number; name: string; permissions: { schema?: unknown; read?: unknown; write?: unknown }[] }
   context?: object | null
+  preferences: Schemas['Preferences']
 }
 
 export const me = createStore<Me | undefined>(undefined)

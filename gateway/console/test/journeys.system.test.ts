@@ -1,9 +1,11 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { describe, expect, test } from '@jest/globals'
 import { verifyWebhook } from '@parley/client/webhook'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { consoleSystem, DESK, PHONE } from './console-system.ts'
 import { register, signIn } from './pages.ts'
-import { startReceiver } from './receiver.ts'
 
 const BUNDLE_BYTES = 150 * 1024
 
@@ -126,6 +128,7 @@ describe.each([
       await own.getByText(/^(sent|delivered|read)$/).waitFor()
       await page.getByRole('button', { name: 'Template', exact: true }).click()
       await page.getByLabel('Template').fill('order_update')
+      await page.getByLabel('Language').fill('en_US')
       await page.getByLabel('Variables').fill('Joana\n4711')
       await page.locator('.preview', { hasText: 'Template order_update' }).waitFor()
       await page.getByRole('button', { name: 'Send' }).click()
@@ -216,4 +219,29 @@ async function connectedShop(width: number) {
   }
   expect((await system.parley.call('PUT', '/rest/channels/1', { body, token })).status).toBe(200)
   return { token, extId, phoneNumberId }
+}
+
+interface Receiver {
+  url: string
+  got: { headers: IncomingHttpHeaders; body: string }[]
+  close(): Promise<void>
+}
+
+/** An endpoint that takes every event. */
+async function startReceiver(): Promise<Receiver> {
+  const got: Receiver['got'] = []
+  const server = createServer(async (req, res) => {
+    got.push({ headers: req.headers, body: await text(req) })
+    res.end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/events`,
+    got,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
 }

@@ -77,8 +77,7 @@ test('what people write to the team is reported once over all tabs, and not to w
     await signIn(page, system.url, shop)
     await open(page, '/account', '.rows')
     await page.getByLabel('On the desktop').click()
-    await page.waitForFunction(() => JSON.stringify(localStorage).includes('desktop'))
-    expect(await page.getByLabel('On the desktop').isChecked()).toBe(true)
+    await page.getByRole('checkbox', { name: 'On the desktop', checked: true }).waitFor()
     const others = [await context.newPage(), await context.newPage()]
     for (const other of others) {
       await other.goto(`${system.url}/console/messages`)
@@ -110,13 +109,23 @@ test('what people write to the team is reported once over all tabs, and not to w
     // Only of what the account wants to be told of.
     await open(page, '/account', '.rows')
     await page.getByLabel('What people write to the team').click()
+    await page.getByRole('checkbox', { name: 'What people write to the team', checked: false }).waitFor()
     const [list = page] = others
     await list.goto(`${system.url}/console/conversations`)
     await say('Nobody is told of this')
     await list.locator('.threads').getByText('Nobody is told of this').waitFor()
     await page.getByLabel('What people write to the team').click()
+    await page.getByRole('checkbox', { name: 'What people write to the team', checked: true }).waitFor()
     await say('Of this they are')
     await eventually(async () => raised.length > 2)
     expect(raised.slice(2)).toEqual(['Inês: Of this they are'])
+  })
+
+  // Of another browser, which has not allowed any yet.
+  await onPage({}, async (page) => {
+    await signIn(page, system.url, shop)
+    await open(page, '/account', '.rows')
+    expect(await page.getByLabel('On the desktop').isChecked()).toBe(true)
+    await page.getByRole('button', { name: 'Allow it' }).waitFor()
   })
 })

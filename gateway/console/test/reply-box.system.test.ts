@@ -1,6 +1,12 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { gatewayClient } from '@parley/local/demo/gateway-client'
-import { configOf, registerWebhook, simulatedNumber, writeAsPerson } from '@parley/local/simulator/client'
+import {
+  configOf,
+  registerWebhook,
+  setTemplateState,
+  simulatedNumber,
+  writeAsPerson,
+} from '@parley/local/simulator/client'
 import { eventually } from '@parley/local/testing/service-under-test'
 import type { Page } from 'playwright-core'
 import { violations } from './axe.ts'
@@ -34,7 +40,9 @@ beforeAll(async () => {
     ...{ name: 'Line', description: '', extId: 'line', hook: 'whatsapp', callback: 'whatsapp' },
     ...{ handlerUrl: 'native:agents/echo', config: { ...configOf(number), businessAccountId: ACCOUNT } },
   })
-  for (const [name, language, text] of TEMPLATES)
+  const url = gatewayClient(system.url, system.garden).providerUrl('line')
+  await registerWebhook(number, url)
+  for (const [name, language, text] of TEMPLATES) {
     await made('POST', '/rest/templates', {
       ...{ channel: 1, name, language, category: 'UTILITY' },
       components: [
@@ -50,8 +58,9 @@ beforeAll(async () => {
         },
       ],
     })
-  const url = gatewayClient(system.url, system.garden).providerUrl('line')
-  await registerWebhook(number, url)
+    await setTemplateState(number, { name, status: 'APPROVED' })
+  }
+  await made('POST', '/rest/templates/sync', {})
   await writeAsPerson(number, { from: '5511988880001', name: 'Carla', text: 'Where is my order?' })
   carla = await eventually(async () => {
     const { json } = await call('GET', '/rest/threads?q=Carla')
@@ -70,9 +79,9 @@ beforeAll(async () => {
 })
 
 const TEMPLATES = [
-  ['order_update', 'en_US', 'Hi {{1}}, your order {{2}} is on its way.'],
-  ['order_update', 'pt_BR', 'Olá {{1}}, seu pedido {{2}} está a caminho.'],
-  ['order_late', 'en_US', 'Hi {{1}}, it is late.'],
+  ['parcel_sent', 'en_US', 'Hi {{1}}, your order {{2}} is on its way.'],
+  ['parcel_sent', 'pt_BR', 'Olá {{1}}, seu pedido {{2}} está a caminho.'],
+  ['parcel_late', 'en_US', 'Hi {{1}}, it is late.'],
 ] as const
 
 interface Sent {
@@ -108,7 +117,7 @@ describe('a template', () => {
     await onPage({}, async (page) => {
       await inConversation(page)
       await page.getByRole('button', { name: 'Template', exact: true }).click()
-      await page.getByRole('button', { name: /order_update/ }).click()
+      await page.getByRole('button', { name: /parcel_sent/ }).click()
       const preview = page.locator('.preview .bubble')
       await preview.getByText('Olá {{1}}, seu pedido {{2}} está a caminho.').waitFor()
       expect(await send(page).isDisabled()).toBe(true)
@@ -119,7 +128,7 @@ describe('a template', () => {
       await preview.getByText('https://example.com/4720').waitFor()
       await send(page).click()
       await page.locator('.said.team .bubble', { hasText: 'Olá Carla, seu pedido 4720' }).waitFor()
-      const { language, variables } = await sent(({ template }) => template === 'order_update')
+      const { language, variables } = await sent(({ template }) => template === 'parcel_sent')
       expect({ language, variables }).toEqual({ language: 'pt_BR', variables: ['Carla', '4720'] })
     })
   })
@@ -128,11 +137,11 @@ describe('a template', () => {
     await onPage({}, async (page) => {
       await inConversation(page)
       await page.getByRole('button', { name: 'Template', exact: true }).click()
-      await page.getByRole('button', { name: /order_update/ }).click()
+      await page.getByRole('button', { name: /parcel_sent/ }).click()
       await page.getByLabel('Language').selectOption('en_US')
       await page.locator('.preview').getByText('Hi {{1}}, your order {{2}}').waitFor()
       await page.getByRole('button', { name: 'Another template' }).click()
-      await page.getByRole('button', { name: /order_late/ }).waitFor()
+      await page.getByRole('button', { name: /parcel_late/ }).waitFor()
     })
   })
 
@@ -140,9 +149,9 @@ describe('a template', () => {
     await onPage(WITH_AXE, async (page) => {
       await inConversation(page)
       await page.getByRole('button', { name: 'Template', exact: true }).click()
-      await page.getByRole('button', { name: /order_update/ }).waitFor()
+      await page.getByRole('button', { name: /parcel_sent/ }).waitFor()
       expect(await violations(page, 'the list of templates')).toEqual([])
-      await page.getByRole('button', { name: /order_update/ }).click()
+      await page.getByRole('button', { name: /parcel_sent/ }).click()
       await page.getByLabel('{{1}}', { exact: true }).fill('Carla')
       await page.locator('.preview').waitFor()
       expect(await violations(page, 'a template')).toEqual([])
@@ -195,6 +204,54 @@ describe('files', () => {
     })
   })
 
+  test('say how much of them has left, and are cancelled on their way', async () => {
+    await onPage({}, async (page, context) => {
+      await inConversation(page)
+      const network = await context.newCDPSession(page)
+      const throttled = (uploadThroughput: number) =>
+        network.send('Network.emulateNetworkConditions', {
+          ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput },
+        })
+      await throttled(64 * 1024)
+      const buffer = Buffer.concat([PNG, Buffer.alloc(4 * 1024 * 1024)])
+      await page
+        .getByLabel('Files to attach')
+        .setInputFiles([{ name: 'slow.png', mimeType: 'image/png', buffer }])
+      const progress = files(page).getByRole('progressbar', { name: 'slow.png is on its way' })
+      await progress.waitFor()
+      await page.waitForFunction(() => {
+        const { value = 0 } = document.querySelector('progress') ?? {}
+        return value > 0 && value < 1
+      })
+      expect(await send(page).isDisabled()).toBe(true)
+      await files(page).getByRole('button', { name: 'Cancel slow.png' }).click()
+      await files(page).waitFor({ state: 'detached' })
+
+      // Whoever leaves and comes back finds the file, and what they typed meanwhile.
+      await reply(page).fill('Before')
+      const small = Buffer.concat([PNG, Buffer.alloc(256 * 1024)])
+      await page
+        .getByLabel('Files to attach')
+        .setInputFiles([{ name: 'late.png', mimeType: 'image/png', buffer: small }])
+      await files(page).getByRole('progressbar', { name: 'late.png is on its way' }).waitFor()
+      await page.locator('.back').evaluate((link: HTMLElement) => link.click())
+      await page.getByText('No conversation is open').waitFor()
+      await page.locator('.threads a', { hasText: 'Carla' }).first().click()
+      await reply(page).fill('Before and after')
+      await files(page).getByRole('button', { name: 'Remove late.png' }).waitFor()
+      expect(await reply(page).inputValue()).toBe('Before and after')
+      await reply(page).fill('')
+      await files(page).getByRole('button', { name: 'Remove late.png' }).click()
+      await files(page).waitFor({ state: 'detached' })
+      await throttled(-1)
+      await page
+        .getByLabel('Files to attach')
+        .setInputFiles([{ name: 'quick.png', mimeType: 'image/png', buffer: PNG }])
+      await files(page).getByRole('button', { name: 'Remove quick.png' }).click()
+      await files(page).waitFor({ state: 'detached' })
+    })
+  })
+
   test('that the provider does not take are refused before they leave, and by the service', async () => {
     await onPage(WITH_AXE, async (page) => {
       await inConversation(page)
@@ -219,7 +276,9 @@ describe('a message', () => {
   test('is quoted in the reply to it, for the person and for the team', async () => {
     await onPage(WITH_AXE, async (page) => {
       await inConversation(page)
-      await page.getByRole('button', { name: 'Quote “Where is my order?”' }).click()
+      // The assistant had said the same by then.
+      const theirs = page.locator('.said.theirs', { hasText: 'Where is my order?' })
+      await theirs.getByRole('button', { name: 'Quote “Where is my order?”' }).click()
       await page.locator('.reply .quoted', { hasText: 'Where is my order?' }).waitFor()
       await page.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA')
       await reply(page).fill('On its **way**')

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
+import { reasonInWords } from '@parley/shared/explain-message'
 import type { Page } from 'playwright-core'
 import { violations } from './axe.ts'
 import { consoleSystem, PHONE } from './console-system.ts'
@@ -78,6 +79,28 @@ describe('a conversation', () => {
       await open(page, `/conversations/${thread}`, '.take-over')
       await page.getByRole('button', { name: 'Take over' }).click()
       await row(page, 'Bela').getByText('with Ana Souza').waitFor()
+    })
+  })
+
+  test('whose assistant could not answer is unread, with the reason in words', async () => {
+    const mute = { name: 'Mute', description: '', extId: 'mute', hook: 'rpc', callback: 'rpc', config: {} }
+    const made = await call('PUT', '/rest/channels/2', { ...mute, handlerUrl: 'native:agents/nobody' })
+    expect(made.status).toBe(200)
+    const user = { name: 'Ivo', phone: '5511988881009' }
+    const body = { extId: 'mute', user, thread: { extId: 'Ivo' }, answer: {}, input: 'Where is my parcel?' }
+    expect((await call('POST', '/api/hooks/whatsapp', body)).status).toBe(200)
+    const unanswered = await eventually(async () => {
+      const { json } = await call('GET', '/rest/threads?channel=mute&unread=true')
+      return (json.data as { unreadFor: { reason: string } }[])[0]?.unreadFor
+    })
+    await asAna(async (page) => {
+      await open(page, '/conversations', '.threads a')
+      const ivo = row(page, 'Ivo')
+      await ivo.getByText('no answer').waitFor()
+      const words = reasonInWords(unanswered.reason)
+      expect(words).not.toMatch(/\w_\w/)
+      await ivo.getByText(words).waitFor()
+      await ivo.getByText('1 unread').waitFor({ state: 'attached' })
     })
   })
 

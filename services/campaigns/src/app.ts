@@ -6,29 +6,29 @@ import { createInternalSigner, createInternalVerifier } from '@parley/shared/int
 import type { Log } from '@parley/shared/log'
 import { connectMongo } from '@parley/shared/mongo'
 import { serveRoutes } from '@parley/shared/openapi/route'
+import { prepareCollections } from '@parley/shared/prepare-collections'
 import { createApp, requireCaller, type Service } from '@parley/shared/service-app'
 import { createServiceCalls } from '@parley/shared/service-calls'
 import { Registry } from 'prom-client'
-import { prepareAttributes } from './attributes/attribute-store.ts'
 import type { CampaignRoutesNeeded } from './campaigns/api/campaign-access.ts'
 import { CAMPAIGN_FIELDS } from './campaigns/api/campaign-view.ts'
 import type { RunServices } from './campaigns/run/campaign-step.ts'
 import { findTemplate } from './campaigns/run/find-template.ts'
 import { startCampaigns } from './campaigns/run/start-campaigns.ts'
-import { campaignCollectionsOf, prepareCampaigns } from './campaigns/store/campaign-collections.ts'
+import { CAMPAIGN_INDEXES, campaignCollectionsOf } from './campaigns/store/campaign-collections.ts'
 import type { Config } from './config.ts'
 import { consumePeople } from './consent/consume-people.ts'
 import type { Dependencies } from './dependencies.ts'
-import { prepareEvents, relayEvents } from './events/relay-events.ts'
-import { prepareHistory } from './history/write-history.ts'
-import { prepareImports } from './imports/import-record.ts'
+import { beginEvents, relayEvents } from './events/relay-events.ts'
+import { HISTORY_INDEXES } from './history/write-history.ts'
+import { IMPORT_INDEXES } from './imports/import-record.ts'
 import { PERSON_FIELDS } from './people/person-schema.ts'
 import { routes } from './routes.ts'
-import { prepareSegments } from './segments/segment-store.ts'
-import { prepareConsents } from './store/consent-history.ts'
-import { preparePeople } from './store/people-collection.ts'
+import { SEGMENT_INDEXES } from './segments/segment-store.ts'
+import { CONSENT_INDEXES } from './store/consent-history.ts'
+import { PEOPLE_INDEXES } from './store/people-collection.ts'
 import { TEMPLATE_FIELDS } from './templates/template-schema.ts'
-import { prepareTemplates } from './templates/template-store.ts'
+import { TEMPLATE_INDEXES } from './templates/template-store.ts'
 import { startTemplates } from './templates/template-worker.ts'
 
 /** The fields that the rules of roles see, by resource. */
@@ -36,6 +36,19 @@ const RULED_FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
   people: PERSON_FIELDS,
   templates: TEMPLATE_FIELDS,
   campaigns: CAMPAIGN_FIELDS,
+}
+
+/** The collections and the indexes of each. */
+const INDEXES = {
+  history: HISTORY_INDEXES,
+  relays: [],
+  attributes: [],
+  people: PEOPLE_INDEXES,
+  consents: CONSENT_INDEXES,
+  segments: SEGMENT_INDEXES,
+  ...IMPORT_INDEXES,
+  ...TEMPLATE_INDEXES,
+  ...CAMPAIGN_INDEXES,
 }
 
 /** Connects to the database in the background and wires the campaigns service. */
@@ -53,15 +66,8 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
     memory: config.MEMORY,
     log,
     prepare: async (connection) => {
-      await prepareHistory(connection)
-      await prepareAttributes(connection)
-      await preparePeople(connection)
-      await prepareConsents(connection)
-      await prepareImports(connection)
-      await prepareSegments(connection)
-      await prepareTemplates(connection)
-      await prepareCampaigns(connection)
-      await prepareEvents(connection)
+      await prepareCollections(connection, INDEXES)
+      await beginEvents(connection)
     },
   })
   const fieldsOf = (resource: string) => RULED_FIELDS[resource]

@@ -1,6 +1,6 @@
 import { type JsonRequest, type JsonResponse, sendJson } from '@parley/local/testing/send-json'
 import { type Roles, type ServedRoles, serveRoles } from '@parley/local/testing/served-roles'
-import type { RunningService } from '@parley/local/testing/service-under-test'
+import { eventually, type RunningService } from '@parley/local/testing/service-under-test'
 import { type Parley, type Proxied, startParley } from '@parley/local/testing/start-parley'
 import { startedForTests } from '@parley/local/testing/started-for-tests'
 import type { ServiceName } from '@parley/shared/internal-token'
@@ -52,11 +52,18 @@ export async function startConfiguration(options: Options = {}): Promise<Configu
     proxies: { configuration: proxies },
     environment: { configuration: { IDENTITY_URL: identity.url, ...broker, ...environment } },
   })
+  if (proxies.includes('rabbitmq')) await untilPublishing(parley)
   const close = async () => {
     await parley.close()
     await identity.close()
   }
   return { ...configurationServer(parley, parley.services.configuration, identity), close }
+}
+
+/** What is written before an instance knows from where on it publishes may be published twice. */
+async function untilPublishing(parley: Parley): Promise<void> {
+  const relays = parley.database('configuration').collection<{ _id: string }>('relays')
+  await eventually(() => relays.findOne({ _id: 'events', from: { $exists: true } }))
 }
 
 function configurationServer(
@@ -80,8 +87,11 @@ function configurationServer(
         ...(body === undefined ? {} : { body }),
         headers: { authorization: authorization(name, 'configuration') },
       }),
-    startInstance: async (environment) =>
-      configurationServer(parley, await parley.start('configuration', environment), roles),
+    startInstance: async (environment) => {
+      const instance = await parley.start('configuration', environment)
+      if (environment?.AMQP_URL) await untilPublishing(parley)
+      return configurationServer(parley, instance, roles)
+    },
     close,
   }
 }

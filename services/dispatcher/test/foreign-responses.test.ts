@@ -9,7 +9,6 @@ import { withMcpSession } from '../src/agents/tools/mcp-session.ts'
 import { createGuardedFetch } from '../src/channels/http/guarded-fetch.ts'
 import { createHttpClient } from '../src/channels/http/http-client.ts'
 import { modelRequest } from './agents/model-world.ts'
-import { blockedDuring } from './event-loop-blocked.ts'
 
 /** What no foreign answer may hold the event loop for, with a margin for a busy machine; unbounded it was seconds. */
 const BLOCKED_MS = 150
@@ -318,3 +317,38 @@ test('many answers at once hold the event loop no longer than one', async () => 
   const { blockedMs } = await blockedDuring(() => Promise.all(Array.from({ length: 8 }, ask)))
   expect(blockedMs).toBeLessThan(BLOCKED_MS)
 }, 120_000)
+
+/**
+ * Runs something, and says how long, in milliseconds of processor time of this thread, it held the event loop at most,
+ * and by how many MB the process grew. Time is not that of the clock, which other processes of the machine take from.
+ */
+async function blockedDuring<T>(
+  run: () => Promise<T>,
+): Promise<{ result: T; blockedMs: number; grownMb: number }> {
+  const before = process.memoryUsage.rss()
+  let longest = 0
+  let peak = before
+  let last = busyMs()
+  let turns = 0
+  let next: NodeJS.Immediate
+  const look = () => {
+    const now = busyMs()
+    longest = Math.max(longest, now - last)
+    last = now
+    if (++turns % 50 === 0) peak = Math.max(peak, process.memoryUsage.rss())
+    next = setImmediate(look)
+  }
+  next = setImmediate(look)
+  try {
+    const result = await run()
+    await new Promise(setImmediate)
+    return { result, blockedMs: longest, grownMb: (peak - before) / 1024 / 1024 }
+  } finally {
+    clearImmediate(next)
+  }
+}
+
+function busyMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1_000
+}

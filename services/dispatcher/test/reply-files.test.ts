@@ -33,7 +33,7 @@ beforeAll(async () => {
     environment: { dispatcher: { ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8' } },
   })
   caller = await registerCaller(parley)
-  rival = await registerCaller(parley)
+  rival = await registerCaller(parley, { email: 'rui@example.com', namespace: 'rival' })
   const config = { phoneNumberId: '7001', accessToken: 'token', apiUrl: `${simulatorUrl}/v23.0` }
   const line = { name: '', description: '', hook: 'whatsapp', callback: 'whatsapp', config }
   const channels = [

@@ -107,7 +107,8 @@ describe('traffic', () => {
 
   test('is the sum of what all instances have counted, of the time asked for, with the use of each number', async () => {
     const workspace = world.workspace + 2_000
-    const minute = Math.floor(Date.now() / 60_000) * 60_000
+    const thisMinute = () => Math.floor(Date.now() / 60_000) * 60_000
+    let minute = thisMinute()
     const record = (own: Partial<TrafficRecord>): TrafficRecord => ({
       ...({ workspace, span: 'minute', at: new Date(minute), latency: {}, numbers: [] } as const),
       counts: { accepted: 2, sent: 1, delivered: 0, read: 0, done: 0, failed: 0, dead: 0, unrouted: 0 },
@@ -115,26 +116,30 @@ describe('traffic', () => {
       _id: '',
       ...own,
     })
-    const before = new Date(minute - 60_000)
-    const earlier = new Date(minute - 120_000)
     const none = { accepted: 0, sent: 0, delivered: 0, read: 0, done: 0, failed: 0, dead: 0, unrouted: 0 }
     const uses = (channel: string, number: string, sends: number) => ({ channel, number, sends })
-    await world.database
-      .collection<TrafficRecord>('traffic')
-      .insertMany([
+    const traffic = world.database.collection<TrafficRecord>('traffic')
+    const ago = (minutes: number) => new Date(minute - minutes * 60_000)
+    // Where a minute ends meanwhile, the uses of another one are read.
+    const seen = await eventually(async () => {
+      minute = thisMinute()
+      await traffic.deleteMany({ workspace })
+      await traffic.insertMany([
         record({ _id: 'a 1', latency: { 10: 1 } }),
         record({ _id: 'b 1', latency: { 10: 1, 60: 1 } }),
-        record({ _id: 'a 2', at: before, numbers: [uses('one', '71', 5), uses('two', '71', 6)] }),
-        record({ _id: 'b 2', at: before, numbers: [uses('one', '71', 30), uses('three', '72', 90)] }),
-        record({ _id: 'a 3', at: new Date(minute - HOUR_MS) }),
-        record({ _id: 'a 4', at: earlier, counts: none, numbers: [uses('one', '71', 50)] }),
+        record({ _id: 'a 2', at: ago(1), numbers: [uses('one', '71', 5), uses('two', '71', 6)] }),
+        record({ _id: 'b 2', at: ago(1), numbers: [uses('one', '71', 30), uses('three', '72', 90)] }),
+        record({ _id: 'a 3', at: ago(60) }),
+        record({ _id: 'a 4', at: ago(2), counts: none, numbers: [uses('one', '71', 50)] }),
       ])
-    const seen = await readTraffic('', { workspace })
+      const read = await readTraffic('', { workspace })
+      return thisMinute() === minute && read
+    })
     expect(seen).toMatchObject({ accepted: 8, sent: 4 })
     expect(seen.periods.map(({ at, accepted }) => [at, accepted])).toEqual([
-      [earlier.toISOString(), 0],
-      [before.toISOString(), 4],
-      [new Date(minute).toISOString(), 4],
+      [ago(2).toISOString(), 0],
+      [ago(1).toISOString(), 4],
+      [ago(0).toISOString(), 4],
     ])
     expect(seen.latency).toEqual({ p50: percentile({ 10: 1 }, 1), p99: percentile({ 60: 1 }, 1) })
     expect(seen.numbers).toEqual([

@@ -79,12 +79,59 @@ describe('oneself', () => {
   })
 })
 
+describe('preferences', () => {
+  const usual = {
+    ...{ sound: false, desktop: false },
+    ...{ messages: true, handOvers: true, assignments: true, onlyOwn: false },
+  }
+
+  test('are changed one by one, are there at the next login, and are nobody else’s', async () => {
+    const call = as(user.token)
+    expect((await call('POST', '/api/auth/me', {})).json.preferences).toEqual({ notices: usual })
+    const change = (notices: object) => call('PATCH', '/api/auth/me', { preferences: { notices } })
+    expect((await change({ sound: true })).json.preferences.notices).toEqual({ ...usual, sound: true })
+    await change({ messages: false })
+    const later = await login(user.username, user.password)
+    const { json } = await as(later)('POST', '/api/auth/me', {})
+    expect(json.preferences.notices).toEqual({ ...usual, sound: true, messages: false })
+    const other = await addUser('VIEWER')
+    const theirs = await as(other.token)('POST', '/api/auth/me', {})
+    expect(theirs.json.preferences).toEqual({ notices: usual })
+  })
+
+  test('are no act of administration, and go with a new name in one request', async () => {
+    const call = as(user.token)
+    const preferences = { notices: { onlyOwn: true } }
+    const latest = async () => (await asAdmin('GET', '/rest/audit?limit=1')).json.data[0]
+    const before = await latest()
+    expect((await call('PATCH', '/api/auth/me', { preferences })).status).toBe(200)
+    expect(await latest()).toEqual(before)
+    const { json } = await call('PATCH', '/api/auth/me', {
+      ...{ name: 'Vera', preferences: { notices: { onlyOwn: false } } },
+    })
+    expect([json.name, json.preferences.notices]).toEqual(['Vera', usual])
+    expect(await latest()).toMatchObject({ document: user._id, details: { fields: ['name'] } })
+  })
+
+  test.each([
+    { notices: { sound: 'loud' } },
+    { notices: { volume: true } },
+    { notices: { sound: null } },
+    { theme: 'dark' },
+    [],
+  ])('%j are refused', async (preferences) => {
+    const { status, json } = await as(user.token)('PATCH', '/api/auth/me', { preferences })
+    expect([status, json.code]).toEqual([422, 'validation_failed'])
+  })
+})
+
 test('an API token has no sessions, and is nobody to rename', async () => {
   const { json } = await asAdmin('POST', '/api/auth/tokens', { name: 'x', role: 'VIEWER' })
   for (const [method, path, body] of [
     ['GET', '/api/auth/sessions'],
     ['POST', '/api/auth/sessions/end'],
     ['PATCH', '/api/auth/me', { name: 'x' }],
+    ['PATCH', '/api/auth/me', { preferences: {} }],
   ] as const)
     expect((await (await identity.confirm(json.token))(method, path, body)).status).toBe(403)
 })

@@ -1,6 +1,7 @@
 import type { DocumentReplica } from '@parley/shared/config-replica/replica-store'
+import { prepareCollections } from '@parley/shared/prepare-collections'
 import type { Connection, mongo } from 'mongoose'
-import { prepareAudio } from './audio/audio-store.ts'
+import { AUDIO_INDEXES } from './audio/audio-store.ts'
 import type { PersonRecord } from './people/person.ts'
 
 /** The last events at a channel's webhook. */
@@ -42,28 +43,25 @@ export function collectionsOf(connection: Connection): Collections {
   }
 }
 
-const EXISTS = 48
+const EXPIRING = { key: { expiresAt: 1 }, expireAfterSeconds: 0 } as const
 
-/** Makes the collections, which first writes that come together would conflict over, and indexes. */
-export async function prepareDatabase(connection: Connection): Promise<void> {
-  for (const name of ['channels', 'workspaces', 'hooks', 'people']) {
-    await connection.db?.createCollection(name).catch((error: unknown) => {
-      if ((error as { code?: unknown }).code !== EXISTS) throw error
-    })
-  }
-  const { channels, people } = collectionsOf(connection)
-  await channels.createIndexes([
-    { key: { workspace: 1, extIdHash: 1 } },
-    {
-      key: { workspace: 1, receiverHashes: 1 },
-      partialFilterExpression: { receiverHashes: { $exists: true } },
-    },
-    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
-  ])
-  await people.createIndexes([
-    { key: { workspace: 1, addresses: 1 }, unique: true },
-    { key: { workspace: 1, threads: 1 }, unique: true },
-    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
-  ])
-  await prepareAudio(connection)
-}
+/** Makes the collections and indexes that are missing. */
+export const prepareDatabase = (connection: Connection): Promise<void> =>
+  prepareCollections(connection, {
+    channels: [
+      { key: { workspace: 1, extIdHash: 1 } },
+      {
+        key: { workspace: 1, receiverHashes: 1 },
+        partialFilterExpression: { receiverHashes: { $exists: true } },
+      },
+      EXPIRING,
+    ],
+    workspaces: [],
+    hooks: [],
+    people: [
+      { key: { workspace: 1, addresses: 1 }, unique: true },
+      { key: { workspace: 1, threads: 1 }, unique: true },
+      EXPIRING,
+    ],
+    ...AUDIO_INDEXES,
+  })

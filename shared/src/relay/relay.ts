@@ -130,7 +130,7 @@ async function follow<Change extends { at?: Date | undefined }>(
   const from = await startingPoint(options, state, isLeased)
   if (from === undefined) return
   const stream = openChangeStream(options, from)
-  let savedAt = 0
+  let savedAt = Number.NEGATIVE_INFINITY
   try {
     while (isLeased() && isNeeded(options)) {
       const changes = (await nextEvents(stream)).map(options.changeOf)

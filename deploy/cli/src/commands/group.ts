@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { text as streamText } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import { integer } from '../arguments.ts'
 import { askAtTerminal } from '../ask-at-terminal.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { printable, say, sayJson } from '../output.ts'
+import { readJsonFile } from '../read-json-file.ts'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100_000
@@ -105,20 +104,10 @@ function show(value: unknown, json: true | undefined): void {
   else say(JSON.stringify(value, null, 2))
 }
 
-/** Throws a Failure for what is no file, or no JSON object. */
+/** Throws a Failure for what is no JSON object, too. */
 async function readBody(file: string): Promise<object> {
-  let content: string
-  try {
-    content = file === '-' ? await streamText(process.stdin) : readFileSync(file, 'utf8')
-  } catch {
-    throw new Failure(`${file} can not be read.`, EXIT.notFound)
-  }
-  try {
-    const body: unknown = JSON.parse(content)
-    if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body
-  } catch (error) {
-    throw new Failure(`${file} is not JSON: ${(error as Error).message}`, EXIT.usage)
-  }
+  const body = await readJsonFile(file)
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body
   throw new Failure(`${file} is no JSON object.`, EXIT.usage)
 }
 

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { text as streamText } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Message, Parley, Schemas, SentMessage } from '@parley/client'
 import { ParleyError } from '@parley/client/parley-error'
@@ -9,6 +7,7 @@ import { integer } from '../arguments.ts'
 import { EXIT, Failure, PostFailure, reportFailure } from '../failure.ts'
 import { paint, paintState, printable, say, sayJson } from '../output.ts'
 import { connect } from '../profile.ts'
+import { readJsonFile } from '../read-json-file.ts'
 
 interface Options {
   channel?: string
@@ -63,7 +62,8 @@ export function addSend(program: Command): void {
 }
 
 async function send(options: Options): Promise<void> {
-  const message = options.body === undefined ? messageOf(options) : await readBody(options.body)
+  const message =
+    options.body === undefined ? messageOf(options) : ((await readJsonFile(options.body)) as NewMessage)
   const parley = connect()
   const { id, isRepeat, warning } = await post(parley, message, options)
   const sent = { _id: id, isRepeat, ...(warning !== undefined && { warning }) }
@@ -144,26 +144,6 @@ function messageOf(options: Options): NewMessage {
 }
 
 const missing = (message: string): Failure => new Failure(message, EXIT.usage)
-
-async function readBody(file: string): Promise<NewMessage> {
-  const content = file === '-' ? await streamText(process.stdin) : readFile(file)
-  try {
-    return JSON.parse(content) as NewMessage
-  } catch (error) {
-    throw new Failure(
-      `${file === '-' ? 'Standard input' : file} is not JSON: ${(error as Error).message}`,
-      EXIT.usage,
-    )
-  }
-}
-
-function readFile(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    throw new Failure(`${file} can not be read.`, EXIT.notFound)
-  }
-}
 
 /** The message once it is settled, or as it is when the time is over. */
 async function settled(parley: Parley, id: string, seconds: number): Promise<Message | undefined> {

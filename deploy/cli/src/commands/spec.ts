@@ -1,30 +1,27 @@
-import { readFileSync } from 'node:fs'
 import { type JsonObject, jsonObject, keysOfPointer } from '@parley/shared/json-object'
 import type { Command } from 'commander'
 import { EXIT, Failure } from '../failure.ts'
+import { readJsonFile } from '../read-json-file.ts'
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
 
 export function addSpec(program: Command): void {
   program
     .command('spec')
-    .argument('<file>', 'an OpenAPI document in JSON')
+    .argument('<file>', 'an OpenAPI document in JSON, `-` for standard input')
     .argument('[operations...]', 'ids or tags of operations; all when left out')
     .description(
       'write an OpenAPI document with these operations and what calling them needs, for one that is too large',
     )
-    .action((file: string, operations: string[]) => {
-      process.stdout.write(`${JSON.stringify(cutSpec(readSpec(file), operations))}\n`)
+    .action(async (file: string, operations: string[]) => {
+      process.stdout.write(`${JSON.stringify(cutSpec(await readSpec(file), operations))}\n`)
     })
 }
 
-function readSpec(file: string): JsonObject {
-  try {
-    return jsonObject.parse(JSON.parse(readFileSync(file, 'utf8')))
-  } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? error.message : 'it is no JSON object'
-    throw new Failure(`${file} can't be read: ${reason}`, EXIT.usage)
-  }
+async function readSpec(file: string): Promise<JsonObject> {
+  const spec = jsonObject.safeParse(await readJsonFile(file))
+  if (!spec.success) throw new Failure(`${file} is no JSON object.`, EXIT.usage)
+  return spec.data
 }
 
 /** A document with the operations of these ids or tags, without what they answer with, and with what they refer to. */

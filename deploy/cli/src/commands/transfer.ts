@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { text as streamText } from 'node:stream/consumers'
 import type { Schemas } from '@parley/client'
 import { succeeded } from '@parley/client/parley-error'
 import type { Command } from 'commander'
-import { EXIT, Failure, unwritable } from '../failure.ts'
+import { unwritable } from '../failure.ts'
 import { paint, printable, say, sayJson } from '../output.ts'
 import { connect } from '../profile.ts'
+import { readJsonFile } from '../read-json-file.ts'
 import { replaceFile } from '../replace-file.ts'
 
 type Configuration = Schemas['Configuration']
@@ -46,7 +45,7 @@ export function addImport(program: Command): void {
 }
 
 async function importFile(file: string, { dryRun, json }: { dryRun?: true; json?: true }): Promise<void> {
-  const body = await readConfiguration(file)
+  const body = (await readJsonFile(file)) as Configuration
   const { api } = connect()
   const before = dryRun && !json ? await succeeded(api.GET('/rest/export')) : undefined
   const query = { dryRun: dryRun ? 'true' : 'false' } as const
@@ -56,20 +55,6 @@ async function importFile(file: string, { dryRun, json }: { dryRun?: true; json?
   const { create, update, unchanged } = summary
   const tense = dryRun ? 'would be ' : ''
   say(`${create} ${tense}created, ${update} ${tense}updated, ${unchanged} unchanged.`)
-}
-
-async function readConfiguration(file: string): Promise<Configuration> {
-  let content: string
-  try {
-    content = file === '-' ? await streamText(process.stdin) : readFileSync(file, 'utf8')
-  } catch {
-    throw new Failure(`${file} can not be read.`, EXIT.notFound)
-  }
-  try {
-    return JSON.parse(content) as Configuration
-  } catch (error) {
-    throw new Failure(`${file} is not JSON: ${(error as Error).message}`, EXIT.usage)
-  }
 }
 
 interface Sides {

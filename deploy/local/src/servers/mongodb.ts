@@ -34,8 +34,9 @@ export async function planMongodb(
     })
   }
   const port = context.ports.mongodb as number
-  const common = { name: 'MongoDB', url: replicaSetUrl(port), isReady: () => isPrimary(port) }
   const { engine, testCommands, memory } = options
+  const isReady = () => isPrimary(port, { waitsForJournal: !testCommands })
+  const common = { name: 'MongoDB', url: replicaSetUrl(port), isReady }
   const replication = [
     ...[
       '--replSet',
@@ -112,17 +113,20 @@ function replicaSetUrl(port: number): string {
 
 /**
  * True when the server on `port` is the primary of its one-node replica set. When it is not in one yet, or
- * knows itself under the port of an earlier start, sets that right.
+ * knows itself under the port of an earlier start, sets that right. Where writes need not outlive a crash of the server,
+ * they take half of its processor time.
  */
-function isPrimary(port: number): Promise<boolean> {
+function isPrimary(port: number, { waitsForJournal }: { waitsForJournal: boolean }): Promise<boolean> {
   return withAdmin(`mongodb://127.0.0.1:${port}/?directConnection=true`, CHECK_MS, async (admin) => {
     const host = `127.0.0.1:${port}`
     const hello = await admin.command({ hello: 1 })
     if (hello.isWritablePrimary) return hello.me === host
     const config = await readConfig(admin)
     const members = [{ _id: 0, host }]
-    if (config === undefined) await admin.command({ replSetInitiate: { _id: NAME, members } })
-    else if (config.members[0]?.host !== host) {
+    if (config === undefined) {
+      const writeConcernMajorityJournalDefault = waitsForJournal
+      await admin.command({ replSetInitiate: { _id: NAME, members, writeConcernMajorityJournalDefault } })
+    } else if (config.members[0]?.host !== host) {
       await admin.command({
         replSetReconfig: { _id: NAME, version: config.version + 1, members },
         force: true,

@@ -6,7 +6,7 @@ import { ModuleMocker } from 'jest-mock'
 import type { Config, OnTestSuccess } from 'jest-runner'
 import { setTestGlobals } from './jest-globals.ts'
 
-export type TestResult = Parameters<OnTestSuccess>[1]
+export type TestResult = Parameters<OnTestSuccess>[1] & { cpuMs: number }
 
 /** A file for a worker to run. */
 export interface TestFile {
@@ -72,6 +72,7 @@ async function outcomeOf(
 async function run({ path, config, globalConfig }: TestFile): Promise<TestResult> {
   forgetLastFile()
   const start = Date.now()
+  const before = process.cpuUsage()
   const runtime = {
     requireInternalModule: require,
     requireModule: require,
@@ -81,7 +82,7 @@ async function run({ path, config, globalConfig }: TestFile): Promise<TestResult
     unstable_shouldLoadAsEsm: () => true,
     unstable_importModule: (module: string) => import(pathToFileURL(module).href),
   }
-  const result: TestResult = await require(runner).default(
+  const result: Parameters<OnTestSuccess>[1] = await require(runner).default(
     globalConfig,
     config,
     { global: globalThis },
@@ -90,9 +91,10 @@ async function run({ path, config, globalConfig }: TestFile): Promise<TestResult
     undefined,
   )
   const end = Date.now()
+  const { user, system } = process.cpuUsage(before)
   const perfStats = { ...result.perfStats, start, end, runtime: end - start, slow: end - start > 5_000 }
   const testResults = result.testResults.map((test) => ({ ...test, failureDetails: [] }))
-  return { ...result, perfStats, testResults, skipped: false }
+  return { ...result, perfStats, testResults, skipped: false, cpuMs: (user + system) / 1_000 }
 }
 
 function forgetLastFile(): void {

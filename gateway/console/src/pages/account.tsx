@@ -5,8 +5,9 @@ import { Badge, Card, Fact, Failure, Loading, NotFound, PageHead, Time } from '.
 import { PasswordField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { useLoad } from '../load.ts'
-import { changeNotices, noticeChanges, readNoticeSettings } from '../notices.ts'
+import { allowNotices, changeNotices, desktopNotices, noticeChanges, readNoticeSettings } from '../notices.ts'
 import { roleInWords } from '../people.ts'
+import { messageOf } from '../problems.ts'
 import { type Me, may, me } from '../rights.ts'
 import type { PageProps } from '../router.ts'
 import { useStore } from '../store.ts'
@@ -175,15 +176,22 @@ function programOf(userAgent: string | null): string {
   return [program, system && `on ${system}`].filter(Boolean).join(' ')
 }
 
-/** Kept in this browser, since each one is somewhere else. */
+/** Of the account, in each of its browsers; each browser has to allow those on the desktop. */
 function NoticesCard() {
   useStore(noticeChanges)
   const settings = readNoticeSettings()
-  const canShow = 'Notification' in globalThis && navigator.locks !== undefined
+  const desktop = desktopNotices()
+  const refused = 'The browser does not allow notices of this page: allow them in its settings.'
   const isOn = settings.sound || settings.desktop
   const set = async (change: Parameters<typeof changeNotices>[0]) => {
-    if (!(await changeNotices(change)))
-      notify('The browser does not allow notices of this page: allow them in its settings.', 'bad')
+    try {
+      if (!(await changeNotices(change))) notify(refused, 'bad')
+    } catch (error) {
+      notify(messageOf(error as Error), 'bad')
+    }
+  }
+  const allow = async () => {
+    if (!(await allowNotices())) notify(refused, 'bad')
   }
   const choices = (all: readonly { key: keyof typeof settings; name: string; isThere: boolean }[]) =>
     all.map(({ key, name, isThere }) => (
@@ -202,13 +210,21 @@ function NoticesCard() {
       </label>
     ))
   return (
-    <Card title="Notices" note="In this browser">
+    <Card title="Notices" note="In all my browsers">
       <div class="field choices">
         {choices([
           { key: 'sound', name: 'A sound', isThere: true },
-          { key: 'desktop', name: 'On the desktop', isThere: canShow },
+          { key: 'desktop', name: 'On the desktop', isThere: desktop !== 'missing' },
         ])}
       </div>
+      {settings.desktop && desktop === 'not allowed' && (
+        <p class="line">
+          <span class="note">This browser shows none on the desktop until you allow it.</span>
+          <Button small onClick={allow}>
+            Allow it
+          </Button>
+        </p>
+      )}
       <fieldset class="field choices">
         <legend>Of what</legend>
         {choices([

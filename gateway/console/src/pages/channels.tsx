@@ -1,7 +1,7 @@
 import { providerNamed } from '@parley/shared/providers/registry'
 import { call, listAll, type Page } from '../api.ts'
 import { DeleteButton, LinkButton, notify, notifyUndoable } from '../components/actions.tsx'
-import { Badge, Card, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
+import { Badge, Card, Empty, Failure, Json, Loading, PageHead, Time } from '../components/basics.tsx'
 import { useEdits } from '../components/edits.ts'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { SchemaForm } from '../components/schema-form.tsx'
@@ -23,7 +23,6 @@ import { may } from '../rights.ts'
 import { hrefOf, navigate, type PageProps } from '../router.ts'
 import { Findings, HistoryCard } from './assistants.tsx'
 import { type Hook, HookCard, hookOf } from './channel-hook.tsx'
-import { NoticesCard } from './channel-notices.tsx'
 import { ChannelSecrets } from './channel-secrets.tsx'
 import { ChannelWizard } from './channel-wizard.tsx'
 
@@ -168,5 +167,34 @@ function ChannelPage({ id }: { id: string }) {
       {providerNamed(data.hook)?.inbound && <NoticesCard id={id} />}
       <HistoryCard path="channels" id={id} changed={data.updatedAt} />
     </>
+  )
+}
+
+interface Notice {
+  _id: string
+  field: string
+  at: string | null
+  text: string
+  value: unknown
+  receivedAt: string
+}
+
+/** What happened to a channel at its provider, the latest first. */
+function NoticesCard({ id }: { id: string }) {
+  const list = useList<Notice>(`/rest/channels/${id}/notices`, {}, { everyMs: 10_000 })
+  const columns: Column<Notice>[] = [
+    { name: 'What', cell: ({ field }) => <code>{field}</code> },
+    { name: 'Says', cell: ({ text }) => text },
+    { name: 'At', wide: true, cell: ({ at, receivedAt }) => <Time at={at ?? receivedAt} relative /> },
+    { name: 'All of it', wide: true, cell: ({ value }) => <Json title="Look" value={value} /> },
+  ]
+  return (
+    <Card title="Notices" flush>
+      <Table
+        {...{ label: 'Notices', columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
+        empty={<Empty title="Nothing happened to it at its provider yet" />}
+      />
+      <More list={list} />
+    </Card>
   )
 }

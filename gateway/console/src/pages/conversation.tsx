@@ -132,7 +132,7 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
           writable && isOurs
             ? (quoted) => {
                 setNoting(false)
-                setDraft({ ...draft, kind: 'text', quoted })
+                setDraft((now) => ({ ...now, kind: 'text', quoted }))
               }
             : undefined
         }

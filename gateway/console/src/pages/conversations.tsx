@@ -1,3 +1,4 @@
+import { reasonInWords } from '@parley/shared/explain-message'
 import { Button } from '../components/actions.tsx'
 import { Badge, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { useRows } from '../components/keyboard.ts'
@@ -97,7 +98,8 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
                 </span>
                 {thread.unreadFor?.why === 'unanswered' && (
                   <>
-                    <Badge tone="bad">no answer</Badge> <span class="note">{thread.unreadFor.reason}</span>
+                    <Badge tone="bad">no answer</Badge>{' '}
+                    <span class="note">{reasonInWords(thread.unreadFor.reason ?? '')}</span>
                   </>
                 )}
                 <Marks thread={thread} />

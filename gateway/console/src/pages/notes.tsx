@@ -69,7 +69,7 @@ export function NoteBox({ thread, onSaved, onClose }: NoteBoxProps) {
   const { busy, error, submit } = useSubmit(async () => {
     if (text.trim() === '') return
     await call('POST', pathOf(thread), { body: { text } })
-    setText(undefined)
+    setText((now) => (now === text ? undefined : now))
     onSaved()
     onClose()
   })
@@ -85,7 +85,10 @@ export function NoteBox({ thread, onSaved, onClose }: NoteBoxProps) {
         placeholder="Enter saves it"
         rows={3}
         value={text}
-        onInput={(event) => setText(event.currentTarget.value || undefined)}
+        onInput={(event) => {
+          const typed = event.currentTarget.value
+          setText(() => typed || undefined)
+        }}
         onKeyDown={(event) => {
           if (event.key === 'Escape') onClose()
           if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) void submit(event)

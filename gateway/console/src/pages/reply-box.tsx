@@ -8,6 +8,7 @@ import { Failure } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { Formatted } from '../components/formatted.tsx'
 import { useSendKey, useSubmit } from '../components/submit.ts'
+import type { ChangeDraft } from '../drafts.ts'
 import {
   type Draft,
   draftOf,
@@ -19,7 +20,6 @@ import {
   withoutFile,
   withoutSent,
 } from '../replies.ts'
-
 import { sendable, showTemplate, type Template, useTemplates } from '../templates.ts'
 import { previewOf, type Thread } from '../threads.ts'
 import { endTyping, showTyping } from '../typing.ts'
@@ -39,7 +39,7 @@ interface ReplyProps {
   thread: Thread
   /** What is typed already. */
   stored: Partial<Draft> | undefined
-  setDraft(draft: Partial<Draft> | undefined): void
+  setDraft: ChangeDraft<Partial<Draft>>
   /** The text has the focus when it appears. */
   isFirst: boolean
   onSent(): void
@@ -57,15 +57,10 @@ export function ReplyBox({ thread, stored, setDraft, isFirst, onSent, onNote }: 
   const channel = useChannelNamed(thread.channel)
   const provider = providerNamed(channel.callback) ?? usualProvider()
   const draft = useMemo(() => draftOf(stored), [stored])
-  const latest = useRef(draft)
-  latest.current = draft
   const [sentKind, setSentKind] = useState<ReplyKind>()
   const kind = draft.kind ?? sentKind ?? (isOver ? 'template' : 'text')
   const { keyOf, gone } = useSendKey()
-  const set = (change: Partial<Draft>) => {
-    latest.current = { ...latest.current, ...change }
-    setDraft(latest.current)
-  }
+  const set = (change: Partial<Draft>) => setDraft((now) => ({ ...draftOf(now), ...change }))
   const text = useRef<HTMLTextAreaElement>(null)
   useEffect(() => {
     if (isFirst || draft.quoted !== undefined) text.current?.focus()
@@ -84,7 +79,11 @@ export function ReplyBox({ thread, stored, setDraft, isFirst, onSent, onNote }: 
   const [reply] = replies
   const attaching = useAttaching({
     ...{ thread, provider, files: draft.files },
-    add: (file) => set({ files: [...latest.current.files, file] }),
+    add: (file) =>
+      setDraft((now) => {
+        const { files, ...rest } = draftOf(now)
+        return { ...rest, files: [...files, file] }
+      }),
   })
   const attach = (files: Iterable<File>) => {
     if (isOver) return
@@ -99,10 +98,12 @@ export function ReplyBox({ thread, stored, setDraft, isFirst, onSent, onNote }: 
       await call('POST', `/rest/threads/${thread._id}/messages`, { body: one, headers })
       gone()
       // What has gone is not sent again where the rest fails.
-      if (at < replies.length - 1) set(withoutFile(latest.current, draft, at))
+      if (at < replies.length - 1) setDraft((now) => withoutFile(draftOf(now), draft, at))
     }
-    const left = withoutSent(latest.current, { sent: draft, kind })
-    setDraft(isEmpty(left) ? undefined : left)
+    setDraft((now) => {
+      const left = withoutSent(draftOf(now), { sent: draft, kind })
+      return isEmpty(left) ? undefined : left
+    })
     endTyping()
     // Whoever sends one template may send another.
     setSentKind(kind)

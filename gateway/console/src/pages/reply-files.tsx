@@ -2,6 +2,7 @@ import type { AcceptedFiles } from '@parley/shared/providers/outbound'
 import type { Provider } from '@parley/shared/providers/provider'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { callWithFile } from '../api.ts'
+import { notify } from '../components/actions.tsx'
 import { messageOf } from '../problems.ts'
 import type { Draft, SentFile } from '../replies.ts'
 import type { Thread } from '../threads.ts'
@@ -20,6 +21,8 @@ const TYPES: Record<string, string> = {
 interface Attached {
   key: string
   name: string
+  /** How much of it has left the browser, from 0 to 1. */
+  share: number
   /** Undefined while it is on its way. */
   error?: string
 }
@@ -30,6 +33,7 @@ interface Attaching {
   pictures: ReadonlyMap<string, string>
   isBusy: boolean
   attach(files: Iterable<File>): void
+  /** Ends one that is on its way. */
   dismiss(key: string): void
 }
 
@@ -48,23 +52,42 @@ export function useAttaching({ thread, provider, files, add }: AttachingOptions)
   const [pictures, setPictures] = useState<ReadonlyMap<string, string>>(new Map())
   const latest = useRef(pictures)
   latest.current = pictures
-  useEffect(() => () => [...latest.current.values()].forEach(URL.revokeObjectURL), [])
+  const uploads = useRef(new Map<string, AbortController>())
+  const isLeft = useRef(false)
+  useEffect(
+    () => () => {
+      isLeft.current = true
+      for (const picture of latest.current.values()) URL.revokeObjectURL(picture)
+    },
+    [],
+  )
   const change = (key: string, to: Partial<Attached> | undefined) =>
     setUnderway((before) =>
       before.flatMap((one) => (one.key !== key ? [one] : to === undefined ? [] : [{ ...one, ...to }])),
     )
   const upload = async (file: File, key: string) => {
     const contentType = TYPES[file.type] ?? file.type
+    const ending = new AbortController()
+    uploads.current.set(key, ending)
     try {
       const { _id, type } = await callWithFile<Pick<SentFile, '_id' | 'type'>>(
         `/rest/threads/${thread._id}/files`,
-        { file, contentType, query: { name: file.name } },
+        {
+          ...{ file, contentType, query: { name: file.name }, signal: ending.signal },
+          onProgress: (share) => change(key, { share }),
+        },
       )
-      if (type === 'image') setPictures((before) => new Map(before).set(_id, URL.createObjectURL(file)))
+      if (type === 'image' && !isLeft.current)
+        setPictures((before) => new Map(before).set(_id, URL.createObjectURL(file)))
       add({ _id, type, name: file.name, bytes: file.size })
       change(key, undefined)
     } catch (error) {
-      change(key, { error: messageOf(error as Error) })
+      if (ending.signal.aborted) return
+      const message = messageOf(error as Error)
+      if (isLeft.current) notify(`${file.name}: ${message}`, 'bad')
+      else change(key, { error: message })
+    } finally {
+      uploads.current.delete(key)
     }
   }
   const attach = (given: Iterable<File>) => {
@@ -72,7 +95,7 @@ export function useAttaching({ thread, provider, files, add }: AttachingOptions)
     const room = MOST_FILES - files.length - waiting
     const added = [...given].map((file, at) => {
       const error = at >= room ? `A reply has ${MOST_FILES} files at most.` : refusalOf(file, accepts)
-      return { file, entry: { key: crypto.randomUUID(), name: file.name, ...(error && { error }) } }
+      return { file, entry: { key: crypto.randomUUID(), name: file.name, share: 0, ...(error && { error }) } }
     })
     setUnderway((before) => [...before, ...added.map(({ entry }) => entry)])
     for (const { file, entry } of added) if (entry.error === undefined) void upload(file, entry.key)
@@ -80,7 +103,10 @@ export function useAttaching({ thread, provider, files, add }: AttachingOptions)
   return {
     ...{ underway, pictures, attach },
     isBusy: underway.some(({ error }) => error === undefined),
-    dismiss: (key) => change(key, undefined),
+    dismiss: (key) => {
+      uploads.current.get(key)?.abort()
+      change(key, undefined)
+    },
   }
 }
 
@@ -126,21 +152,26 @@ export function ReplyFiles({ draft: { files }, attaching, set }: FilesProps) {
           </li>
         )
       })}
-      {underway.map(({ key, name, error }) => (
-        <li key={key} class={error && 'wrong'} role={error ? 'alert' : 'status'}>
+      {underway.map(({ key, name, share, error }) => (
+        <li key={key} class={error && 'wrong'} role={error ? 'alert' : undefined}>
           <span class="grow">
-            {name} {error ?? <span class="quiet">is on its way …</span>}
+            {name} {error ?? <span class="quiet">{share < 1 ? percent(share) : 'is with Parley …'}</span>}
           </span>
-          {error && (
-            <button type="button" aria-label={`Dismiss ${name}`} onClick={() => dismiss(key)}>
-              ✕
-            </button>
-          )}
+          {error === undefined && <progress aria-label={`${name} is on its way`} value={share} max={1} />}
+          <button
+            type="button"
+            aria-label={`${error ? 'Dismiss' : 'Cancel'} ${name}`}
+            onClick={() => dismiss(key)}
+          >
+            ✕
+          </button>
         </li>
       ))}
     </ul>
   )
 }
+
+const percent = (share: number): string => `${Math.floor(share * 100)} %`
 
 const sizeOf = (bytes: number): string =>
   bytes < MIB ? `${Math.max(1, Math.round(bytes / 1024))} KiB` : `${(bytes / MIB).toFixed(1)} MiB`

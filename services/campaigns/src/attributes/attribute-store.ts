@@ -1,5 +1,4 @@
 import type { Connection, mongo } from 'mongoose'
-import { makeCollection } from '../store/make-collection.ts'
 
 const QUERY_MS = 2_000
 
@@ -28,11 +27,6 @@ export type AttributeTypes = ReadonlyMap<string, AttributeType>
 
 export const attributesOf = (connection: Connection): mongo.Collection<AttributesRecord> =>
   connection.collection('attributes') as unknown as mongo.Collection<AttributesRecord>
-
-/** Nothing of it but the collection has to be made. */
-export async function prepareAttributes(connection: Connection): Promise<void> {
-  await makeCollection(connection, 'attributes')
-}
 
 /** The attributes that a workspace has declared. */
 export async function findAttributes(connection: Connection, workspace: number): Promise<AttributesRecord> {

@@ -10,7 +10,6 @@ import type { Connection, mongo } from 'mongoose'
 import { Gauge, type Registry } from 'prom-client'
 import { historyOf } from '../history/write-history.ts'
 import { consentsOf } from '../store/consent-history.ts'
-import { makeCollection } from '../store/make-collection.ts'
 import { campaignEvents, type Written } from './campaign-events.ts'
 
 const RELAY = 'events'
@@ -29,8 +28,7 @@ const relaysOf = (connection: Connection): mongo.Collection<StoredRelay> =>
   connection.collection('relays') as unknown as mongo.Collection<StoredRelay>
 
 /** Lets the events begin with the first write after this, however late the relay starts. */
-export async function prepareEvents(connection: Connection): Promise<void> {
-  await makeCollection(connection, 'relays')
+export async function beginEvents(connection: Connection): Promise<void> {
   await beginRelays(databaseOf(connection), relaysOf(connection), [RELAY])
 }
 

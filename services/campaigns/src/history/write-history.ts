@@ -5,7 +5,6 @@ import { escapeKeys } from '@parley/shared/safe-keys'
 import { inTransaction } from '@parley/shared/transaction'
 import type { Connection, mongo } from 'mongoose'
 import type { Author } from '../store/author.ts'
-import { makeCollection } from '../store/make-collection.ts'
 
 /** What has a history; people have that of their consent. */
 export type HistoricResource = 'segments' | 'templates' | 'campaigns'
@@ -34,14 +33,10 @@ interface DocumentChange {
 export const historyOf = (connection: Connection): mongo.Collection<HistoryRecord> =>
   connection.collection('history') as unknown as mongo.Collection<HistoryRecord>
 
-/** Makes the collection and its indexes. */
-export async function prepareHistory(connection: Connection): Promise<void> {
-  await makeCollection(connection, 'history')
-  await historyOf(connection).createIndexes([
-    { key: { workspace: 1, resource: 1, id: 1, version: -1 }, unique: true },
-    { key: { at: 1 } },
-  ])
-}
+export const HISTORY_INDEXES: mongo.IndexDescription[] = [
+  { key: { workspace: 1, resource: 1, id: 1, version: -1 }, unique: true },
+  { key: { at: 1 } },
+]
 
 /** Runs a change together with what the history says of it: neither is there without the other, whatever dies. */
 export function inTransactionOn<T>(

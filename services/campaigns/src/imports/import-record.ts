@@ -1,5 +1,4 @@
 import type { Connection, mongo } from 'mongoose'
-import { makeCollection } from '../store/make-collection.ts'
 
 /** Forms that a file may have. */
 export type ImportFormat = 'csv' | 'ndjson'
@@ -88,13 +87,12 @@ const LINE_DIGITS = 12
 export const rowErrorId = (importId: string, line: number, number = 0): string =>
   `${importId}/${String(line).padStart(LINE_DIGITS, '0')}/${String(number).padStart(3, '0')}`
 
-/** Makes the collections, which transactions can't, and their indexes. */
-export async function prepareImports(connection: Connection): Promise<void> {
-  for (const name of ['imports', 'importErrors']) await makeCollection(connection, name)
-  await importsOf(connection).createIndexes([
+/** The indexes of each of the collections. */
+export const IMPORT_INDEXES: Record<string, mongo.IndexDescription[]> = {
+  imports: [
     { key: { workspace: 1, key: 1 }, unique: true },
     { key: { workspace: 1, _id: -1 } },
     { key: { deleteAt: 1 }, expireAfterSeconds: 0 },
-  ])
-  await rowErrorsOf(connection).createIndexes([{ key: { deleteAt: 1 }, expireAfterSeconds: 0 }])
+  ],
+  importErrors: [{ key: { deleteAt: 1 }, expireAfterSeconds: 0 }],
 }

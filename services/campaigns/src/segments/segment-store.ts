@@ -1,5 +1,4 @@
 import type { Connection, mongo } from 'mongoose'
-import { makeCollection } from '../store/make-collection.ts'
 import type { SegmentFilter } from './segment-filter.ts'
 
 /** A filter under a name of its own. */
@@ -14,8 +13,4 @@ export interface SegmentRecord {
 export const segmentsOf = (connection: Connection): mongo.Collection<SegmentRecord> =>
   connection.collection('segments') as unknown as mongo.Collection<SegmentRecord>
 
-/** Makes the collection and its index. */
-export async function prepareSegments(connection: Connection): Promise<void> {
-  await makeCollection(connection, 'segments')
-  await segmentsOf(connection).createIndexes([{ key: { '_id.workspace': 1, '_id.id': 1 } }])
-}
+export const SEGMENT_INDEXES: mongo.IndexDescription[] = [{ key: { '_id.workspace': 1, '_id.id': 1 } }]

@@ -2,7 +2,6 @@ import type { Purpose } from '@parley/shared/consent'
 import { insertNew } from '@parley/shared/insert-new'
 import type { Connection, mongo } from 'mongoose'
 import type { Author } from '../store/author.ts'
-import { makeCollection } from './make-collection.ts'
 import type { Consent } from './person-record.ts'
 
 /** One change of a person's consent, which stays in its history. */
@@ -20,10 +19,9 @@ export interface ConsentEntry extends Consent {
 export const consentsOf = (connection: Connection): mongo.Collection<ConsentEntry> =>
   connection.collection('consents') as unknown as mongo.Collection<ConsentEntry>
 
-export async function prepareConsents(connection: Connection): Promise<void> {
-  await makeCollection(connection, 'consents')
-  await consentsOf(connection).createIndexes([{ key: { workspace: 1, person: 1, at: -1, _id: -1 } }])
-}
+export const CONSENT_INDEXES: mongo.IndexDescription[] = [
+  { key: { workspace: 1, person: 1, at: -1, _id: -1 } },
+]
 
 /** Adds a change to the history of a person; once for an id. */
 export async function addToHistory(connection: Connection, entry: ConsentEntry): Promise<void> {

@@ -1,5 +1,4 @@
 import type { Connection, mongo } from 'mongoose'
-import { makeCollection } from './make-collection.ts'
 import type { PersonRecord } from './person-record.ts'
 
 /** The people of all workspaces. */
@@ -13,15 +12,11 @@ export const TAG_INDEX = { workspace: 1, tags: 1, _id: 1 } as const
 export const CONSENT_INDEX = { workspace: 1, 'consent.marketing.status': 1, _id: 1 } as const
 const JOINED_INDEX = { workspace: 1, joined: 1 } as const
 
-/** Makes the collection and its indexes. */
-export async function preparePeople(connection: Connection): Promise<void> {
-  await makeCollection(connection, 'people')
-  await peopleOf(connection).createIndexes([
-    { key: ADDRESS_INDEX, unique: true },
-    { key: LIST_INDEX },
-    { key: NAME_INDEX, partialFilterExpression: { nameKey: { $exists: true } } },
-    { key: TAG_INDEX },
-    { key: CONSENT_INDEX },
-    { key: JOINED_INDEX, partialFilterExpression: { joined: { $exists: true } } },
-  ])
-}
+export const PEOPLE_INDEXES: mongo.IndexDescription[] = [
+  { key: ADDRESS_INDEX, unique: true },
+  { key: LIST_INDEX },
+  { key: NAME_INDEX, partialFilterExpression: { nameKey: { $exists: true } } },
+  { key: TAG_INDEX },
+  { key: CONSENT_INDEX },
+  { key: JOINED_INDEX, partialFilterExpression: { joined: { $exists: true } } },
+]

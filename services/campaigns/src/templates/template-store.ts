@@ -1,7 +1,6 @@
 import { parseJson } from '@parley/shared/parse-json'
 import type { ProviderTemplate } from '@parley/shared/providers/templates'
 import type { Connection, mongo } from 'mongoose'
-import { makeCollection } from '../store/make-collection.ts'
 
 /** A template of a workspace's account in one language, as the provider had it last. */
 export interface TemplateRecord extends Omit<ProviderTemplate, 'components' | 'providerId'> {
@@ -45,15 +44,10 @@ export const accountsOf = (connection: Connection): mongo.Collection<AccountReco
 
 export const LIST_INDEX = { workspace: 1, name: 1, language: 1, _id: 1 } as const
 
-/** Makes the collections and their indexes. */
-export async function prepareTemplates(connection: Connection): Promise<void> {
-  await makeCollection(connection, 'templates')
-  await makeCollection(connection, 'templateAccounts')
-  await templatesOf(connection).createIndexes([
-    { key: LIST_INDEX },
-    { key: { workspace: 1, account: 1, name: 1 } },
-  ])
-  await accountsOf(connection).createIndexes([{ key: { dueAt: 1 } }, { key: { workspace: 1, channels: 1 } }])
+/** The indexes of each of the collections. */
+export const TEMPLATE_INDEXES: Record<string, mongo.IndexDescription[]> = {
+  templates: [{ key: LIST_INDEX }, { key: { workspace: 1, account: 1, name: 1 } }],
+  templateAccounts: [{ key: { dueAt: 1 } }, { key: { workspace: 1, channels: 1 } }],
 }
 
 export const templateKey = (workspace: number, id: string): string => `${workspace}/${id}`

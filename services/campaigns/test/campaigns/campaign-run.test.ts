@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
+import type { PersonRecord } from '../../src/store/person-record.ts'
+import type { RecipientRecord } from '../../src/store/recipient-record.ts'
 import { type CampaignWorld, START_MS, startCampaignWorld } from './campaign-world.ts'
 
 let world: CampaignWorld
@@ -76,4 +78,31 @@ test('whoever replies is counted, and their thread knows its campaign', async ()
   expect(json.data.every((thread: { campaign?: { _id: string } }) => thread.campaign?._id === campaign)).toBe(
     true,
   )
+})
+
+test('who was posted to just before an instance died is no one who was left out, whatever they decided since', async () => {
+  const line = await world.line()
+  const people = await world.people(2)
+  const campaign = await world.draft({
+    channel: line.channel,
+    audience: { people: people.map(({ _id }) => _id) },
+  })
+  await world.act(campaign, 'schedule')
+  await world.until(campaign, 'finished')
+  await eventually(async () => (await world.results(campaign)).states.delivered === 2)
+  const database = world.parley.database('campaigns')
+  const [posted] = people
+  if (posted === undefined) throw new Error('nobody')
+  const consent = { marketing: { status: 'withdrawn' as const, at: new Date(), source: 'message' as const } }
+  await database.collection<PersonRecord>('people').updateOne({ _id: posted._id }, { $set: { consent } })
+  await database
+    .collection<RecipientRecord>('recipients')
+    .updateOne(
+      { campaign, person: posted._id },
+      { $set: { state: 'claimed', claim: 'of-the-dead' }, $unset: { postedAt: '', checkAt: '', checks: '' } },
+    )
+  await eventually(async () => (await world.results(campaign)).states.delivered === 1)
+  await eventually(async () => (await world.results(campaign)).states.delivered === 2)
+  expect(await world.results(campaign)).toMatchObject({ audience: 2, leftOut: 0, toCome: 0, difference: 0 })
+  expect(await line.sends()).toHaveLength(2)
 })

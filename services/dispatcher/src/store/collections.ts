@@ -1,5 +1,5 @@
 import type { DocumentReplica } from '@parley/shared/config-replica/replica-store'
-import { ensureIndexes } from '@parley/shared/ensure-indexes'
+import { ensureIndexes } from '@parley/shared/prepare-collections'
 import { inTransaction } from '@parley/shared/transaction'
 import type { Connection, mongo } from 'mongoose'
 import type { MessageRecord } from '../message/message-record.ts'
@@ -122,6 +122,8 @@ export function collectionsOf(connection: Connection): Collections {
   }
 }
 
+// The database removes what has expired.
+const EXPIRING = { key: { expiresAt: 1 }, expireAfterSeconds: 0 } as const
 const INSTANCE_FORGOTTEN_SECONDS = 60
 const REMOVED_HOUR_RETENTION_SECONDS = 400 * 24 * 60 * 60
 const USAGE_RETENTION_SECONDS = 5 * 366 * 24 * 60 * 60
@@ -179,91 +181,78 @@ const THREAD_INDEXES: mongo.IndexDescription[] = [
     key: { workspace: 1, 'handedOff.at': 1 },
     partialFilterExpression: { 'handedOff.at': { $exists: true } },
   },
-  { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+  EXPIRING,
 ]
 
 /** Indexes of earlier versions; the first would remove messages that are still counted. */
-const OUTDATED = [
-  'expiresAt_1',
-  'partition_1_workspace_1_thread_1_order_1',
-  'workspace_1_state_1_receivedAt_-1__id_-1',
-  'workspace_1_receivedAt_-1__id_-1',
-]
+const OUTDATED: Partial<Record<keyof Collections, string[]>> = {
+  messages: [
+    'expiresAt_1',
+    'partition_1_workspace_1_thread_1_order_1',
+    'workspace_1_state_1_receivedAt_-1__id_-1',
+    'workspace_1_receivedAt_-1__id_-1',
+  ],
+  // It had those alone that are resolved or snoozed.
+  threads: ['workspace_1_closed.status_1_lastAt_-1__id_-1'],
+}
 
-/** It had those alone that are resolved or snoozed. */
-const OUTDATED_OF_THREADS = ['workspace_1_closed.status_1_lastAt_-1__id_-1']
-
-/** Makes the indexes, and where there is none the layout, of so many partitions; harmless when they are there. */
-export async function prepareDatabase(connection: Connection, partitions: number): Promise<void> {
-  const collections = collectionsOf(connection)
-  await ensureIndexes(
-    connection,
-    collections.messages,
-    [
-      { key: OPEN_INDEX, partialFilterExpression: { open: true } },
-      { key: STATE_INDEX },
-      { key: { workspace: 1, channel: 1, receivedAt: -1, _id: -1 } },
-      { key: { workspace: 1, thread: 1, receivedAt: -1, _id: -1 }, storageEngine: SMALL_PAGES },
-      ...SUPPORT_INDEXES,
-      { key: SCHEDULED_INDEX, partialFilterExpression: { waitingFor: 'schedule' } },
-      // Not removed by the database: they leave together with their places in the count.
-      { key: { expiresAt: 1, _id: 1 }, partialFilterExpression: { expiresAt: { $exists: true } } },
-    ],
-    { outdated: OUTDATED },
-  )
-  await ensureIndexes(connection, collections.threads, THREAD_INDEXES, { outdated: OUTDATED_OF_THREADS })
-  await ensureIndexes(connection, collections.notes, [
-    { key: { workspace: 1, thread: 1, channel: 1, at: -1, _id: -1 } },
-    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
-  ])
-  await ensureIndexes(connection, collections.instances, [
-    { key: { seenAt: 1 }, expireAfterSeconds: INSTANCE_FORGOTTEN_SECONDS },
-  ])
-  await ensureIndexes(connection, collections.replicas, [
+const INDEXES: Partial<Record<keyof Collections, mongo.IndexDescription[]>> = {
+  messages: [
+    { key: OPEN_INDEX, partialFilterExpression: { open: true } },
+    { key: STATE_INDEX },
+    { key: { workspace: 1, channel: 1, receivedAt: -1, _id: -1 } },
+    { key: { workspace: 1, thread: 1, receivedAt: -1, _id: -1 }, storageEngine: SMALL_PAGES },
+    ...SUPPORT_INDEXES,
+    { key: SCHEDULED_INDEX, partialFilterExpression: { waitingFor: 'schedule' } },
+    // Not removed by the database: they leave together with their places in the count.
+    { key: { expiresAt: 1, _id: 1 }, partialFilterExpression: { expiresAt: { $exists: true } } },
+  ],
+  threads: THREAD_INDEXES,
+  notes: [{ key: { workspace: 1, thread: 1, channel: 1, at: -1, _id: -1 } }, EXPIRING],
+  instances: [{ key: { seenAt: 1 }, expireAfterSeconds: INSTANCE_FORGOTTEN_SECONDS }],
+  replicas: [
     { key: { workspace: 1, resource: 1, extIdHash: 1 } },
     {
       key: { workspace: 1, resource: 1, ownerHash: 1 },
       partialFilterExpression: { ownerHash: { $exists: true } },
     },
-    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
-  ])
-  await ensureIndexes(connection, collections.accessTokens, [
-    { key: { removedAt: 1 }, expireAfterSeconds: 0 },
-  ])
-  await ensureIndexes(connection, collections.authorizations, [
-    { key: { workspace: 1, action: 1, account: 1 } },
-    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
-  ])
-  await ensureIndexes(connection, collections.audited, [
+    EXPIRING,
+  ],
+  accessTokens: [{ key: { removedAt: 1 }, expireAfterSeconds: 0 }],
+  authorizations: [{ key: { workspace: 1, action: 1, account: 1 } }, EXPIRING],
+  audited: [
     { key: { workspace: 1, hour: 1, channel: 1, place: 1 } },
     // Of the places, those before 'stored' by name: the few that are missing, rejected or erased.
     { key: { place: 1, hour: 1 }, partialFilterExpression: { place: { $lt: 'stored' } } },
     { key: { workspace: 1, place: 1, hour: 1 }, partialFilterExpression: { place: { $lt: 'stored' } } },
-  ])
-  await ensureIndexes(connection, collections.rejected, [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }])
-  await ensureIndexes(connection, collections.removed, [
+  ],
+  rejected: [EXPIRING],
+  removed: [
     { key: { hour: 1 }, expireAfterSeconds: REMOVED_HOUR_RETENTION_SECONDS },
     { key: { workspace: 1, hour: 1 } },
-  ])
-  await ensureIndexes(connection, collections.traffic, [
-    { key: { workspace: 1, span: 1, at: 1 } },
-    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
-  ])
-  await ensureIndexes(connection, collections.usage, [{ key: { workspace: 1, at: 1 } }, { key: { at: 1 } }])
-  await ensureIndexes(connection, collections.usageHours, [
+  ],
+  traffic: [{ key: { workspace: 1, span: 1, at: 1 } }, EXPIRING],
+  usage: [{ key: { workspace: 1, at: 1 } }, { key: { at: 1 } }],
+  usageHours: [
     { key: { workspace: 1, at: 1 } },
     { key: { at: 1 }, expireAfterSeconds: USAGE_RETENTION_SECONDS },
-  ])
-  await ensureIndexes(connection, collections.usedTokens, [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }])
-  await ensureIndexes(connection, collections.earlyStatuses, [{ key: { due: 1 } }])
-  await ensureIndexes(connection, collections.suppressions, [
-    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
-  ])
-  await ensureIndexes(connection, collections.unpublishedConsent, [{ key: { at: 1 } }])
-  await ensureIndexes(connection, collections.notices, [
-    { key: { workspace: 1, channelId: 1, receivedAt: -1, _id: -1 } },
-    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
-  ])
+  ],
+  usedTokens: [EXPIRING],
+  earlyStatuses: [{ key: { due: 1 } }],
+  suppressions: [EXPIRING],
+  unpublishedConsent: [{ key: { at: 1 } }],
+  notices: [{ key: { workspace: 1, channelId: 1, receivedAt: -1, _id: -1 } }, EXPIRING],
+}
+
+/** Makes the indexes, and where there is none the layout, of so many partitions; harmless when they are there. */
+export async function prepareDatabase(connection: Connection, partitions: number): Promise<void> {
+  const collections = collectionsOf(connection)
+  await Promise.all(
+    Object.entries(INDEXES).map(([name, indexes]) => {
+      const of = name as keyof Collections
+      return ensureIndexes(connection, collections[of], indexes, { outdated: OUTDATED[of] ?? [] })
+    }),
+  )
   if (!(await has(collections.audit, 'log')))
     await collections.audit.updateOne({ _id: 'log' }, { $setOnInsert: { term: 0 } }, { upsert: true })
   if (!(await has(collections.layouts, LAYOUT_ID))) await makeLayout(connection, { collections, partitions })

@@ -1,5 +1,5 @@
-import { ensureIndexes } from '@parley/shared/ensure-indexes'
 import type { LeasedDocument } from '@parley/shared/lease'
+import { ensureIndexes } from '@parley/shared/prepare-collections'
 import type { StoredRelay } from '@parley/shared/relay/relay-state'
 import type { Connection, mongo } from 'mongoose'
 import type { Delivery } from '../message/delivery.ts'

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { AUTH_BODY_BYTES, id, NO_STORE, times } from '../schemas.ts'
 import { accountExample } from '../store/account.ts'
 import type { Collections } from '../store/collections.ts'
+import { preferencesOf, preferencesSchema } from '../store/preferences.ts'
 import { roleExample, roleSchema, roleView } from '../store/role.ts'
 import { workspaceExample, workspaceSchema, workspaceView } from '../store/workspace.ts'
 
@@ -33,9 +34,13 @@ export const meRoute = route({
         role: roleSchema,
         ...times,
         context: jsonObject.nullish(),
+        preferences: preferencesSchema,
       })
       .meta({ id: 'CurrentUser', description: 'Who is calling' }),
-    example: { ...accountExample, workspace: workspaceExample, role: roleExample, context: {} },
+    example: {
+      ...{ ...accountExample, workspace: workspaceExample, role: roleExample, context: {} },
+      preferences: preferencesOf(),
+    },
     headers: NO_STORE,
   },
   handle:
@@ -57,7 +62,7 @@ export async function currentUser(collections: Collections, caller: Caller) {
     collections.roles.findOne({ _id: caller.token === undefined ? account.role : caller.role._id }),
   ])
   if (workspace === null || role === null) return undefined
-  const { _id, provider, username, name, profile, createdAt, updatedAt, context } = account
+  const { _id, provider, username, name, profile, createdAt, updatedAt, context, preferences } = account
   return {
     _id,
     provider,
@@ -69,5 +74,6 @@ export async function currentUser(collections: Collections, caller: Caller) {
     createdAt,
     updatedAt,
     context: unescapeKeys(context),
+    preferences: preferencesOf(preferences),
   }
 }

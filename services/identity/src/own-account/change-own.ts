@@ -14,29 +14,40 @@ import { requireStillValid } from '../password-change/recent-password.ts'
 import { AUTH_BODY_BYTES } from '../schemas.ts'
 import { audit } from '../store/audit.ts'
 import { announce } from '../store/change.ts'
+import { preferencesChange, type StoredPreferences } from '../store/preferences.ts'
 import { withSession } from './own-sessions.ts'
 
 /** What is left out stays. */
-const ownChange = z.strictObject({ name: label.optional(), phone: label.optional() })
+const ownChange = z.strictObject({
+  name: label.optional(),
+  phone: label.optional(),
+  preferences: preferencesChange.optional(),
+})
 
 type Dependencies = Pick<Administration, 'connection' | 'collections'>
 
-/** The caller's own name and phone number, for who is logged in. */
+/** The caller's own name, phone number and preferences, for who is logged in. */
 export const changeOwnRoute = route({
   method: 'PATCH',
   path: '/api/auth/me',
   access: 'token',
   id: 'changeMe',
   tag: 'accounts',
-  summary: 'Change one’s own name and phone number',
+  summary: 'Change one’s own name, phone number and preferences',
   description:
     'Takes no rights but a login: an API token may not. Refused where the role grants more to whoever has that name.',
-  body: { schema: ownChange, example: { name: 'Ana Souza' }, maxBytes: AUTH_BODY_BYTES },
+  body: {
+    schema: ownChange,
+    example: { name: 'Ana Souza', preferences: { notices: { sound: true } } },
+    maxBytes: AUTH_BODY_BYTES,
+  },
   response: meRoute.response,
   errors: ['precondition_failed'],
   handle: (dependencies: Dependencies) => async (_req, res, asked) => {
     const { caller } = withSession(callerOf(res))
-    await changeOwn(dependencies, caller, asked.body())
+    const { preferences, ...change } = asked.body()
+    if (Object.keys(change).length > 0) await changeOwn(dependencies, caller, change)
+    if (preferences !== undefined) await changePreferences(dependencies, caller, preferences)
     const user = await currentUser(dependencies.collections, caller)
     if (user === undefined) throw new Problem('unauthenticated')
     res.set('cache-control', 'no-store').json(user)
@@ -47,7 +58,7 @@ export const changeOwnRoute = route({
 async function changeOwn(
   { connection, collections }: Dependencies,
   caller: Caller,
-  sent: z.output<typeof ownChange>,
+  sent: Omit<z.output<typeof ownChange>, 'preferences'>,
 ): Promise<void> {
   const account = await collections.accounts.findOne({ _id: caller.account._id })
   if (account === null) throw new Problem('unauthenticated')
@@ -69,4 +80,14 @@ async function changeOwn(
     }
     await audit(collections, transaction, caller, act)
   })
+}
+
+/** No right goes by them, so nothing that is remembered of the caller changes. */
+async function changePreferences(
+  { collections }: Dependencies,
+  { account: { _id } }: Caller,
+  { notices = {} }: StoredPreferences,
+): Promise<void> {
+  const set = Object.entries(defined(notices)).map(([key, value]) => [`preferences.notices.${key}`, value])
+  if (set.length > 0) await collections.accounts.updateOne({ _id }, { $set: Object.fromEntries(set) })
 }

@@ -2,6 +2,7 @@ import { defined } from '@parley/shared/defined'
 import { unescapeKeys } from '@parley/shared/safe-keys'
 import type { mongo } from 'mongoose'
 import { timesExample } from '../schemas.ts'
+import type { StoredPreferences } from './preferences.ts'
 
 /** A user of one workspace; the account's id is the user's id. */
 export interface Account {
@@ -21,6 +22,7 @@ export interface Account {
   workspace: number
   role: number
   context: Record<string, unknown>
+  preferences?: StoredPreferences
   /** Counts how often a session was given out, or the account gave something: an API token, an invitation, a role. */
   issued?: number
   createdAt: Date

@@ -1,4 +1,4 @@
-import { ensureIndexes } from '@parley/shared/ensure-indexes'
+import { prepareCollections } from '@parley/shared/prepare-collections'
 import type { Connection, mongo } from 'mongoose'
 import type { Account, Invitation } from './account.ts'
 import type { ApiToken } from './api-token.ts'
@@ -48,7 +48,6 @@ export function collectionsOf(connection: Connection): Collections {
   }
 }
 
-const EXISTS = 48
 const CHANGE_RETENTION_SECONDS = 86_400
 const BY_WORKSPACE = { key: { workspace: 1, _id: 1 } }
 const BY_ROLE = { key: { role: 1 } }
@@ -70,16 +69,6 @@ const INDEXES: Record<keyof Collections, mongo.IndexDescription[]> = {
   workspaces: [{ key: { slug: 1 }, unique: true }],
 }
 
-/** Makes the collections, which first writes that come together would conflict over, and indexes. */
-export async function prepareDatabase(connection: Connection): Promise<void> {
-  const collections = collectionsOf(connection)
-  const listed = (await connection.db?.listCollections({}, { nameOnly: true }).toArray()) ?? []
-  const present = new Set(listed.map(({ name }) => name))
-  for (const [name, indexes] of Object.entries(INDEXES)) {
-    if (!present.has(name))
-      await connection.db?.createCollection(name).catch((error: unknown) => {
-        if ((error as { code?: unknown }).code !== EXISTS) throw error
-      })
-    await ensureIndexes(connection, collections[name as keyof Collections], indexes)
-  }
-}
+/** Makes the collections and indexes that are missing. */
+export const prepareDatabase = (connection: Connection): Promise<void> =>
+  prepareCollections(connection, INDEXES)

@@ -118,11 +118,11 @@ async function write(
   await insertNew(filesOf(connection), [file])
 }
 
-/** Makes the indexes of GridFS, and those that let old audio go. */
-export async function prepareAudio(connection: Connection): Promise<void> {
-  const expiry = { key: { expiresAt: 1 }, expireAfterSeconds: 0 } as const
-  await chunksOf(connection).createIndexes([{ key: { files_id: 1, n: 1 }, unique: true }, expiry])
-  await filesOf(connection).createIndexes([{ key: { filename: 1, uploadDate: 1 } }, expiry])
+const EXPIRING = { key: { expiresAt: 1 }, expireAfterSeconds: 0 } as const
+/** The indexes of GridFS, and those that let old audio go. */
+export const AUDIO_INDEXES: Record<string, mongo.IndexDescription[]> = {
+  [`${BUCKET}.chunks`]: [{ key: { files_id: 1, n: 1 }, unique: true }, EXPIRING],
+  [`${BUCKET}.files`]: [{ key: { filename: 1, uploadDate: 1 } }, EXPIRING],
 }
 
 function filesOf(connection: Connection): mongo.Collection<StoredFile> {

@@ -1,7 +1,6 @@
 import { defined } from '../../defined.ts'
 import { MEDIA_TYPES, type Nature, type ReceivedContent, type ReceivedMedia } from '../inbound.ts'
 import { own, textAt } from '../own.ts'
-import { contextText } from './context-text.ts'
 import { typeOf } from './message-types.ts'
 import { isOfField, natureOf, withheldOf } from './natures.ts'
 import { timeOf } from './time.ts'
@@ -138,3 +137,39 @@ function numberAt(value: unknown, key: string): string {
   const number = own(value, key)
   return typeof number === 'number' ? String(number) : ''
 }
+
+/** Of each text that others chose, in characters. */
+const MAX_TEXT = 500
+
+/** Texts for a model of what stands beside a message: the product, the ad that it came by, whether it was forwarded. */
+function contextText(raw: unknown): string[] {
+  return [productOf(raw), adOf(raw), forwardedOf(raw)].filter((text) => text !== undefined)
+}
+
+function productOf(raw: unknown): string | undefined {
+  const product = own(raw, 'context', 'referred_product')
+  const id = textAt(product, 'product_retailer_id')
+  if (id === undefined) return undefined
+  const catalogue = textAt(product, 'catalog_id')
+  return `[It is about the product ${quoted(id)}${catalogue === undefined ? '' : ` of the catalogue ${quoted(catalogue)}`}.]`
+}
+
+const AD_TEXTS = ['headline', 'body', 'source_url'] as const
+
+/** The text of an ad, which is no instruction, whoever wrote it. */
+function adOf(raw: unknown): string | undefined {
+  const ad = own(raw, 'referral')
+  if (ad === undefined) return undefined
+  const texts = AD_TEXTS.flatMap((key) => textAt(ad, key) ?? []).map(quoted)
+  return texts.length === 0
+    ? '[The person came by an ad.]'
+    : `[The person came by this ad: ${texts.join(', ')}.]`
+}
+
+function forwardedOf(raw: unknown): string | undefined {
+  if (own(raw, 'context', 'frequently_forwarded') === true) return '[It was forwarded many times.]'
+  return own(raw, 'context', 'forwarded') === true ? '[It was forwarded.]' : undefined
+}
+
+const quoted = (text: string): string =>
+  JSON.stringify(text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT - 1).toWellFormed()}…`)

@@ -106,7 +106,8 @@ async function run(
   if (channel === undefined) return
   const unposted = await findClaimed(services, campaign._id)
   if (unposted.length > 0) {
-    if (isLeader()) await postClaimed(services, campaign, { claimed: unposted, facts, channel, now })
+    if (isLeader())
+      await postClaimed(services, campaign, { claimed: unposted, facts, channel, now, mayBePosted: true })
     return
   }
   await replayPaused(services, campaign)
@@ -174,7 +175,8 @@ async function settleClaimed(services: RunServices, campaign: CampaignRecord, kn
   if (claimed.length === 0) return
   const facts = known.facts ?? (await readFacts(services, campaign))
   if (facts.channel === undefined) return leaveOutWaiting(services, campaign, 'cancelled', 'claimed')
-  await postClaimed(services, campaign, { claimed, facts, channel: facts.channel, now: Date.now() })
+  const { channel } = facts
+  await postClaimed(services, campaign, { claimed, facts, channel, now: Date.now(), mayBePosted: true })
 }
 
 /** Says what is waited for, where that is something else than before. */

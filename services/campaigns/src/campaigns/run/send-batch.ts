@@ -72,6 +72,8 @@ interface ClaimedBatch {
   facts: Pick<CampaignFacts, 'purpose'>
   channel: CampaignChannel
   now: number
+  /** True where they may have been posted already: whoever is left out is looked for all the same. */
+  mayBePosted?: boolean
 }
 
 /**
@@ -84,7 +86,7 @@ export async function postClaimed(
   batch: ClaimedBatch,
 ): Promise<number> {
   const { collections, webhook } = services
-  const { claimed, channel } = batch
+  const { claimed, channel, mayBePosted = false } = batch
   const decisions = await decide(services, campaign, batch)
   const messages = claimed.flatMap(({ _id, person }) => {
     const decision = decisions.get(_id)
@@ -99,7 +101,7 @@ export async function postClaimed(
     claimed.map(({ _id, claimedAt = at }) => ({
       updateOne: {
         filter: { _id, state: 'claimed' },
-        update: updateOf(decisions.get(_id), { at, claimedAt }),
+        update: updateOf(decisions.get(_id), { at, claimedAt, mayBePosted }),
       },
     })),
     { ordered: false },
@@ -109,7 +111,7 @@ export async function postClaimed(
 
 function updateOf(
   decision: Decision | undefined,
-  { at, claimedAt }: { at: Date; claimedAt: Date },
+  { at, claimedAt, mayBePosted }: { at: Date; claimedAt: Date; mayBePosted: boolean },
 ): mongo.UpdateFilter<RecipientRecord> {
   const unclaimed = { claim: '', claimedAt: '' } as const
   if (decision?.kind === 'post')
@@ -120,7 +122,8 @@ function updateOf(
   if (decision?.kind === 'later')
     return { $set: { state: 'waiting', due: new Date(decision.due), updatedAt: at }, $unset: unclaimed }
   const reason = decision?.reason ?? 'erased'
-  return { $set: { state: 'left_out', reason, updatedAt: at }, $unset: unclaimed }
+  const look = mayBePosted ? { checkAt: at, checks: 0 } : {}
+  return { $set: { state: 'left_out', reason, ...look, updatedAt: at }, $unset: unclaimed }
 }
 
 async function decide(

@@ -7,8 +7,8 @@ import { type CampaignServices, messageIdOf } from './campaign-parts.ts'
 
 const BATCH = 500
 const QUERY_MS = 5_000
-/** A replay is looked for so often, which is minutes; then its message has ended as it had before. */
-const REPLAY_CHECKS = 12
+/** A replay, or a message that may have been posted, is looked for so often, which is minutes; then there is none. */
+const MOST_CHECKS = 12
 
 const states = z.object({
   data: z.array(
@@ -61,17 +61,21 @@ function updateOf(recipient: RecipientRecord, found: MessageState | undefined, n
   // It is to run again, and has not yet: how it ended before says nothing any more.
   const isBeforeReplay =
     before === 'posted' && found?.isOpen === false && messageAt?.getTime() === Date.parse(found.updatedAt)
-  const message = isBeforeReplay && checks < REPLAY_CHECKS ? undefined : found
+  const message = isBeforeReplay && checks < MOST_CHECKS ? undefined : found
   const standing = message && {
     ...message,
     due: message.due === undefined ? undefined : Date.parse(message.due),
   }
   // What has ended is removed from the log some day: then it stays as it was last.
   const isGone = message === undefined && before !== 'posted' && before !== 'deferred'
+  const isLookedFor = isGone && before === 'left_out' && checks < MOST_CHECKS
   const state = isGone ? before : recipientStateOf(standing, now)
   const isSame = state === before
   const looks = isSame ? checks + 1 : 0
-  const next = isGone ? undefined : nextCheck(standing, { now, checks: looks, postedAt: postedAt.getTime() })
+  const next =
+    isGone && !isLookedFor
+      ? undefined
+      : nextCheck(standing, { now, checks: looks, postedAt: postedAt.getTime() })
   const { reason, code, cause: said, category, billable, isOpen, updatedAt } = message ?? {}
   const failed = state === 'failed' || state === 'dead'
   // What was refused before it ran again is over; a template that is paused ends the message, so an open one runs again.
@@ -79,6 +83,7 @@ function updateOf(recipient: RecipientRecord, found: MessageState | undefined, n
   const cause = isOver ? undefined : said
   const set = defined({
     ...{ state, checks: looks, category, cause },
+    ...(before === 'left_out' && !isGone && { postedAt, claimedAt: postedAt }),
     ...(failed && { reason, code }),
     updatedAt: isSame ? undefined : new Date(now),
     checkAt: next === undefined ? undefined : new Date(next),
@@ -87,7 +92,7 @@ function updateOf(recipient: RecipientRecord, found: MessageState | undefined, n
   })
   const gone = ['reason', 'code', 'cause', 'checkAt'].filter((field) => !Object.hasOwn(set, field))
   // What is over stays with what was said of it.
-  const unset = isGone ? ['checkAt'] : gone
+  const unset = isLookedFor ? [] : isGone ? ['checkAt'] : gone
   return { $set: set, $unset: Object.fromEntries(unset.map((field) => [field, '' as const])) }
 }
 

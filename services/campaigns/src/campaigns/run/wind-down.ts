@@ -13,9 +13,12 @@ export async function leaveOutWaiting(
   reason: LeftOutReason,
   state: 'waiting' | 'claimed' = 'waiting',
 ): Promise<void> {
+  const now = new Date()
+  // One that was claimed may have been posted.
+  const look = state === 'claimed' ? { checkAt: now, checks: 0 } : {}
   await collections.recipients.updateMany(
     { campaign, state },
-    { $set: { state: 'left_out', reason, updatedAt: new Date() }, $unset: { claim: '', claimedAt: '' } },
+    { $set: { state: 'left_out', reason, ...look, updatedAt: now }, $unset: { claim: '', claimedAt: '' } },
   )
 }
 

@@ -1,6 +1,5 @@
 import type { LeasedDocument } from '@parley/shared/lease'
 import type { Connection, mongo } from 'mongoose'
-import { makeCollection } from '../../store/make-collection.ts'
 import type { RecipientRecord } from '../../store/recipient-record.ts'
 import type { CampaignRecord } from './campaign-record.ts'
 
@@ -34,20 +33,19 @@ export function campaignCollectionsOf(connection: Connection): CampaignCollectio
 /** What is sent next, the earliest first; with its state at the front, states are counted from it alone. */
 const DUE_INDEX = { campaign: 1, state: 1, due: 1, _id: 1 } as const
 
-/** Makes the collections and their indexes. */
-export async function prepareCampaigns(connection: Connection): Promise<void> {
-  const { campaigns, recipients } = campaignCollectionsOf(connection)
-  for (const name of ['campaigns', 'recipients', 'campaignLeases', 'peopleLimits'])
-    await makeCollection(connection, name)
-  await campaigns.createIndexes([
+/** The indexes of each of the collections. */
+export const CAMPAIGN_INDEXES: Record<keyof CampaignCollections, mongo.IndexDescription[]> = {
+  campaigns: [
     { key: { workspace: 1, _id: -1 } },
     { key: { active: 1, beginsAt: 1 }, partialFilterExpression: { active: true } },
-  ])
-  await recipients.createIndexes([
+  ],
+  recipients: [
     { key: DUE_INDEX },
     { key: { campaign: 1, reason: 1 }, partialFilterExpression: { reason: { $exists: true } } },
     { key: { campaign: 1, checkAt: 1 }, partialFilterExpression: { checkAt: { $exists: true } } },
     { key: { campaign: 1, claimedAt: -1 }, partialFilterExpression: { claimedAt: { $exists: true } } },
     { key: { workspace: 1, person: 1, claimedAt: -1 } },
-  ])
+  ],
+  campaignLeases: [],
+  peopleLimits: [],
 }

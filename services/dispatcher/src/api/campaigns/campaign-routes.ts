@@ -1,12 +1,14 @@
+import { defined } from '@parley/shared/defined'
 import { jsonBody } from '@parley/shared/json-body'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
+import { allProviders } from '@parley/shared/providers/registry'
 import { validate } from '@parley/shared/validate'
 import { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
+import type { MessageRecord } from '../../message/message-record.ts'
 import { publishReplay } from '../../schedule/publish-replay.ts'
 import type { Collections } from '../../store/collections.ts'
-import { MESSAGE_FIELDS, messageStateOf, type StoredMessage } from './message-states.ts'
 import { type Standings, standingQuery } from './standings.ts'
 
 const WORKSPACE = /^\d{1,16}$/
@@ -82,4 +84,45 @@ export function campaignRoutes({ collections, publisher, standings }: Needed): R
 function workspaceIn({ workspace }: { workspace: string }): number {
   if (!WORKSPACE.test(workspace)) throw new Problem('invalid_id')
   return Number(workspace)
+}
+
+/** What of a message says where it stands: nothing of what is said in it. */
+const MESSAGE_FIELDS = {
+  ...{ state: 1, open: 1, due: 1, waitingFor: 1, reason: 1, fault: 1, updatedAt: 1 },
+  ...{ 'sends.failure.code': 1, 'sends.pricing': 1, 'sends.content.kind': 1, 'attempts.code': 1 },
+} as const
+
+type StoredMessage = Pick<
+  MessageRecord,
+  '_id' | 'state' | 'open' | 'due' | 'waitingFor' | 'reason' | 'fault' | 'updatedAt'
+> & {
+  sends?: { failure?: { code: string }; pricing?: { category: string; billable: boolean | null } }[]
+  attempts?: { code?: string }[]
+}
+
+const FAILED = ['dead', 'failed', 'unrouted']
+
+/** Where a message of a campaign stands; `cause` is what its failure means for whatever the campaign sends next. */
+function messageStateOf(record: StoredMessage): object {
+  const { _id, state, open, due, waitingFor, reason, fault, updatedAt, sends = [], attempts = [] } = record
+  const code = sends.findLast(({ failure }) => failure !== undefined)?.failure?.code ?? attempts.at(-1)?.code
+  const pricing = sends.findLast((one) => one.pricing !== undefined)?.pricing
+  return {
+    _id,
+    state,
+    updatedAt,
+    isOpen: open === true,
+    ...defined({ due, waitingFor }),
+    ...(FAILED.includes(state) ? defined({ reason, fault, code }) : {}),
+    ...(code === undefined ? {} : defined({ cause: causeOf(code) })),
+    ...(pricing === undefined ? {} : { category: pricing.category, billable: pricing.billable }),
+  }
+}
+
+function causeOf(code: string): string | undefined {
+  for (const { outbound } of allProviders()) {
+    const cause = outbound.standing?.ofCode(code)
+    if (cause !== undefined) return cause
+  }
+  return undefined
 }

@@ -4,6 +4,34 @@ import type { Connection, mongo } from 'mongoose'
 type Indexed = Pick<mongo.Collection, 'collectionName' | 'createIndexes' | 'dropIndex'>
 
 /**
+ * Makes the collections that a database does not have, which first writes that come together would conflict over, and
+ * the indexes of each, by its name. Rejects as {@link ensureIndexes} does.
+ */
+export async function prepareCollections(
+  connection: Pick<Connection, 'db'>,
+  collections: Readonly<Record<string, readonly mongo.IndexDescription[]>>,
+): Promise<void> {
+  const db = connection.db as mongo.Db
+  const listed = await db.listCollections({}, { nameOnly: true }).toArray()
+  const present = new Set(listed.map(({ name }) => name))
+  await Promise.all(
+    Object.entries(collections).map(async ([name, indexes]) => {
+      if (!present.has(name)) await makeCollection(db, name)
+      await ensureIndexes(connection, db.collection(name), indexes)
+    }),
+  )
+}
+
+/** Another instance may have made it meanwhile. */
+async function makeCollection(db: mongo.Db, name: string): Promise<void> {
+  try {
+    await db.createCollection(name)
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== EXISTS) throw error
+  }
+}
+
+/**
  * Makes the indexes that a collection does not have, and drops the `outdated` ones, by name. It looks first: asked to make
  * what is there, the database still waits until all that others write is in its journal. Rejects where there is an index
  * of the same key with other options.
@@ -14,6 +42,7 @@ export async function ensureIndexes(
   indexes: readonly mongo.IndexDescription[],
   { outdated = [] }: { outdated?: readonly string[] } = {},
 ): Promise<void> {
+  if (indexes.length + outdated.length === 0) return
   const present = await builtIndexes(connection, collection)
   for (const name of outdated) if (present.some((one) => one.name === name)) await dropIndex(collection, name)
   const described = new Set(present.map(describe))
@@ -29,6 +58,7 @@ function describe(index: mongo.IndexDescription): string {
 
 const NO_COLLECTION = 26
 const NO_INDEX = 27
+const EXISTS = 48
 
 /** One that another instance is building is missing yet: asked to make it, the database waits until it is built. */
 async function builtIndexes(

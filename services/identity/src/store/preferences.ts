@@ -1,0 +1,36 @@
+import { defined } from '@parley/shared/defined'
+import { z } from 'zod'
+
+const flag = z.boolean()
+const fields = {
+  sound: flag.describe('Two short tones'),
+  desktop: flag.describe('By the system, where the browser allows it'),
+  messages: flag.describe('What people write to the team'),
+  handOvers: flag.describe('What an assistant hands over'),
+  assignments: flag.describe('What is assigned to the account'),
+  onlyOwn: flag.describe('Nothing of what is assigned to others'),
+}
+const USUAL = {
+  ...{ sound: false, desktop: false },
+  ...{ messages: true, handOvers: true, assignments: true, onlyOwn: false },
+}
+
+/** What a user has set for themselves. No rule of a role sees it. */
+export const preferencesSchema = z
+  .object({
+    notices: z
+      .object(fields)
+      .meta({ id: 'NoticePreferences', description: 'Of what the console notifies the user, and how' }),
+  })
+  .meta({ id: 'Preferences', description: 'What users set for themselves' })
+
+/** A change of them: what is left out stays. */
+export const preferencesChange = z.strictObject({ notices: z.strictObject(fields).partial().optional() })
+
+/** As they are stored: what was changed only. */
+export type StoredPreferences = z.output<typeof preferencesChange>
+
+/** All of them. */
+export const preferencesOf = (stored: StoredPreferences = {}): z.output<typeof preferencesSchema> => ({
+  notices: { ...USUAL, ...defined(stored.notices ?? {}) },
+})
