@@ -230,6 +230,24 @@ describe('the tools of a server', () => {
   })
 })
 
+describe('a config that chooses tools of a server by their names', () => {
+  const listed = speaking(() => ({ tools: [tool('order'), tool('refund'), tool('cancel')] }))
+  const chosenBy = async (operations: string[]) => {
+    const configs = new Map([['settings', { operations }]])
+    const toolbox = await tools.open(agentOf([roughServer({ configs })]))
+    return { names: namesOf(toolbox).filter((name) => !OWN.includes(name)), notes: toolbox.notes }
+  }
+
+  test('leaves the others out, and names what the server does not have', async () => {
+    rough.respond = listed
+    expect(await chosenBy(['refund', 'order'])).toEqual({ names: ['order', 'refund'], notes: [] })
+    expect(await chosenBy([])).toEqual({ names: [], notes: [] })
+    const { names, notes } = await chosenBy(['refund', 'repay'])
+    expect(names).toEqual(['refund'])
+    expect(notes).toEqual([expect.stringContaining('"repay"')])
+  })
+})
+
 describe('a call of a tool of a server', () => {
   const calling = async (
     called: Parameters<typeof speaking>[1],

@@ -101,7 +101,11 @@ interface Listed {
 }
 
 /** Asks a server for its tools. Rejects with what the session failed with. */
-export async function listTools(fetch: typeof globalThis.fetch, target: McpTarget, timeoutMs: number): Promise<Listed> {
+export async function listTools(
+  fetch: typeof globalThis.fetch,
+  target: McpTarget,
+  timeoutMs: number,
+): Promise<Listed> {
   return withMcpSession({ fetch, target, timeoutMs }, async (client, request) => {
     const tools: Listed['tools'] = []
     const unreadable: string[] = []

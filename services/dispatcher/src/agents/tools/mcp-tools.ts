@@ -100,9 +100,18 @@ export function createMcpTools(
       }
     })
     const { notes, instructions } = listing
-    const missing = [...(listing.missing ?? []), ...notesOf({ tools: [], left: 0, broken: [], unknown }, nameOf(server))]
+    const missing = [
+      ...(listing.missing ?? []),
+      ...notesOf({ tools: [], left: 0, broken: [], unknown }, nameOf(server)),
+    ]
     const said = instructions === undefined ? {} : { instructions: { server: action.name, instructions } }
-    return { tools, notes, ...(listing.missing !== undefined && { missing }), ...said, close: () => calls.close() }
+    return {
+      tools,
+      notes,
+      ...(listing.missing !== undefined && { missing }),
+      ...said,
+      close: () => calls.close(),
+    }
   }
 }
 
