@@ -1,0 +1,206 @@
+/** A document of the configuration. */
+export type Stored = { _id: number } & Readonly<Record<string, unknown>>
+
+/** The documents that an assistant is made of, as they are there. */
+export interface Setup {
+  assistant: Stored | undefined
+  job: Stored | undefined
+  workflow: Stored | undefined
+  steps: readonly Stored[]
+  /** Those that the assistant itself lists. */
+  actions: readonly Stored[]
+  /** Those of the assistant, and of its actions. */
+  configs: readonly Stored[]
+}
+
+/** How a tool's server knows who asks. What is stored is not shown, so `stored` leaves it as it is. */
+export type SignIn =
+  | { kind: 'none' | 'stored' | 'consent' }
+  | { kind: 'apiKey'; apiKey: string }
+  | { kind: 'token'; token: string }
+  | { kind: 'basic'; username: string; password: string }
+
+/** An id below zero is of something that is not there yet. */
+export interface ToolForm {
+  id: number
+  name: string
+  description: string
+  specType: string
+  moduleUrl: string
+  spec: string
+  /** The operations that are chosen; null for all. */
+  operations: readonly string[] | null
+  signIn: SignIn
+}
+
+export interface StepForm {
+  id: number
+  name: string
+  instructions: string
+  submitWhen: string
+  next: number | null
+}
+
+export interface WorkflowForm {
+  id: number
+  name: string
+  instructions: string
+  first: number | null
+  steps: readonly StepForm[]
+}
+
+export interface ModelForm {
+  /** Empty for the deployment's own model. */
+  provider: string
+  model: string
+  baseUrl: string
+  /** Empty where the key stays as it is. */
+  key: string
+}
+
+/** What the page of an assistant says. */
+export interface SetupForm {
+  name: string
+  description: string
+  backstory: string
+  role: string
+  goal: string
+  model: ModelForm
+  tools: readonly ToolForm[]
+  workflow: WorkflowForm | null
+}
+
+export const EMPTY_SETUP: Setup = {
+  ...{ assistant: undefined, job: undefined, workflow: undefined },
+  ...{ steps: [], actions: [], configs: [] },
+}
+
+/** What the page says of what is there. */
+export function formOf(setup: Setup): SetupForm {
+  const { assistant, job, workflow } = setup
+  return {
+    name: textIn(assistant, 'name'),
+    description: textIn(assistant, 'description'),
+    backstory: textIn(assistant, 'backstory'),
+    role: textIn(job, 'role'),
+    goal: textIn(job, 'goal'),
+    model: modelIn(setup),
+    tools: setup.actions.map((action) => toolOf(action, setup)),
+    workflow: workflow === undefined ? null : workflowOf(workflow, setup.steps),
+  }
+}
+
+function modelIn(setup: Setup): ModelForm {
+  const value = valueOf(modelConfig(setup))
+  return {
+    provider: textIn(value, 'provider'),
+    model: textIn(value, 'model'),
+    baseUrl: textIn(value, 'baseUrl'),
+    key: '',
+  }
+}
+
+function toolOf(action: Stored, setup: Setup): ToolForm {
+  return {
+    id: action._id,
+    name: textIn(action, 'name'),
+    description: textIn(action, 'description'),
+    specType: textIn(action, 'specType'),
+    moduleUrl: textIn(action, 'moduleUrl'),
+    spec: textIn(action, 'spec'),
+    operations: (valueOf(choosingConfig(setup, action._id)).operations as string[] | undefined) ?? null,
+    signIn: { kind: credentialsOf(setup, 'action', action._id) === undefined ? 'none' : 'stored' },
+  }
+}
+
+function workflowOf(workflow: Stored, steps: readonly Stored[]): WorkflowForm {
+  const byId = new Map(steps.map((step) => [step._id, step]))
+  return {
+    id: workflow._id,
+    name: textIn(workflow, 'name'),
+    instructions: textIn(workflow, 'instructions'),
+    first: idIn(workflow, 'firstStep'),
+    steps: idsIn(workflow, 'steps').flatMap((id) => {
+      const step = byId.get(id)
+      return step === undefined ? [] : [stepOf(step)]
+    }),
+  }
+}
+
+const stepOf = (step: Stored): StepForm => ({
+  id: step._id,
+  name: textIn(step, 'name'),
+  instructions: textIn(step, 'instructions'),
+  submitWhen: textIn(step, 'submitWhen'),
+  next: idIn(step, 'next'),
+})
+
+/** The steps that a task comes to, one after the other. */
+export function reachedSteps({ first, steps }: Pick<WorkflowForm, 'first' | 'steps'>): ReadonlySet<number> {
+  const byId = new Map(steps.map((step) => [step.id, step]))
+  const reached = new Set<number>()
+  let at = first ?? steps[0]?.id ?? null
+  while (at !== null && byId.has(at) && !reached.has(at)) {
+    reached.add(at)
+    at = byId.get(at)?.next ?? null
+  }
+  return reached
+}
+
+type Owner = 'assistant' | 'action'
+
+const isOf = (config: Stored, type: Owner, id: number | undefined): boolean =>
+  id !== undefined && config.owner === id && String(config.ownerType).replace(/s$/, '') === type
+
+const plain = (name: unknown): string => String(name).toLowerCase().replaceAll('-', '_')
+
+/** Those that the assistant lists come before those that name it as their owner. */
+function configsOfAssistant({ assistant, configs }: Setup): Stored[] {
+  const byId = new Map(configs.map((config) => [config._id, config]))
+  const listed = idsIn(assistant, 'configs').flatMap((id) => byId.get(id) ?? [])
+  const owned = configs.filter((config) => isOf(config, 'assistant', assistant?._id))
+  return [...new Set([...listed, ...owned])]
+}
+
+/** The config that says which model answers. */
+export function modelConfig(setup: Setup): Stored | undefined {
+  const own = configsOfAssistant(setup)
+  return ['model', 'ai_chat_provider'].flatMap((name) => own.filter((one) => plain(one.name) === name))[0]
+}
+
+/** The config with the key of that model. */
+export function keyConfig(setup: Setup): Stored | undefined {
+  return configsOfAssistant(setup).find(({ name }) => name === 'credentials')
+}
+
+/** The config that chooses operations of an action. */
+export function choosingConfig({ configs }: Setup, action: number): Stored | undefined {
+  return configs.find((one) => isOf(one, 'action', action) && Array.isArray(valueOf(one).operations))
+}
+
+/** A config of an action in which settings stand that are no credentials. */
+export function settingsConfig({ configs }: Setup, action: number): Stored | undefined {
+  return configs.find((one) => isOf(one, 'action', action) && one.name === 'settings')
+}
+
+export function credentialsOf({ configs }: Setup, type: Owner, id: number): Stored | undefined {
+  return configs.find((one) => isOf(one, type, id) && one.name === 'credentials')
+}
+
+export const valueOf = (config: Stored | undefined): Readonly<Record<string, unknown>> =>
+  (config?.value as Record<string, unknown> | undefined) ?? {}
+
+function textIn(document: Readonly<Record<string, unknown>> | undefined, field: string): string {
+  const value = document?.[field]
+  return typeof value === 'string' ? value : ''
+}
+
+function idIn(document: Stored, field: string): number | null {
+  const value = document[field]
+  return typeof value === 'number' ? value : null
+}
+
+export function idsIn(document: Stored | undefined, field: string): readonly number[] {
+  const value = document?.[field]
+  return Array.isArray(value) ? (value as number[]) : []
+}

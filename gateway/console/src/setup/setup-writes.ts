@@ -1,0 +1,180 @@
+import type { ResourceName } from '@parley/shared/configuration-resources'
+import {
+  choosingConfig,
+  credentialsOf,
+  formOf,
+  idsIn,
+  keyConfig,
+  modelConfig,
+  type Setup,
+  type SetupForm,
+  type SignIn,
+  settingsConfig,
+  type Stored,
+  type ToolForm,
+  valueOf,
+} from './setup-form.ts'
+
+type Fields = Record<string, unknown>
+
+/** One change of the configuration. Ids below zero in a body are of what an earlier one creates. */
+export type Write =
+  | { kind: 'create'; resource: ResourceName; ref: number; body: Fields }
+  /** The body is a merge patch (RFC 7396), so all that it does not name stays as it is. */
+  | { kind: 'change'; resource: ResourceName; id: number; body: Fields }
+  | { kind: 'delete'; resource: ResourceName; id: number }
+
+/** The ids of what a form does not name because it has at most one of each. */
+const NEW_JOB = -1_000_001
+const NEW_ASSISTANT = -1_000_002
+
+/** What makes of `there` what the form says: what is referred to comes first, and nothing where nothing differs. */
+export function writesOf(form: SetupForm, there: Setup): Write[] {
+  const before = formOf(there)
+  const assistant = there.assistant?._id ?? NEW_ASSISTANT
+  return [
+    ...writesOfSteps(form, there),
+    ...writesOfWorkflow(form, there),
+    ...writesOfJob(form, there),
+    ...form.tools.flatMap((tool) => writesOfTool(tool, there)),
+    ...writesOfAssistant(form, there),
+    ...writesOfModel(form, there, assistant),
+    // Credentials are stored for the addresses that are there then.
+    ...form.tools.flatMap((tool) => writesOfSignIn(tool, there)),
+    ...(form.model.key === '' ? [] : [keyWrite(form.model.key, there, assistant)]),
+  ].filter((write) => !isNothing(write, before))
+}
+
+const isNothing = (write: Write, _before: SetupForm): boolean =>
+  write.kind === 'change' && Object.keys(write.body).length === 0
+
+function writesOfSteps({ workflow }: SetupForm, there: Setup): Write[] {
+  const byId = new Map(there.steps.map((step) => [step._id, step]))
+  const created = new Set<number>()
+  const late: Write[] = []
+  const writes = [...(workflow?.steps ?? [])].reverse().map(({ id, next, ...said }): Write => {
+    const step = byId.get(id)
+    const isThere = next === null || next > 0 || created.has(next)
+    if (!isThere) late.push({ kind: 'change', resource: 'steps', id, body: { next } })
+    if (step !== undefined)
+      return change('steps', step, { ...said, ...(isThere && { next }) })
+    created.add(id)
+    const body = { ...said, description: said.name, ...(isThere && { next }) }
+    return { kind: 'create', resource: 'steps', ref: id, body }
+  })
+  return [...writes, ...late]
+}
+
+function writesOfWorkflow({ workflow }: SetupForm, there: Setup): Write[] {
+  if (workflow === null) return []
+  const { id, name, instructions, first } = workflow
+  const fields = { name, instructions, steps: workflow.steps.map((step) => step.id), firstStep: first }
+  if (there.workflow?._id === id) {
+    // Steps that are named and not there stay named.
+    const known = new Set(there.steps.map((step) => step._id))
+    const missing = idsIn(there.workflow, 'steps').filter((step) => !known.has(step))
+    return [change('workflows', there.workflow, { ...fields, steps: [...fields.steps, ...missing] })]
+  }
+  return [{ kind: 'create', resource: 'workflows', ref: id, body: { ...fields, description: '' } }]
+}
+
+function writesOfJob({ role, goal, workflow }: SetupForm, there: Setup): Write[] {
+  const fields = { role, goal, defaultWorkflow: workflow?.id ?? null }
+  if (there.job !== undefined) return [change('jobs', there.job, fields)]
+  if (role === '' && goal === '' && workflow === null) return []
+  return [{ kind: 'create', resource: 'jobs', ref: NEW_JOB, body: { ...fields, description: '' } }]
+}
+
+function writesOfTool(tool: ToolForm, there: Setup): Write[] {
+  const { id, operations, signIn: _signIn, ...fields } = tool
+  const action = there.actions.find(({ _id }) => _id === id)
+  const own: Write =
+    action === undefined
+      ? { kind: 'create', resource: 'actions', ref: id, body: fields }
+      : change('actions', action, fields)
+  const choosing = choosingConfig(there, id)
+  const config = choosing ?? settingsConfig(there, id)
+  if (config !== undefined) {
+    const isSame = JSON.stringify(valueOf(choosing).operations ?? null) === JSON.stringify(operations)
+    return isSame ? [own] : [own, changeOfValue(config, { operations })]
+  }
+  if (operations === null) return [own]
+  const body = { name: 'settings', owner: id, ownerType: 'action', value: { operations } }
+  return [own, { kind: 'create', resource: 'configs', ref: id * 2 - 1_000_003, body }]
+}
+
+function writesOfAssistant(form: SetupForm, there: Setup): Write[] {
+  const { name, description, backstory } = form
+  const [job] = writesOfJob(form, there)
+  const fields = {
+    ...{ name, description, backstory },
+    actions: form.tools.map(({ id }) => id),
+    ...(there.job === undefined && job !== undefined && { job: NEW_JOB }),
+  }
+  if (there.assistant === undefined)
+    return [{ kind: 'create', resource: 'assistant', ref: NEW_ASSISTANT, body: fields }]
+  const known = new Set(there.actions.map(({ _id }) => _id))
+  const missing = idsIn(there.assistant, 'actions').filter((id) => !known.has(id))
+  return [change('assistant', there.assistant, { ...fields, actions: [...fields.actions, ...missing] })]
+}
+
+function writesOfModel({ model }: SetupForm, there: Setup, owner: number): Write[] {
+  const config = modelConfig(there)
+  const { provider, baseUrl } = model
+  if (provider === '') return config === undefined ? [] : [{ kind: 'delete', resource: 'configs', id: config._id }]
+  const value = { provider, model: model.model, baseUrl: baseUrl === '' ? null : baseUrl }
+  if (config !== undefined) return [changeOfValue(config, value)]
+  const body = { name: 'model', owner, ownerType: 'assistant', value: withoutNulls(value) }
+  return [{ kind: 'create', resource: 'configs', ref: -1_000_004, body }]
+}
+
+function keyWrite(apiKey: string, there: Setup, owner: number): Write {
+  const config = keyConfig(there)
+  // The same key is stored again where the address has changed.
+  if (config !== undefined)
+    return { kind: 'change', resource: 'configs', id: config._id, body: { value: { apiKey } } }
+  const body = { name: 'credentials', owner, ownerType: 'assistant', value: { apiKey } }
+  return { kind: 'create', resource: 'configs', ref: -1_000_005, body }
+}
+
+function writesOfSignIn({ id, signIn }: ToolForm, there: Setup): Write[] {
+  if (signIn.kind === 'stored') return []
+  const config = credentialsOf(there, 'action', id)
+  if (signIn.kind === 'none')
+    return config === undefined ? [] : [{ kind: 'delete', resource: 'configs', id: config._id }]
+  const value = credentialsFor(signIn)
+  if (config !== undefined) {
+    const gone = Object.fromEntries(Object.keys(valueOf(config)).map((key) => [key, null]))
+    return [{ kind: 'change', resource: 'configs', id: config._id, body: { value: { ...gone, ...value } } }]
+  }
+  const body = { name: 'credentials', owner: id, ownerType: 'action', value }
+  return [{ kind: 'create', resource: 'configs', ref: id * 2 - 1_000_004, body }]
+}
+
+function credentialsFor(signIn: Exclude<SignIn, { kind: 'none' | 'stored' }> | { kind: 'consent' }): Fields {
+  const { kind, ...value } = signIn
+  return kind === 'consent' ? { oauth: { grant: 'authorization_code' } } : value
+}
+
+/** A merge patch with the fields that are not as they are there. */
+function change(resource: ResourceName, { _id: id, ...there }: Stored, fields: Fields): Write {
+  const body = Object.entries(fields).filter(([name, value]) => !isSame(there[name], value))
+  return { kind: 'change', resource, id, body: Object.fromEntries(body) }
+}
+
+function changeOfValue(config: Stored, value: Fields): Write {
+  const { body } = change('configs', { _id: config._id, ...valueOf(config) }, value) as { body: Fields }
+  return {
+    ...{ kind: 'change', resource: 'configs', id: config._id },
+    body: Object.keys(body).length === 0 ? {} : { value: body },
+  }
+}
+
+/** What is left out is the same as null, as a text or a list that is empty is. */
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(plain(one)) === JSON.stringify(plain(other))
+
+const plain = (value: unknown): unknown =>
+  value === undefined || value === '' || (Array.isArray(value) && value.length === 0) ? null : value
+
+const withoutNulls = (fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
