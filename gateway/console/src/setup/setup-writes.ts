@@ -2,15 +2,14 @@ import type { ResourceName } from '@parley/shared/configuration-resources'
 import {
   choosingConfig,
   credentialsOf,
-  formOf,
   idsIn,
   keyConfig,
   modelConfig,
   type Setup,
   type SetupForm,
   type SignIn,
-  settingsConfig,
   type Stored,
+  settingsConfig,
   type ToolForm,
   valueOf,
 } from './setup-form.ts'
@@ -19,7 +18,7 @@ type Fields = Record<string, unknown>
 
 /** One change of the configuration. Ids below zero in a body are of what an earlier one creates. */
 export type Write =
-  | { kind: 'create'; resource: ResourceName; ref: number; body: Fields }
+  | { kind: 'create'; resource: ResourceName; ref?: number; body: Fields }
   /** The body is a merge patch (RFC 7396), so all that it does not name stays as it is. */
   | { kind: 'change'; resource: ResourceName; id: number; body: Fields }
   | { kind: 'delete'; resource: ResourceName; id: number }
@@ -30,7 +29,6 @@ const NEW_ASSISTANT = -1_000_002
 
 /** What makes of `there` what the form says: what is referred to comes first, and nothing where nothing differs. */
 export function writesOf(form: SetupForm, there: Setup): Write[] {
-  const before = formOf(there)
   const assistant = there.assistant?._id ?? NEW_ASSISTANT
   return [
     ...writesOfSteps(form, there),
@@ -42,11 +40,10 @@ export function writesOf(form: SetupForm, there: Setup): Write[] {
     // Credentials are stored for the addresses that are there then.
     ...form.tools.flatMap((tool) => writesOfSignIn(tool, there)),
     ...(form.model.key === '' ? [] : [keyWrite(form.model.key, there, assistant)]),
-  ].filter((write) => !isNothing(write, before))
+  ].filter((write) => !isNothing(write))
 }
 
-const isNothing = (write: Write, _before: SetupForm): boolean =>
-  write.kind === 'change' && Object.keys(write.body).length === 0
+const isNothing = (write: Write): boolean => write.kind === 'change' && Object.keys(write.body).length === 0
 
 function writesOfSteps({ workflow }: SetupForm, there: Setup): Write[] {
   const byId = new Map(there.steps.map((step) => [step._id, step]))
@@ -56,8 +53,7 @@ function writesOfSteps({ workflow }: SetupForm, there: Setup): Write[] {
     const step = byId.get(id)
     const isThere = next === null || next > 0 || created.has(next)
     if (!isThere) late.push({ kind: 'change', resource: 'steps', id, body: { next } })
-    if (step !== undefined)
-      return change('steps', step, { ...said, ...(isThere && { next }) })
+    if (step !== undefined) return change('steps', step, { ...said, ...(isThere && { next }) })
     created.add(id)
     const body = { ...said, description: said.name, ...(isThere && { next }) }
     return { kind: 'create', resource: 'steps', ref: id, body }
@@ -100,7 +96,7 @@ function writesOfTool(tool: ToolForm, there: Setup): Write[] {
   }
   if (operations === null) return [own]
   const body = { name: 'settings', owner: id, ownerType: 'action', value: { operations } }
-  return [own, { kind: 'create', resource: 'configs', ref: id * 2 - 1_000_003, body }]
+  return [own, { kind: 'create', resource: 'configs', body }]
 }
 
 function writesOfAssistant(form: SetupForm, there: Setup): Write[] {
@@ -109,7 +105,7 @@ function writesOfAssistant(form: SetupForm, there: Setup): Write[] {
   const fields = {
     ...{ name, description, backstory },
     actions: form.tools.map(({ id }) => id),
-    ...(there.job === undefined && job !== undefined && { job: NEW_JOB }),
+    ...(job !== undefined && { job: there.job?._id ?? NEW_JOB }),
   }
   if (there.assistant === undefined)
     return [{ kind: 'create', resource: 'assistant', ref: NEW_ASSISTANT, body: fields }]
@@ -121,11 +117,12 @@ function writesOfAssistant(form: SetupForm, there: Setup): Write[] {
 function writesOfModel({ model }: SetupForm, there: Setup, owner: number): Write[] {
   const config = modelConfig(there)
   const { provider, baseUrl } = model
-  if (provider === '') return config === undefined ? [] : [{ kind: 'delete', resource: 'configs', id: config._id }]
+  if (provider === '')
+    return config === undefined ? [] : [{ kind: 'delete', resource: 'configs', id: config._id }]
   const value = { provider, model: model.model, baseUrl: baseUrl === '' ? null : baseUrl }
   if (config !== undefined) return [changeOfValue(config, value)]
   const body = { name: 'model', owner, ownerType: 'assistant', value: withoutNulls(value) }
-  return [{ kind: 'create', resource: 'configs', ref: -1_000_004, body }]
+  return [{ kind: 'create', resource: 'configs', body }]
 }
 
 function keyWrite(apiKey: string, there: Setup, owner: number): Write {
@@ -134,7 +131,7 @@ function keyWrite(apiKey: string, there: Setup, owner: number): Write {
   if (config !== undefined)
     return { kind: 'change', resource: 'configs', id: config._id, body: { value: { apiKey } } }
   const body = { name: 'credentials', owner, ownerType: 'assistant', value: { apiKey } }
-  return { kind: 'create', resource: 'configs', ref: -1_000_005, body }
+  return { kind: 'create', resource: 'configs', body }
 }
 
 function writesOfSignIn({ id, signIn }: ToolForm, there: Setup): Write[] {
@@ -148,7 +145,7 @@ function writesOfSignIn({ id, signIn }: ToolForm, there: Setup): Write[] {
     return [{ kind: 'change', resource: 'configs', id: config._id, body: { value: { ...gone, ...value } } }]
   }
   const body = { name: 'credentials', owner: id, ownerType: 'action', value }
-  return [{ kind: 'create', resource: 'configs', ref: id * 2 - 1_000_004, body }]
+  return [{ kind: 'create', resource: 'configs', body }]
 }
 
 function credentialsFor(signIn: Exclude<SignIn, { kind: 'none' | 'stored' }> | { kind: 'consent' }): Fields {
@@ -171,7 +168,8 @@ function changeOfValue(config: Stored, value: Fields): Write {
 }
 
 /** What is left out is the same as null, as a text or a list that is empty is. */
-const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(plain(one)) === JSON.stringify(plain(other))
+const isSame = (one: unknown, other: unknown): boolean =>
+  JSON.stringify(plain(one)) === JSON.stringify(plain(other))
 
 const plain = (value: unknown): unknown =>
   value === undefined || value === '' || (Array.isArray(value) && value.length === 0) ? null : value
