@@ -14,15 +14,17 @@ import { type Write, writesOf } from '../src/setup/setup-writes.ts'
 type Tables = Record<string, Map<number, Stored>>
 
 /** A configuration in memory that takes writes as the API does; `failAt` is the write that fails. */
-function createStore(tables: Tables = {}, failAt = Number.POSITIVE_INFINITY) {
+function createStore(failAt = Number.POSITIVE_INFINITY) {
+  const tables: Tables = {}
   let lastId = 1_000
   let count = 0
+  let failsAt = failAt
   const tableOf = (name: string) => {
     tables[name] ??= new Map()
     return tables[name]
   }
   const send = async (write: Write): Promise<Stored | undefined> => {
-    if (count++ === failAt) throw new Error('unavailable')
+    if (count++ === failsAt) throw new Error('unavailable')
     const table = tableOf(write.resource)
     if (write.kind === 'create') {
       const _id = ++lastId
@@ -35,7 +37,7 @@ function createStore(tables: Tables = {}, failAt = Number.POSITIVE_INFINITY) {
     else table.set(write.id, merged(before, write.body) as Stored)
     return table.get(write.id)
   }
-  return { tables, tableOf, send }
+  return { tables, tableOf, send, mend: () => void (failsAt = Number.POSITIVE_INFINITY) }
 }
 
 function merged(before: unknown, patch: unknown): unknown {
@@ -190,8 +192,9 @@ describe('what an assistant’s page says is what is stored', () => {
       fc.asyncProperty(form, fc.nat(12), async (said, failAt) => {
         const whole = createStore()
         await save(whole, said)
-        const store = createStore({}, failAt)
+        const store = createStore(failAt)
         const first = await save(store, said)
+        store.mend()
         const second = await save(store, first.said, first.there)
         expect(second.error).toBeUndefined()
         expect(formOf(setupIn(store))).toEqual(asRead(second.said))

@@ -91,7 +91,7 @@ export function formOf(setup: Setup): SetupForm {
 }
 
 function modelIn(setup: Setup): ModelForm {
-  const value = valueOf(modelConfig(setup))
+  const value = settingsOf(modelConfig(setup))
   return {
     provider: textIn(value, 'provider'),
     model: textIn(value, 'model'),
@@ -108,7 +108,7 @@ function toolOf(action: Stored, setup: Setup): ToolForm {
     specType: textIn(action, 'specType'),
     moduleUrl: textIn(action, 'moduleUrl'),
     spec: textIn(action, 'spec'),
-    operations: (valueOf(choosingConfig(setup, action._id)).operations as string[] | undefined) ?? null,
+    operations: (settingsOf(choosingConfig(setup, action._id)).operations as string[] | undefined) ?? null,
     signIn: { kind: credentialsOf(setup, 'action', action._id) === undefined ? 'none' : 'stored' },
   }
 }
@@ -175,7 +175,7 @@ export function keyConfig(setup: Setup): Stored | undefined {
 
 /** The config that chooses operations of an action. */
 export function choosingConfig({ configs }: Setup, action: number): Stored | undefined {
-  return configs.find((one) => isOf(one, 'action', action) && Array.isArray(valueOf(one).operations))
+  return configs.find((one) => isOf(one, 'action', action) && Array.isArray(settingsOf(one).operations))
 }
 
 /** A config of an action in which settings stand that are no credentials. */
@@ -187,7 +187,7 @@ export function credentialsOf({ configs }: Setup, type: Owner, id: number): Stor
   return configs.find((one) => isOf(one, type, id) && one.name === 'credentials')
 }
 
-export const valueOf = (config: Stored | undefined): Readonly<Record<string, unknown>> =>
+export const settingsOf = (config: Stored | undefined): Readonly<Record<string, unknown>> =>
   (config?.value as Record<string, unknown> | undefined) ?? {}
 
 function textIn(document: Readonly<Record<string, unknown>> | undefined, field: string): string {

@@ -10,8 +10,8 @@ import {
   type SignIn,
   type Stored,
   settingsConfig,
+  settingsOf,
   type ToolForm,
-  valueOf,
 } from './setup-form.ts'
 
 type Fields = Record<string, unknown>
@@ -91,7 +91,7 @@ function writesOfTool(tool: ToolForm, there: Setup): Write[] {
   const choosing = choosingConfig(there, id)
   const config = choosing ?? settingsConfig(there, id)
   if (config !== undefined) {
-    const isSame = JSON.stringify(valueOf(choosing).operations ?? null) === JSON.stringify(operations)
+    const isSame = JSON.stringify(settingsOf(choosing).operations ?? null) === JSON.stringify(operations)
     return isSame ? [own] : [own, changeOfValue(config, { operations })]
   }
   if (operations === null) return [own]
@@ -141,7 +141,7 @@ function writesOfSignIn({ id, signIn }: ToolForm, there: Setup): Write[] {
     return config === undefined ? [] : [{ kind: 'delete', resource: 'configs', id: config._id }]
   const value = credentialsFor(signIn)
   if (config !== undefined) {
-    const gone = Object.fromEntries(Object.keys(valueOf(config)).map((key) => [key, null]))
+    const gone = Object.fromEntries(Object.keys(settingsOf(config)).map((key) => [key, null]))
     return [{ kind: 'change', resource: 'configs', id: config._id, body: { value: { ...gone, ...value } } }]
   }
   const body = { name: 'credentials', owner: id, ownerType: 'action', value }
@@ -160,7 +160,7 @@ function change(resource: ResourceName, { _id: id, ...there }: Stored, fields: F
 }
 
 function changeOfValue(config: Stored, value: Fields): Write {
-  const { body } = change('configs', { _id: config._id, ...valueOf(config) }, value) as { body: Fields }
+  const { body } = change('configs', { _id: config._id, ...settingsOf(config) }, value) as { body: Fields }
   return {
     ...{ kind: 'change', resource: 'configs', id: config._id },
     body: Object.keys(body).length === 0 ? {} : { value: body },
