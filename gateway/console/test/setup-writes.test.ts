@@ -37,7 +37,10 @@ function createStore(failAt = Number.POSITIVE_INFINITY) {
     else table.set(write.id, merged(before, write.body) as Stored)
     return table.get(write.id)
   }
-  return { tables, tableOf, send, mend: () => void (failsAt = Number.POSITIVE_INFINITY) }
+  const mend = () => {
+    failsAt = Number.POSITIVE_INFINITY
+  }
+  return { tables, tableOf, send, mend }
 }
 
 function merged(before: unknown, patch: unknown): unknown {

@@ -1,0 +1,109 @@
+import type { Schemas } from '@parley/client'
+import { MODEL_PROVIDERS } from '@parley/shared/provider-addresses'
+import { useId, useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import { Button } from '../components/actions.tsx'
+import { Badge, Card } from '../components/basics.tsx'
+import { PasswordField, SelectField, TextField } from '../components/fields.tsx'
+import { costOf } from '../messages.ts'
+import { may } from '../rights.ts'
+import { keyConfig, type ModelForm, type Setup } from '../setup/setup-form.ts'
+
+const NAMES: Record<string, string> = {
+  openai: 'OpenAI',
+  anthropic: 'Anthropic',
+  google: 'Google',
+  'openai-compatible': 'A server that speaks OpenAI’s API',
+}
+/** What the field offers; any other name can be typed. */
+const SUGGESTED: Record<string, readonly string[]> = {
+  openai: ['gpt-5-mini', 'gpt-5'],
+  anthropic: ['claude-sonnet-4-5', 'claude-haiku-4-5'],
+  google: ['gemini-2.5-flash', 'gemini-2.5-pro'],
+}
+const DEPLOYMENTS = { value: '', name: 'The model of this deployment' }
+const PROVIDERS = [DEPLOYMENTS, ...MODEL_PROVIDERS.map((value) => ({ value, name: NAMES[value] ?? value }))]
+
+/** Which model answers, and its key, which is stored and never shown. */
+export function AssistantModel(props: {
+  model: ModelForm
+  there: Setup
+  onChange(model: ModelForm): void
+  /** Saves the page; returns the assistant's id. */
+  save(): Promise<number>
+}) {
+  const { model, there, onChange, save } = props
+  const { provider } = model
+  const isWritable = may('write', 'configs')
+  const [tested, setTested] = useState<Schemas['Trial']>()
+  const list = useId()
+  const test = async () => {
+    setTested(undefined)
+    const id = await save()
+    const body = { type: 'chat', messages: [{ role: 'person', text: 'Hello' }] }
+    setTested(await call<Schemas['Trial']>('POST', `/rest/assistant/${id}/try`, { body }))
+  }
+  const choose = (chosen: string) =>
+    onChange({ ...model, provider: chosen, model: SUGGESTED[chosen]?.[0] ?? '', baseUrl: '' })
+  return (
+    <Card title="Model">
+      <fieldset class="plain" disabled={!isWritable}>
+        <SelectField label="Provider" value={provider} options={PROVIDERS} onChange={choose} />
+        {provider !== '' && (
+          <>
+            <TextField
+              label="Model"
+              value={model.model}
+              onChange={(name) => onChange({ ...model, model: name })}
+              required
+              list={list}
+            />
+            <datalist id={list}>
+              {(SUGGESTED[provider] ?? []).map((name) => (
+                <option key={name} value={name} />
+              ))}
+            </datalist>
+            {(provider === 'openai-compatible' || model.baseUrl !== '') && (
+              <TextField
+                label="Address of its API"
+                type="url"
+                value={model.baseUrl}
+                onChange={(baseUrl) => onChange({ ...model, baseUrl })}
+                required={provider === 'openai-compatible'}
+              />
+            )}
+            <PasswordField
+              label="Key"
+              note={
+                keyConfig(there) === undefined
+                  ? 'It is sealed, and goes to this provider only.'
+                  : 'A key is stored. Leave this empty to go on with it.'
+              }
+              value={model.key}
+              onChange={(key) => onChange({ ...model, key })}
+              autocomplete="new-password"
+              required={false}
+            />
+          </>
+        )}
+      </fieldset>
+      {isWritable && may('write', 'assistant') && (
+        <div class="actions">
+          <Button onClick={test}>Save and test the key</Button>
+        </div>
+      )}
+      {tested && <Tested trial={tested} />}
+    </Card>
+  )
+}
+
+function Tested({ trial: { state, reason, turns } }: { trial: Schemas['Trial'] }) {
+  return (
+    <div role="status">
+      <p class="line">
+        <Badge tone={state === 'done' ? 'good' : 'bad'}>{state === 'done' ? 'working' : 'failing'}</Badge>
+        {state === 'done' ? costOf(turns) : reason}
+      </p>
+    </div>
+  )
+}
