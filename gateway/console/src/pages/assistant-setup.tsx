@@ -121,15 +121,8 @@ function SetupEditor({ read }: { read: ReadSetup }) {
             onChange={(model) => change({ model })}
             save={save}
           />
-          <AssistantTools
-            tools={form.tools}
-            onChange={(tools) => change({ tools })}
-            save={save}
-          />
-          <AssistantWorkflow
-            workflow={form.workflow}
-            onChange={(workflow) => change({ workflow })}
-          />
+          <AssistantTools tools={form.tools} onChange={(tools) => change({ tools })} save={save} />
+          <AssistantWorkflow workflow={form.workflow} onChange={(workflow) => change({ workflow })} />
           <Failure error={error} />
           {isWritable && (
             <div class="actions">
@@ -160,6 +153,5 @@ function requireComplete({ name, model, tools, workflow }: SetupForm): void {
   if (model.provider === 'openai-compatible' && model.baseUrl === '')
     throw new InputError('The model’s server has no address.', [])
   if (tools.some((tool) => tool.name.trim() === '')) throw new InputError('A tool has no name.', [])
-  if (workflow?.steps.some((step) => step.name.trim() === ''))
-    throw new InputError('A step has no name.', [])
+  if (workflow?.steps.some((step) => step.name.trim() === '')) throw new InputError('A step has no name.', [])
 }

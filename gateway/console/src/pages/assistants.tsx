@@ -32,6 +32,7 @@ import { may } from '../rights.ts'
 import { hrefOf, navigate, type PageProps } from '../router.ts'
 import { ActionServer } from './action-server.tsx'
 import { AssistantPrompt } from './assistant-prompt.tsx'
+import { AssistantSetupPage } from './assistant-setup.tsx'
 import { Operations } from './operations.tsx'
 import { TryAssistant } from './try-assistant.tsx'
 import { WorkflowGraph } from './workflow-graph.tsx'
@@ -40,6 +41,9 @@ import { WorkflowGraph } from './workflow-graph.tsx'
 export function AssistantsPage({ rest: [path, id] }: PageProps) {
   const readable = RESOURCES.filter((one) => may('read', one.path))
   if (readable.length === 0) return <Empty title="Your role can’t read assistants" />
+  if (path === 'new' && may('write', 'assistant')) return <AssistantSetupPage key="new" id={undefined} />
+  if (path !== undefined && ID.test(path) && may('read', 'assistant'))
+    return <AssistantSetupPage key={path} id={Number(path)} />
   const resource = path === undefined ? readable[0] : readable.find((one) => one.path === path)
   if (resource === undefined) return <NotFound />
   if (id !== undefined) return <DocumentPage key={`${resource.path} ${id}`} resource={resource} id={id} />
@@ -48,7 +52,7 @@ export function AssistantsPage({ rest: [path, id] }: PageProps) {
     <>
       <PageHead title={capital(resource.many)} note={resource.about}>
         {may('write', resource.path) && (
-          <LinkButton kind="primary" href={hrefOf(`/assistants/${resource.path}/new`)}>
+          <LinkButton kind="primary" href={pageOf(resource, 'new')}>
             {`New ${resource.one.toLowerCase()}`}
           </LinkButton>
         )}
@@ -60,6 +64,13 @@ export function AssistantsPage({ rest: [path, id] }: PageProps) {
 }
 
 type Resource = (typeof RESOURCES)[number]
+
+/** As in the address of an assistant's own page. */
+const ID = /^\d{1,16}$/
+
+/** Where a document is made, and where it is changed: an assistant on one page with what it is made of. */
+const pageOf = ({ path }: Resource, id: number | 'new'): string =>
+  hrefOf(path === 'assistant' ? `/assistants/${id}` : `/assistants/${path}/${id}`)
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
@@ -89,12 +100,10 @@ function DocumentList({ resource }: { resource: Resource }) {
       <Table
         {...{ label: capital(resource.many), columns, rows: list.rows, error: list.error }}
         keyOf={({ _id }) => _id}
-        hrefOf={({ _id }) => hrefOf(`/assistants/${resource.path}/${_id}`)}
+        hrefOf={({ _id }) => pageOf(resource, _id)}
         empty={
           <Empty title={`No ${resource.many} yet`}>
-            {may('write', resource.path) && (
-              <a href={hrefOf(`/assistants/${resource.path}/new`)}>Make the first one</a>
-            )}
+            {may('write', resource.path) && <a href={pageOf(resource, 'new')}>Make the first one</a>}
           </Empty>
         }
       />

@@ -1,0 +1,75 @@
+import { ForeignDocumentError, readForeignDocument } from '@parley/shared/foreign-document'
+
+const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace']
+
+/** An operation of an OpenAPI document that can be a tool. */
+export interface Operation {
+  id: string
+  method: string
+  path: string
+  summary: string
+}
+
+/** What an OpenAPI document says, as far as a form needs it. */
+export interface ReadSpec {
+  title: string
+  description: string
+  operations: Operation[]
+  /** Operations that are no tools, because they have no `operationId`. */
+  unnamed: string[]
+  /** Undefined where the document says none, or a relative one. */
+  server: string | undefined
+  /** Why it can't be read. */
+  problem?: string
+}
+
+const NOTHING: ReadSpec = { title: '', description: '', operations: [], unnamed: [], server: undefined }
+
+/** Reads an OpenAPI document; says what is wrong with one that can't be read. */
+export function readSpec(text: string): ReadSpec {
+  try {
+    const document = fieldsOf(readForeignDocument(text))
+    const info = fieldsOf(document.info)
+    const all = Object.entries(fieldsOf(document.paths)).flatMap(([path, item]) =>
+      Object.entries(fieldsOf(item)).flatMap(([method, value]) =>
+        METHODS.includes(method) ? [{ method, path, ...fieldsOf(value) }] : [],
+      ),
+    )
+    const named = all.filter(({ operationId }) => typeof operationId === 'string' && operationId !== '')
+    return {
+      title: textOf(info.title),
+      description: textOf(info.description),
+      operations: named.map(({ method, path, operationId, summary, description }) => ({
+        ...{ id: String(operationId), method, path },
+        summary: textOf(summary) || textOf(description),
+      })),
+      unnamed: all
+        .filter((one) => !named.includes(one))
+        .map(({ method, path }) => `${method.toUpperCase()} ${path}`),
+      server: serverOf(document),
+    }
+  } catch (error) {
+    const reason =
+      error instanceof ForeignDocumentError ? (error.syntax ?? `it ${error.message}`) : String(error)
+    return { ...NOTHING, problem: `It can’t be read: ${reason}` }
+  }
+}
+
+/** What executes the operations: their own server, or the one where the document was found. */
+export function moduleUrlOf({ server }: ReadSpec, foundAt: string | undefined): string {
+  if (server !== undefined || foundAt === undefined) return 'native:request'
+  return `native:request?server=${encodeURIComponent(new URL(foundAt).origin)}`
+}
+
+type Fields = { [name: string]: unknown; operationId?: unknown; summary?: unknown; description?: unknown }
+
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null ? (value as Fields) : {}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+function serverOf(document: Fields): string | undefined {
+  const [first] = Array.isArray(document.servers) ? document.servers : []
+  const url = textOf(fieldsOf(first).url) || (document.host ? `https://${document.host}` : '')
+  return /^https?:\/\//.test(url) ? url : undefined
+}
