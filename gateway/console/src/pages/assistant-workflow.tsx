@@ -106,7 +106,8 @@ function StepCard(props: StepProps) {
         {!isReached && <Badge tone="warn">not reached</Badge>}
         <span
           class="connect"
-          title="Drag it to the step that comes next"
+          role="img"
+          aria-label={`Drag from step ${number} to the step that comes next`}
           draggable
           onDragStart={(event) => event.dataTransfer?.setData(STEP, String(step.id))}
         >
