@@ -37,7 +37,11 @@ test('the entries that check boxes come to grant just that, and are read as the 
           which: mayRead || mayWrite ? which : '',
         })
       for (const [resource, access, isAll] of granted(entries)) {
-        const { which, ...boxes } = checked[resource as string] as { read: boolean; write: boolean; which: string }
+        const { which, ...boxes } = checked[resource as string] as {
+          read: boolean
+          write: boolean
+          which: string
+        }
         expect([resource, access, isAll]).toEqual([resource, access, boxes[access as 'read'] && which === ''])
       }
     }),
@@ -58,7 +62,7 @@ test('what check boxes can not say stays as it was written', () => {
     { schema: "{{resource}}.startsWith('mess')", read: 'true', write: '' },
     { schema: "{{resource}} == 'messages'", read: 'true', write: "{{doc.channel}} == 'line'" },
     { schema: "{{resource}} == 'threads'", read: 'true', write: '' },
-    { schema: "{{resource}} == 'threads'", read: '', write: "{{doc.owner}} == {{account._id}}" },
+    { schema: "{{resource}} == 'threads'", read: '', write: '{{doc.owner}} == {{account._id}}' },
   ]
   const read = rightsOf(entries)
   expect(read.others).toEqual([entries[0], entries[1], entries[3]])

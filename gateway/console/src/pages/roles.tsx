@@ -9,7 +9,9 @@ import { useSubmit } from '../components/submit.ts'
 import { useLoad } from '../load.ts'
 import type { Role } from '../people.ts'
 import { may, me } from '../rights.ts'
+import { type Entry, entriesOf, type RoleRights, rightsOf } from '../role-rights.ts'
 import { hrefOf } from '../router.ts'
+import { RoleGrid } from './role-grid.tsx'
 
 /** The roles, and for each what it comes to. */
 export function Roles({ id }: { id: string | undefined }) {
@@ -169,24 +171,28 @@ interface RoleDialogProps {
   onDone(): void
 }
 
-const EXAMPLE = [
-  { schema: "{{resource}} == 'messages'", read: '{{account.workspace._id}}', write: 'false' },
-] as const
-
 function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
   const [name, setName] = useState(role?.name ?? '')
-  const [text, setText] = useState(JSON.stringify(role?.permissions ?? EXAMPLE, null, 2))
+  const [entries, setEntries] = useState<readonly Entry[]>(role?.permissions ?? [])
+  const [text, setText] = useState<string>()
   const [syntax, setSyntax] = useState<string>()
-  const { busy, error, submit } = useSubmit(async () => {
-    let permissions: unknown
+  const rights = rightsOf(entries)
+  const change = (changed: RoleRights) => setEntries(entriesOf(changed))
+  const type = (typed: string) => {
+    setText(typed)
     try {
-      permissions = JSON.parse(text)
+      const read: unknown = JSON.parse(typed)
+      if (!Array.isArray(read)) return setSyntax('It is a list of entries.')
+      setEntries(read as Entry[])
       setSyntax(undefined)
     } catch (thrown) {
-      return setSyntax((thrown as Error).message)
+      setSyntax((thrown as Error).message)
     }
+  }
+  const { busy, error, submit } = useSubmit(async () => {
+    if (syntax !== undefined) return
     const [method, path] = role ? ['PUT', `/rest/roles/${role._id}`] : ['POST', '/rest/roles']
-    await call(method as string, path as string, { body: { name, permissions } })
+    await call(method as string, path as string, { body: { name, permissions: entries } })
     notify('Saved. It is in effect in two seconds.')
     onDone()
     onClose()
@@ -195,11 +201,27 @@ function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
     <Dialog title={role ? `Change ${role.name}` : 'New role'} onClose={onClose} wide>
       <form onSubmit={submit}>
         <TextField label="Name" value={name} onChange={setName} required />
-        <AreaField
-          label="Entries"
-          note="Each grants read and write where its schema is true. They are added up."
-          {...{ code: true, rows: 14, value: text, onChange: setText, error: syntax }}
+        <RoleGrid
+          role={rights}
+          onChange={(changed) => {
+            setText(undefined)
+            setSyntax(undefined)
+            change(changed)
+          }}
         />
+        {rights.others.length > 0 && (
+          <p class="note">{`${rights.others.length} entries say more than boxes can; they stay as they are.`}</p>
+        )}
+        <details class="more">
+          <summary>As expressions</summary>
+          <AreaField
+            label="Entries"
+            note="Each grants read and write where its schema is true. They are added up."
+            {...{ code: true, rows: 14, error: syntax }}
+            value={text ?? JSON.stringify(entries, null, 2)}
+            onChange={type}
+          />
+        </details>
         <Failure error={error} />
         <div class="actions end">
           <Button type="submit" kind="primary" disabled={busy}>
