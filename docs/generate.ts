@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { renderErrorsPage } from '@parley/shared/errors'
-import { renderMessageCodes } from '@parley/shared/explain-message'
 import { allProviders } from '@parley/shared/providers/registry'
 import { renderEnvironmentPage } from './environment-page.ts'
+import { renderMessageCodes } from './message-codes.ts'
+import { writeCatalogues } from './messages.ts'
 import { renderPermissionsPage } from './permissions-page.ts'
 import { withRules } from './rules-table.ts'
 import { renderTimesPage } from './times-page.ts'
@@ -25,3 +26,5 @@ for (const { name } of allProviders()) {
   const { renderPage } = await import(page.href)
   writeFileSync(new URL(`${name}.md`, import.meta.url), renderPage())
 }
+
+await writeCatalogues()

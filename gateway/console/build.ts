@@ -44,11 +44,14 @@ async function bundleConsole(): Promise<Bundle> {
     plugins: [onlyWhatIsUsed],
   })
   const made = outputFiles.map(({ path, contents }) => [basename(path), contents] as const)
-  const [script = '', { imports } = { imports: [] }] =
+  const outputOf = (source: string) =>
     Object.entries(metafile.outputs).find(
-      ([path, { entryPoint }]) => entryPoint?.endsWith('main.tsx') && extname(path) === '.js',
-    ) ?? []
-  const parts = imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => basename(path))
+      ([path, { entryPoint }]) => entryPoint?.endsWith(source) && extname(path) === '.js',
+    ) ?? (['', { imports: [] }] as const)
+  const [script, main] = outputOf('main.tsx')
+  const [start, { imports }] = outputOf('start.ts')
+  const needed = [...main.imports, ...imports].filter(({ kind }) => kind === 'import-statement')
+  const parts = [...new Set([start, ...needed.map(({ path }) => path)].map((path) => basename(path)))]
   const style = made.find(([name]) => extname(name) === '.css')?.[0] ?? ''
   const icon = new TextEncoder().encode(ICON)
   const iconName = hashedName('icon.svg', icon)

@@ -45,7 +45,7 @@ const directory = process.argv[2] ?? join(CHECKOUT, 'docs/images')
 const all = process.argv.includes('--all')
 const shown = (name: string) =>
   all ||
-  /^(overview|conversations|messages|message|assistant|workflow|channels|events|team|person|template|campaign|campaign-draft)$|^(overview|conversations)-dark$|^(conversations|messages)-phone$/.test(
+  /^(overview|conversations|message|assistant|workflow|events|person|template|campaign|campaign-draft)$|^overview-dark$/.test(
     name,
   )
 

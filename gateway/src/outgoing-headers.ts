@@ -59,10 +59,15 @@ export function setResponseHeaders(res: ServerResponse, headers: IncomingHttpHea
   for (const name in headers) {
     const value = headers[name]
     if (value === undefined || HOP_BY_HOP.has(name) || LEAKING.has(name)) continue
-    if (name === LENGTH || !named.includes(name)) res.setHeader(name, value)
+    if (name === LENGTH || !named.includes(name))
+      res.setHeader(name, name === 'vary' ? withVary(res, value) : value)
   }
   if (headers['cache-control'] === undefined) res.setHeader('cache-control', 'no-store')
 }
+
+/** The gateway's own responses vary by `Origin` already. */
+const withVary = (res: ServerResponse, value: string | string[]): string =>
+  [res.getHeader('vary') ?? [], value].flat().join(', ')
 
 function namedByConnection({ connection }: IncomingHttpHeaders): string[] {
   return connection === undefined ? [] : connection.split(',').map((name) => name.trim().toLowerCase())

@@ -1,5 +1,11 @@
 import { allProviders, providerNamed } from './providers/registry.ts'
 
+/** A text in a reader's language by its English one, in which names in braces stand for values. */
+type Say = (message: string, values?: Readonly<Record<string, string | number>>) => string
+
+const inEnglish: Say = (message, values = {}) =>
+  message.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))
+
 /** A message as `GET /rest/messages/{id}` has it, as far as it explains itself. */
 export interface ExplainedMessage {
   _id: string
@@ -36,6 +42,8 @@ interface Means {
 interface Surroundings {
   now: Date
   means: Means
+  /** English where it is left out. */
+  say?: Say
   /** The message of its thread that has to end first, where there is one. */
   before?: Pick<ExplainedMessage, '_id' | 'state'> | undefined
   /** True when the workspace has a channel with this external id now; undefined where that is not known. */
@@ -69,17 +77,19 @@ export interface Explanation {
 }
 
 /** Explains a message from its record alone, and what surrounds it. */
-export function explainMessage(message: ExplainedMessage, surroundings: Surroundings): Explanation {
+export function explainMessage(message: ExplainedMessage, given: Surroundings): Explanation {
+  const { say = inEnglish } = given
+  const surroundings = { ...given, say }
   // An attempt goes before the change that it brought about at the same time.
   const events = [
-    ...message.attempts.flatMap((attempt) => attemptEvents(message, attempt)),
-    ...message.timeline.map(changeEvent),
+    ...message.attempts.flatMap((attempt) => attemptEvents(message, attempt, say)),
+    ...message.timeline.map((change) => changeEvent(change, say)),
   ]
   return {
     verdict: verdictOf(message, surroundings),
     events: events.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at)),
     waits: waitOf(message, surroundings),
-    fault: FAULTS[message.fault ?? ''],
+    fault: translated(FAULTS[message.fault ?? ''], say),
     advice: adviceOn(message, surroundings),
     isReplayFutile: isReplayFutile(message),
   }
@@ -90,7 +100,11 @@ export const isReplayFutile = ({ fault }: Pick<ExplainedMessage, 'fault'>): bool
   FUTILE[fault ?? ''] !== undefined
 
 /** Why a message ended so, in words where it is a code. */
-export const reasonInWords = (reason: string): string => REASONS[reason] ?? reason
+export const reasonInWords = (reason: string, say: Say = inEnglish): string =>
+  translated(REASONS[reason], say) ?? reason
+
+const translated = (text: string | undefined, say: Say): string | undefined =>
+  text === undefined ? undefined : say(text)
 
 const FAULTS: Record<string, string> = {
   caller: 'The caller: what was posted can not be sent as it is.',
@@ -113,7 +127,7 @@ const STATES: Record<string, string> = {
   unrouted: 'No channel was found for it',
 }
 
-const stateText = (state: string): string => STATES[state] ?? state
+const stateText = (state: string, say: Say): string => translated(STATES[state], say) ?? state
 
 /** What ends without an answer says so by a code. */
 const REASONS: Record<string, string> = {
@@ -133,56 +147,78 @@ const REASONS: Record<string, string> = {
   notice: 'it is a notice of the provider’s',
 }
 
-function changeEvent({ at, state, reason }: ExplainedMessage['timeline'][number]) {
-  const text = reason === undefined ? `${stateText(state)}.` : `${stateText(state)}: ${reasonInWords(reason)}`
+function changeEvent({ at, state, reason }: ExplainedMessage['timeline'][number], say: Say) {
+  const what = stateText(state, say)
+  const text = reason === undefined ? `${what}.` : `${what}: ${reasonInWords(reason, say)}`
   return { at, text, isTrouble: ['failed', 'dead', 'unrouted'].includes(state) }
 }
 
 function attemptEvents(
   message: ExplainedMessage,
   attempt: ExplainedMessage['attempts'][number],
+  say: Say,
 ): ExplainedEvent[] {
   const { at, step, outcome, code, error, ms } = attempt
-  const what = stepText(message, step)
-  const took = `after ${durationText(ms)}`
+  const values = { what: stepText(message, step, say), duration: durationText(ms) }
   // That it was accepted is in the timeline, but for each of several.
-  if (outcome === 'accepted')
-    return message.sends.length > 1 ? [{ at, text: `${what} was accepted ${took}.`, isTrouble: false }] : []
-  const isFinal = code === 'effect_unknown'
-  const text = {
-    retryable: `${what} failed ${took}; it is tried again.`,
-    permanent: `${what} was refused ${took}; trying again would not help.`,
-    uncertain: `${what} brought no usable answer ${took}: it may have happened, so ${isFinal ? 'it is not called again by itself' : 'a status is waited for first'}.`,
-  }[outcome as 'retryable' | 'permanent' | 'uncertain']
+  if (outcome === 'accepted') {
+    const text = say('{what} was accepted after {duration}.', values)
+    return message.sends.length > 1 ? [{ at, text, isTrouble: false }] : []
+  }
+  const text = attemptText(outcome, { isFinal: code === 'effect_unknown', values, say })
   return [
     {
       at,
-      text: error === undefined ? text : `${text} It said: ${error}`,
+      text: error === undefined ? text : `${text} ${say('It said: {error}', { error })}`,
       ...(code !== undefined && { code }),
       isTrouble: true,
     },
   ]
 }
 
+function attemptText(
+  outcome: string,
+  { isFinal, values, say }: { isFinal: boolean; values: Record<string, string>; say: Say },
+): string {
+  if (outcome === 'retryable') return say('{what} failed after {duration}; it is tried again.', values)
+  if (outcome === 'permanent')
+    return say('{what} was refused after {duration}; trying again would not help.', values)
+  return isFinal
+    ? say(
+        '{what} brought no usable answer after {duration}: it may have happened, so it is not called again by itself.',
+        values,
+      )
+    : say(
+        '{what} brought no usable answer after {duration}: it may have happened, so a status is waited for first.',
+        values,
+      )
+}
+
 /** What an attempt was at: the handler, or one of the sends. */
-function stepText({ sends }: ExplainedMessage, step: string): string {
-  if (step === 'handler') return "The channel's handler"
+function stepText({ sends }: ExplainedMessage, step: string, say: Say): string {
+  if (step === 'handler') return say("The channel's handler")
   const index = sends.findIndex(({ id }) => id === step)
   const content = sends[index]?.content as
     | { kind: string; template?: string; name?: string; type?: string }
     | undefined
-  if (content === undefined) return 'A step of ours'
+  if (content === undefined) return say('A step of ours')
   const name = content.template ?? content.name ?? content.type
-  return `Send ${index + 1} (${content.kind}${name === undefined ? '' : ` ${name}`})`
+  const of = [content.kind, name].filter((one) => one !== undefined).join(' ')
+  return say('Send {number} ({of})', { number: index + 1, of })
 }
 
-function verdictOf(message: ExplainedMessage, { now }: Surroundings): string {
+function verdictOf(
+  message: ExplainedMessage,
+  { now, say }: Required<Pick<Surroundings, 'now' | 'say'>>,
+): string {
   const { state, reason, updatedAt } = message
-  const ago = `${durationText(Math.max(now.getTime() - Date.parse(updatedAt), 0))} ago`
-  if (isWaiting(message)) return `It is under way, and waits.`
+  const what = stateText(state, say)
+  const duration = durationText(Math.max(now.getTime() - Date.parse(updatedAt), 0))
+  if (isWaiting(message)) return say('It is under way, and waits.')
   if (['received', 'handled', 'sending'].includes(state))
-    return `It is under way: ${stateText(state).toLowerCase()} ${ago}.`
-  return `${stateText(state)} ${ago}${reason === undefined ? '.' : `: ${reasonInWords(reason)}`}`
+    return say('It is under way: {what} {duration} ago.', { what: what.toLowerCase(), duration })
+  if (reason === undefined) return say('{what} {duration} ago.', { what, duration })
+  return say('{what} {duration} ago: {reason}', { what, duration, reason: reasonInWords(reason, say) })
 }
 
 /** What a run is about to do, or does, is no wait. */
@@ -204,61 +240,93 @@ const WAITS: Record<string, string> = {
   template: 'its template, which the provider has paused because of its quality',
 }
 
-function waitOf(message: ExplainedMessage, { now, before }: Surroundings): string | undefined {
-  const { waiting, reason } = message
-  if (waiting !== undefined && isWaiting(message)) {
-    const { until: due, since, code, error } = waiting
-    const left = due === undefined ? Number.NaN : Date.parse(due) - now.getTime()
-    const until = Number.isNaN(left)
-      ? ''
-      : left > 0
-        ? `, for ${durationText(left)} more`
-        : ', which is due now'
-    const waited = durationText(Math.max(now.getTime() - Date.parse(since), 0))
-    const last = code === undefined ? '' : ` Its last try failed${error === undefined ? '.' : `: ${error}`}`
-    return `It waits for ${WAITS[waiting.for] ?? waiting.for}, since ${waited} ago${until}.${reason === undefined ? '' : ` ${reason}`}${last}`
-  }
+type Around = Surroundings & Required<Pick<Surroundings, 'say'>>
+
+function waitOf(message: ExplainedMessage, { now, before, say }: Around): string | undefined {
+  const { waiting } = message
+  if (waiting !== undefined && isWaiting(message)) return waitText(message, waiting, { now, say })
   if (before !== undefined)
-    return `It waits for ${before._id}, which came before it in its thread and is ${before.state}: a thread's messages leave in order.`
-  if (message.state === 'sent') return 'It waits for the provider to say that it was delivered.'
+    return say(
+      "It waits for {id}, which came before it in its thread and is {state}: a thread's messages leave in order.",
+      { id: before._id, state: before.state },
+    )
+  if (message.state === 'sent') return say('It waits for the provider to say that it was delivered.')
   return undefined
+}
+
+function waitText(
+  { reason }: ExplainedMessage,
+  { for: cause, until: due, since, code, error }: NonNullable<ExplainedMessage['waiting']>,
+  { now, say }: Pick<Around, 'now' | 'say'>,
+): string {
+  const left = due === undefined ? Number.NaN : Date.parse(due) - now.getTime()
+  const values = {
+    what: translated(WAITS[cause], say) ?? cause,
+    waited: durationText(Math.max(now.getTime() - Date.parse(since), 0)),
+  }
+  const wait = Number.isNaN(left)
+    ? say('It waits for {what}, since {waited} ago.', values)
+    : left > 0
+      ? say('It waits for {what}, since {waited} ago, for {left} more.', {
+          ...values,
+          left: durationText(left),
+        })
+      : say('It waits for {what}, since {waited} ago, which is due now.', values)
+  const last =
+    code === undefined
+      ? undefined
+      : error === undefined
+        ? say('Its last try failed.')
+        : say('Its last try failed: {error}', { error })
+  return [wait, reason, last].filter((part) => part !== undefined).join(' ')
 }
 
 function adviceOn(
   message: ExplainedMessage,
-  { before, channelExists, provider, now, means }: Surroundings,
+  { before, channelExists, provider, now, means, say }: Around,
 ): string[] {
   const { replay } = means
+  const extId = message.channel
   switch (message.state) {
     case 'unrouted':
       return channelExists
-        ? [`There is a channel with the external id ${message.channel} now: ${replay}`]
-        : [missingChannel(message.channel, channelExists), `Then: ${replay}`]
+        ? [say('There is a channel with the external id {extId} now: {replay}', { extId, replay })]
+        : [missingChannel(extId, channelExists, say), say('Then: {replay}', { replay })]
     case 'dead':
     case 'failed':
       return [
-        ...repairs(message, { provider, means }),
-        FUTILE[message.fault ?? ''] ??
-          `${hasUnknownEffect(message) ? 'Where it was not' : 'Then'}: ${replay}`,
+        ...repairs(message, { provider, means, say }),
+        translated(FUTILE[message.fault ?? ''], say) ??
+          (hasUnknownEffect(message)
+            ? say('Where it was not: {replay}', { replay })
+            : say('Then: {replay}', { replay })),
       ]
     case 'sent':
       return now.getTime() - Date.parse(message.updatedAt) > 3_600_000
         ? [
-            `The phone may be off. Where no message of the channel is ever delivered, its statuses do not arrive: ${means.doctor}`,
+            say(
+              'The phone may be off. Where no message of the channel is ever delivered, its statuses do not arrive: {doctor}',
+              { doctor: means.doctor },
+            ),
           ]
         : []
     default:
       if (before !== undefined) return [means.look(before._id)]
       return message.waiting?.for === 'circuit_breaker'
-        ? ['Look at the endpoint that the channel or action calls.']
+        ? [say('Look at the endpoint that the channel or action calls.')]
         : []
   }
 }
 
-function missingChannel(extId: string, exists: false | undefined): string {
+function missingChannel(extId: string, exists: false | undefined, say: Say): string {
   return exists === false
-    ? `Create a channel with the external id ${extId}, or correct the external id of what is posted.`
-    : `Create a channel with the external id ${extId} where there is none: this role may not read channels.`
+    ? say('Create a channel with the external id {extId}, or correct the external id of what is posted.', {
+        extId,
+      })
+    : say(
+        'Create a channel with the external id {extId} where there is none: this role may not read channels.',
+        { extId },
+      )
 }
 
 /** Advice in the place of a replay, by whose fault it is. */
@@ -268,10 +336,11 @@ const FUTILE: Record<string, string> = {
 }
 
 /** Advice for our own codes. */
-const REPAIRS: Record<string, string> = {
+export const REPAIRS: Record<string, string> = {
   channel_not_configured: "Fill in what the channel's config lacks.",
   unknown_agent: "The channel's handlerUrl names a built-in agent that there is none of: correct it.",
-  unknown_handler: "The channel's handlerUrl is neither an http(s) URL nor native:agents/<type>: correct it.",
+  unknown_handler:
+    "The channel's handlerUrl is neither an http(s) URL nor one of native:agents/: correct it.",
   target_refused:
     'The URL leads into a private network, which is refused unless ALLOWED_PRIVATE_TARGETS lists it.',
   opted_out:
@@ -282,25 +351,6 @@ const REPAIRS: Record<string, string> = {
   bad_args: "The function's arguments do not fit the action's spec.",
 }
 
-/** The part of `docs/errors.md` on messages that were answered with 200 and did not arrive. */
-export function renderMessageCodes(): string {
-  const rows = Object.entries(REPAIRS)
-    .toSorted(([a], [b]) => a.localeCompare(b))
-    .map(([code, advice]) => `| \`${code}\` | ${advice} |`)
-  return `
-## A message that did not arrive
-
-What becomes of a message after the 200 is no error of a request: it ends \`dead\`, \`failed\` or \`unrouted\`, with a \`reason\`, a \`fault\`
-(\`caller\`, \`channel\`, \`provider\`, \`recipient\`, \`us\`), and a \`code\` in its attempts: the provider's own, or one of ours, such as
-
-| code | what to do |
-| --- | --- |
-${rows.join('\n')}
-
-Those of templates are in [templates](templates.md#a-message-of-one). \`parley why\` and the console explain a message whole.
-`
-}
-
 const lastCode = ({ attempts }: ExplainedMessage) =>
   attempts.findLast(({ outcome }) => outcome !== 'accepted')?.code
 
@@ -308,15 +358,21 @@ const hasUnknownEffect = (message: ExplainedMessage): boolean => lastCode(messag
 
 function repairs(
   message: ExplainedMessage,
-  { provider, means }: { provider: string | undefined; means: Means },
+  { provider, means, say }: { provider: string | undefined } & Pick<Around, 'means' | 'say'>,
 ): string[] {
   const { fault, requestId } = message
   const code = lastCode(message)
   const known = code === undefined ? undefined : (REPAIRS[code] ?? adviceOfProvider(code, provider))
-  if (known !== undefined) return [known]
-  if (fault === 'us') return [`Report it with the request id ${requestId ?? 'of the post'}.`]
-  if (fault === 'provider') return ['Wait until the other side works again.']
-  return fault === 'channel' ? [`Correct the channel's configuration (${means.check}, ${means.doctor}).`] : []
+  if (known !== undefined) return [say(known)]
+  if (fault === 'us')
+    return requestId
+      ? [say('Report it with the request id {requestId}.', { requestId })]
+      : [say('Report it with the request id of the post.')]
+  if (fault === 'provider') return [say('Wait until the other side works again.')]
+  const { check, doctor } = means
+  return fault === 'channel'
+    ? [say("Correct the channel's configuration ({check}, {doctor}).", { check, doctor })]
+    : []
 }
 
 /** A code is looked up with all providers where that of the channel is not known. */

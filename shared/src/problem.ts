@@ -3,6 +3,7 @@ import { defined } from './defined.ts'
 import { type ErrorCode, errors, problemType } from './errors.ts'
 import { type PendingResponse, pathOf, type ReceivedRequest } from './exchange.ts'
 import type { Log } from './log.ts'
+import { acceptedLanguage, problemTexts } from './problem-texts.ts'
 import { isUnavailable } from './unavailable.ts'
 
 /** One error in a request: `path` is a JSON Pointer (RFC 6901) into the body, or to a parameter or header: `/limit`. */
@@ -51,26 +52,32 @@ const MAX_CHARACTERS = 500
 const DEFAULT_RETRY_AFTER: Partial<Record<number, number>> = { 429: 1, 502: 1, 503: 1, 504: 1 }
 
 /** The problem as a body, for a request id and the path it happened at. */
-export function problemBody(problem: Problem, at: { instance: string; requestId: string }): object {
+export function problemBody(
+  problem: Problem,
+  at: { instance: string; requestId: string },
+  text: (english: string) => string = (english) => english,
+): object {
   const { title, status } = errors[problem.code]
   const { detail, errors: fieldErrors, errorsTotal = fieldErrors?.length ?? 0, extra } = problem.options
   return {
     type: problemType(problem.code),
-    title,
+    title: text(title),
     status,
-    ...defined({ detail }),
+    ...defined({ detail: detail && text(detail) }),
     instance: at.instance,
     code: problem.code,
     requestId: at.requestId,
-    ...(fieldErrors === undefined ? {} : { errors: fieldErrors.slice(0, MAX_FIELD_ERRORS).map(shortened) }),
+    ...(fieldErrors === undefined
+      ? {}
+      : { errors: fieldErrors.slice(0, MAX_FIELD_ERRORS).map((one) => shortened(one, text)) }),
     ...(errorsTotal > Math.min(MAX_FIELD_ERRORS, fieldErrors?.length ?? 0) ? { errorsTotal } : {}),
     ...extra,
   }
 }
 
 /** An error repeats what the caller sent, which may be long. */
-function shortened(fieldError: FieldError): FieldError {
-  return { ...fieldError, path: cut(fieldError.path), message: cut(fieldError.message) }
+function shortened(fieldError: FieldError, text: (english: string) => string): FieldError {
+  return { ...fieldError, path: cut(fieldError.path), message: cut(text(fieldError.message)) }
 }
 
 const cut = (text: string): string =>
@@ -88,11 +95,17 @@ export function problemHeaders(problem: Problem): Record<string, string> {
   }
 }
 
-/** Sends `problem`; the query string is left out of `instance`, since it may hold secrets. */
+/** Sends `problem` in the language that is asked for; the query string is left out of `instance`, since it may hold secrets. */
 export function sendProblem(req: ReceivedRequest, res: PendingResponse, problem: Problem): void {
   res.statusCode = problem.status
   for (const [name, value] of Object.entries(problemHeaders(problem))) res.setHeader(name, value)
-  res.end(JSON.stringify(problemBody(problem, { instance: pathOf(req), requestId: requestIdOf(res) })))
+  const language = acceptedLanguage(req.headers['accept-language'])
+  const texts = problemTexts(language)
+  const at = { instance: pathOf(req), requestId: requestIdOf(res) }
+  const body = JSON.stringify(problemBody(problem, at, texts.text))
+  res.setHeader('content-language', texts.isWhole() ? language : `${language}, en`)
+  res.setHeader('vary', [res.getHeader('vary') ?? [], 'Accept-Language'].flat().join(', '))
+  res.end(body)
 }
 
 const requestIdOf = ({ locals }: PendingResponse): string => String(locals.requestId ?? '')

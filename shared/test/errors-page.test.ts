@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
+import { renderMessageCodes } from '../../docs/message-codes.ts'
 import { errors, renderErrorsPage } from '../src/errors.ts'
-import { renderMessageCodes } from '../src/explain-message.ts'
 
 test('docs/errors.md is what the tables of errors and codes say (npm run docs writes it)', () => {
   const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')

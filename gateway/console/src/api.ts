@@ -1,6 +1,7 @@
 import { createParley, type Parley, type ParleyOptions } from '@parley/client'
 import { succeeded } from '@parley/client/parley-error'
 import { dropDrafts } from './drafts.ts'
+import { currentLanguage } from './language.ts'
 import { oneAtATime, untilLeft } from './one-at-a-time.ts'
 import { account, createCookieSession, type Refresh, session } from './session.ts'
 import { createStore } from './store.ts'
@@ -152,6 +153,7 @@ async function reach(
   const { pathname } = new URL(request.url)
   const collection = pathname.split('/').slice(1, 3).join('/')
   clearTimeout(lapses.get(collection))
+  request.headers.set('accept-language', currentLanguage())
   const signal = request.method === 'GET' ? AbortSignal.any([request.signal, left.signal]) : request.signal
   try {
     const response = await send(request, { cache: 'no-store', signal })

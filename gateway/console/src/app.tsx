@@ -5,6 +5,7 @@ import { Button, Dialog, LeaveQuestion, Notices, notify } from './components/act
 import { Failure, Icon, type IconName, Loading, NotFound } from './components/basics.tsx'
 import { useKeys } from './components/keyboard.ts'
 import { lazyPage } from './components/lazy-page.tsx'
+import { t } from './language.ts'
 import { useLoad } from './load.ts'
 import { shareNoticeSettings } from './notices.ts'
 import { ConnectedPage } from './pages/connected.tsx'
@@ -22,6 +23,7 @@ import { useStore } from './store.ts'
 import { chooseTheme, THEMES, theme } from './theme.ts'
 import { useNotices, useUnread } from './unread.ts'
 import { mayLeave } from './unsaved.ts'
+import { wordOf } from './words.ts'
 
 interface PageEntry {
   path: string
@@ -41,35 +43,35 @@ const setUp = async () => (await import('./pages/set-up-pages.ts')).setUpPages
 const audience = async () => (await import('./pages/audience-pages.ts')).audiencePages
 
 const PAGES: readonly PageEntry[] = [
-  { path: '/', name: 'Overview', icon: 'gauge', key: 'o', page: OverviewPage },
+  { path: '/', name: t('Overview'), icon: 'gauge', key: 'o', page: OverviewPage },
   {
-    ...{ path: '/conversations', name: 'Conversations', icon: 'chat', key: 't', page: ConversationsPage },
+    ...{ path: '/conversations', name: t('Conversations'), icon: 'chat', key: 't', page: ConversationsPage },
     reads: ['threads'],
   },
-  { path: '/messages', name: 'Messages', icon: 'list', key: 'm', reads: ['messages'], page: MessagesPage },
+  { path: '/messages', name: t('Messages'), icon: 'list', key: 'm', reads: ['messages'], page: MessagesPage },
   {
     path: '/assistants',
-    name: 'Assistants',
+    name: t('Assistants'),
     icon: 'spark',
     key: 'a',
     reads: RESOURCES.map((resource) => resource.path),
     page: lazyPage(async () => (await setUp()).assistants),
   },
   {
-    ...{ path: '/people', name: 'People', icon: 'person', key: 'p', reads: ['people', 'segments'] },
+    ...{ path: '/people', name: t('People'), icon: 'person', key: 'p', reads: ['people', 'segments'] },
     page: lazyPage(async () => (await audience()).people),
   },
   {
-    ...{ path: '/campaigns', name: 'Campaigns', icon: 'horn', key: 'n', reads: ['campaigns'] },
+    ...{ path: '/campaigns', name: t('Campaigns'), icon: 'horn', key: 'n', reads: ['campaigns'] },
     page: lazyPage(async () => (await audience()).campaigns),
   },
   {
-    ...{ path: '/templates', name: 'Templates', icon: 'sheet', key: 'l', reads: ['templates'] },
+    ...{ path: '/templates', name: t('Templates'), icon: 'sheet', key: 'l', reads: ['templates'] },
     page: lazyPage(async () => (await audience()).templates),
   },
   {
     path: '/channels',
-    name: 'Channels',
+    name: t('Channels'),
     icon: 'plug',
     key: 'c',
     reads: ['channels'],
@@ -78,7 +80,7 @@ const PAGES: readonly PageEntry[] = [
   {
     ...{
       path: '/events',
-      name: 'Events',
+      name: t('Events'),
       icon: 'bolt',
       key: 'e',
       page: lazyPage(async () => (await setUp()).events),
@@ -88,7 +90,7 @@ const PAGES: readonly PageEntry[] = [
   {
     ...{
       path: '/team',
-      name: 'Team',
+      name: t('Team'),
       icon: 'people',
       key: 'u',
       page: lazyPage(async () => (await setUp()).team),
@@ -97,13 +99,13 @@ const PAGES: readonly PageEntry[] = [
   },
   {
     path: '/account',
-    name: 'My account',
+    name: t('My account'),
     icon: 'people',
     key: 'y',
     isAside: true,
     page: lazyPage(async () => (await setUp()).account),
   },
-  { path: '/connected', name: 'Connected', icon: 'plug', key: '', isAside: true, page: ConnectedPage },
+  { path: '/connected', name: t('Connected'), icon: 'plug', key: '', isAside: true, page: ConnectedPage },
 ]
 
 /** The console: the login, or the pages that the caller may see. */
@@ -139,10 +141,10 @@ function Banner() {
         <p class="banner">
           <Asking />
           {names.has('gateway')
-            ? 'The gateway can’t be reached. What you see may be old; it goes on by itself.'
+            ? t('The gateway can’t be reached. What you see may be old; it goes on by itself.')
             : names.size === 1 && names.has('events')
-              ? 'What happens is not told live at the moment; the lists ask every few seconds.'
-              : 'A service is unavailable, so some of this may be old. It goes on by itself.'}
+              ? t('What happens is not told live at the moment; the lists ask every few seconds.')
+              : t('A service is unavailable, so some of this may be old. It goes on by itself.')}
         </p>
       )}
     </div>
@@ -190,7 +192,7 @@ function Shell() {
   return (
     <div class="shell">
       <a class="skip" href="#main">
-        Skip to the content
+        {t('Skip to the content')}
       </a>
       <Navigation pages={pages} current={current} caller={known} />
       <Noticing />
@@ -212,10 +214,10 @@ function Elsewhere({ path }: { path: string }) {
   if (path !== '/invitation') return <NotFound />
   return (
     <div class="empty">
-      <h1 class="empty-title">You are logged in already</h1>
-      <p class="quiet">The invitation is for a new account: log out to accept it.</p>
+      <h1 class="empty-title">{t('You are logged in already')}</h1>
+      <p class="quiet">{t('The invitation is for a new account: log out to accept it.')}</p>
       <Button kind="primary" onClick={leave}>
-        Log out
+        {t('Log out')}
       </Button>
     </div>
   )
@@ -230,7 +232,7 @@ function Noticing() {
 async function leave(): Promise<void> {
   if (!(await mayLeave())) return
   if (!(await logOut()))
-    notify('You are still signed in: the session could not be ended. Log out again.', 'bad')
+    notify(t('You are still signed in: the session could not be ended. Log out again.'), 'bad')
 }
 
 interface NavigationProps {
@@ -259,11 +261,11 @@ function Navigation({ pages, current, caller }: NavigationProps) {
           aria-controls="navigation"
           onClick={() => setOpen(!open)}
         >
-          Menu
+          {t('Menu')}
         </button>
       </div>
       <div class="side-body" id="navigation">
-        <nav aria-label="Pages">
+        <nav aria-label={t('Pages')}>
           {pages
             .filter(({ isAside }) => !isAside)
             .map((page) => (
@@ -277,7 +279,7 @@ function Navigation({ pages, current, caller }: NavigationProps) {
                 {page.path === '/conversations' && unread !== '' && (
                   <span class="unread">
                     {unread}
-                    <span class="hidden"> unread</span>
+                    <span class="hidden"> {t('unread')}</span>
                   </span>
                 )}
               </a>
@@ -293,18 +295,18 @@ function Navigation({ pages, current, caller }: NavigationProps) {
           <div class="actions">
             <select
               class="small"
-              aria-label="Theme"
+              aria-label={t('Theme')}
               value={chosen}
               onChange={(event) => chooseTheme(event.currentTarget.value)}
             >
               {THEMES.map((name) => (
                 <option key={name} value={name}>
-                  {name === 'system' ? 'theme of the system' : name}
+                  {wordOf(name)}
                 </option>
               ))}
             </select>
             <Button small onClick={leave}>
-              Log out
+              {t('Log out')}
             </Button>
           </div>
         </div>
@@ -335,16 +337,16 @@ function Keys({ pages: all }: { pages: readonly PageEntry[] }) {
   }, [leading])
   if (!open) return null
   return (
-    <Dialog title="Keys" onClose={() => setOpen(false)}>
+    <Dialog title={t('Keys')} onClose={() => setOpen(false)}>
       <dl class="keys">
         {[
-          ['/', 'Search'],
-          ['j k', 'Next and previous row'],
-          ['Enter', 'Open the row'],
-          ['x', 'Select the conversation'],
+          ['/', t('Search')],
+          ['j k', t('Next and previous row')],
+          ['Enter', t('Open the row')],
+          ['x', t('Select the conversation')],
           ...pages.map(({ key, name }) => [`g ${key}`, name] as const),
-          ['?', 'These keys'],
-          ['Esc', 'Close a dialog'],
+          ['?', t('These keys')],
+          ['Esc', t('Close a dialog')],
         ].map(([key, what]) => (
           <div key={key}>
             <dt>

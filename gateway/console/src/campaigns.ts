@@ -1,5 +1,6 @@
 import type { Schemas } from '@parley/client'
 import { call, listAll, type Page } from './api.ts'
+import { t } from './language.ts'
 import type { Document } from './resources.ts'
 import { may } from './rights.ts'
 import { filterInWords } from './segments.ts'
@@ -26,37 +27,37 @@ export const isOver = ({ state }: Pick<Campaign, 'state'>): boolean =>
   state === 'finished' || state === 'cancelled'
 
 const LEFT_OUT: Record<string, string> = {
-  no_address: 'no address that the channel can write to',
-  no_consent: 'never gave consent',
-  opted_out: 'withdrew consent',
-  holdout: 'not written to, to compare with',
-  missing_variable: 'a variable has no value for them',
-  frequency_cap: 'got enough of other campaigns',
-  erased: 'erased meanwhile',
-  joined: 'the same person as another one',
-  ended: 'it had ended before their turn',
-  cancelled: 'it was cancelled before their turn',
-  budget: 'the budget was used up',
-  invalid: 'the message would not be one',
+  no_address: t('no address that the channel can write to'),
+  no_consent: t('never gave consent'),
+  opted_out: t('withdrew consent'),
+  holdout: t('not written to, to compare with'),
+  missing_variable: t('a variable has no value for them'),
+  frequency_cap: t('got enough of other campaigns'),
+  erased: t('erased meanwhile'),
+  joined: t('the same person as another one'),
+  ended: t('it had ended before their turn'),
+  cancelled: t('it was cancelled before their turn'),
+  budget: t('the budget was used up'),
+  invalid: t('the message would not be one'),
 }
 const PAUSED: Record<string, string> = {
-  person: 'by somebody of the team',
-  channel_missing: 'its channel was deleted',
-  template_disabled: 'the provider has disabled its template',
-  template_paused: 'its template is not sent at the moment',
-  template_changed: 'its template takes other variables than when it began',
-  account_restricted: 'the provider restricts the account',
-  quality_low: 'the quality of number or template is low',
-  refusals: 'too many messages were refused',
-  opt_outs: 'too many people opted out',
+  person: t('by somebody of the team'),
+  channel_missing: t('its channel was deleted'),
+  template_disabled: t('the provider has disabled its template'),
+  template_paused: t('its template is not sent at the moment'),
+  template_changed: t('its template takes other variables than when it began'),
+  account_restricted: t('the provider restricts the account'),
+  quality_low: t('the quality of number or template is low'),
+  refusals: t('too many messages were refused'),
+  opt_outs: t('too many people opted out'),
 }
 const WAITS: Record<string, string> = {
-  time: 'the time of those who come next',
-  people_limit: 'the next day: as many people were written to as the account may',
-  in_flight: 'messages that are under way',
-  configuration: 'the configuration service',
-  webhook: 'the webhook service',
-  budget: 'a larger budget',
+  time: t('the time of those who come next'),
+  people_limit: t('the next day: as many people were written to as the account may'),
+  in_flight: t('messages that are under way'),
+  configuration: t('the configuration service'),
+  webhook: t('the webhook service'),
+  budget: t('a larger budget'),
 }
 
 export const leftOutInWords = (reason: string): string => LEFT_OUT[reason] ?? reason
@@ -65,11 +66,11 @@ export const waitInWords = (what: string): string => WAITS[what] ?? what
 
 /** Whom a campaign is for, in words. */
 export function audienceInWords({ audience }: Pick<Campaign, 'audience'>): string {
-  if ('everybody' in audience) return 'everybody'
-  if ('segment' in audience) return `the segment ${audience.segment}`
-  if ('import' in audience) return 'whoever was in an import'
+  if ('everybody' in audience) return t('everybody')
+  if ('segment' in audience) return t('the segment {segment}', { segment: audience.segment })
+  if ('import' in audience) return t('whoever was in an import')
   if ('filter' in audience) return filterInWords(audience.filter)
-  return `${audience.people.length} people by name`
+  return t('{count, plural, one {# person} other {# people}} by name', { count: audience.people.length })
 }
 
 /** The names of channels by id, of those that may be read. */

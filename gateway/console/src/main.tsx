@@ -1,12 +1,6 @@
-import { render } from 'preact'
-import { resume } from './api.ts'
-import { App } from './app.tsx'
-import { followHistory } from './router.ts'
-import { followTyping } from './unsaved.ts'
+import { loadLanguage } from './language.ts'
 import './styles.css'
+import 'uplot/dist/uPlot.min.css'
 
-followTyping()
-followHistory()
-void resume()
-const root = document.getElementById('console')
-if (root) render(<App />, root)
+await loadLanguage()
+;(await import('./start.ts')).start()

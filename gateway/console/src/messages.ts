@@ -1,9 +1,8 @@
 import type { Schemas } from '@parley/client'
 import type { ExplainedMessage } from '@parley/shared/explain-message'
-
-const NUMBER = new Intl.NumberFormat()
-
-const number = (value: number): string => NUMBER.format(value)
+import { count } from './format.ts'
+import { t } from './language.ts'
+import { wordOf } from './words.ts'
 
 /** A message as the log lists it. */
 export interface MessageSummary {
@@ -54,10 +53,10 @@ export const REPLAYABLE: readonly string[] = ['dead', 'failed', 'unrouted']
 export const IN_FLIGHT: readonly string[] = ['received', 'handled', 'sending']
 
 const CAUSES: Record<string, string> = {
-  caller: 'the caller',
-  channel: 'the channel’s settings',
-  provider: 'the provider',
-  recipient: 'the person’s own choice',
+  caller: t('the caller'),
+  channel: t('the channel’s settings'),
+  provider: t('the provider'),
+  recipient: t('the person’s own choice'),
   us: 'Parley',
 }
 
@@ -65,24 +64,25 @@ const CAUSES: Record<string, string> = {
 export const causeInWords = (fault: string | null | undefined): string => CAUSES[fault ?? ''] ?? ''
 
 /** What a message waits for, in words. */
-export const waitInWords = (reason: string): string => WAITS[reason] ?? `for ${reason.replaceAll('_', ' ')}`
+export const waitInWords = (reason: string): string =>
+  WAITS[reason] ?? t('for {what}', { what: wordOf(reason) })
 
 const WAITS: Record<string, string> = {
-  retry: 'for their next try',
-  rate: 'for their number, which sends as fast as it may',
-  person_rate: 'for the provider’s rate for one person',
-  circuit_breaker: 'for an endpoint that does not answer',
-  host: 'for other calls to the same host',
-  status: 'for the status of an uncertain send',
-  configuration: 'for a channel or an action',
-  server: 'for a server that is unavailable',
-  model: 'for a language model',
-  gathering: 'for more of the same conversation',
-  schedule: 'for the time at which they are to be sent',
-  template: 'for a template that is paused',
-  answer: 'for an answer that is on its way',
-  turn: 'for the turn of the workspace',
-  thread: 'for those before them in their conversation',
+  retry: t('for their next try'),
+  rate: t('for their number, which sends as fast as it may'),
+  person_rate: t('for the provider’s rate for one person'),
+  circuit_breaker: t('for an endpoint that does not answer'),
+  host: t('for other calls to the same host'),
+  status: t('for the status of an uncertain send'),
+  configuration: t('for a channel or an action'),
+  server: t('for a server that is unavailable'),
+  model: t('for a language model'),
+  gathering: t('for more of the same conversation'),
+  schedule: t('for the time at which they are to be sent'),
+  template: t('for a template that is paused'),
+  answer: t('for an answer that is on its way'),
+  turn: t('for the turn of the workspace'),
+  thread: t('for those before them in their conversation'),
 }
 
 /** What a model answered at once, and what came of the tools that it called. */
@@ -91,8 +91,11 @@ export type Turn = Schemas['Turn']
 /** What a message took of the model, in words; the turns of one answer. */
 export function costOf(turns: readonly Turn[]): string {
   const sum = (of: (turn: Turn) => number) => turns.reduce((total, turn) => total + of(turn), 0)
-  const tokens = `${number(sum(({ inputTokens }) => inputTokens))} tokens in, ${number(sum(({ outputTokens }) => outputTokens))} out`
+  const tokens = t('{input} tokens in, {output} out', {
+    input: count(sum(({ inputTokens }) => inputTokens)),
+    output: count(sum(({ outputTokens }) => outputTokens)),
+  })
   const models = [...new Set(turns.map(({ model }) => model))].join(', ')
-  const turnCount = turns.length === 1 ? '1 turn' : `${turns.length} turns`
-  return [models, turnCount, tokens, `${number(Math.round(sum(({ ms }) => ms)))} ms`].join(' · ')
+  const turnCount = t('{count, plural, one {# turn} other {# turns}}', { count: turns.length })
+  return [models, turnCount, tokens, `${count(Math.round(sum(({ ms }) => ms)))} ms`].join(' · ')
 }

@@ -52,12 +52,12 @@ export async function allowNotices(): Promise<boolean> {
 }
 
 /** Whether notices can be shown on the desktop at all, and whether this browser allows them. */
-export const desktopNotices = (): 'missing' | 'allowed' | 'not allowed' =>
+export const desktopNotices = (): 'missing' | 'allowed' | 'blocked' =>
   !('Notification' in globalThis) || navigator.locks === undefined
     ? 'missing'
     : Notification.permission === 'granted'
       ? 'allowed'
-      : 'not allowed'
+      : 'blocked'
 
 /** Whether there is anything to notify of in the background. */
 export function areNoticesOn(): boolean {

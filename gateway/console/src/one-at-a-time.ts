@@ -1,3 +1,4 @@
+import { t } from './language.ts'
 import { InputError } from './problems.ts'
 
 /**
@@ -11,7 +12,8 @@ export function oneAtATime<T>(name: string, signal: AbortSignal, run: () => Prom
 /** Runs with a signal that ends it with the page, which the back/forward cache would keep together with its connection. */
 export async function untilLeft<T>(run: (left: AbortSignal) => Promise<T>): Promise<T> {
   const left = new AbortController()
-  const leave = () => left.abort(new InputError('You left the page before it was done. Send it again.', []))
+  const leave = () =>
+    left.abort(new InputError(t('You left the page before it was done. Send it again.'), []))
   addEventListener('pagehide', leave)
   try {
     return await run(left.signal)

@@ -1,4 +1,5 @@
 import { listAll } from './api.ts'
+import { t } from './language.ts'
 import { may } from './rights.ts'
 
 export interface User {
@@ -35,9 +36,17 @@ export async function names(): Promise<Names> {
   }
 }
 
+const ROLES: Readonly<Record<string, string>> = {
+  WORKSPACE_ADMIN: t('Workspace admin'),
+  MEMBER: t('Member'),
+  VIEWER: t('Viewer'),
+  PROVIDER: t('Provider'),
+}
+
 /** A role by its name, the usual ones in words. */
 export const roleInWords = (name: string): string =>
-  /^[A-Z_]+$/.test(name) ? name.charAt(0) + name.slice(1).toLowerCase().replaceAll('_', ' ') : name
+  ROLES[name] ??
+  (/^[A-Z_]+$/.test(name) ? name.charAt(0) + name.slice(1).toLowerCase().replaceAll('_', ' ') : name)
 
 export const optionsOf = (roles: ReadonlyMap<number, string>): { value: string; name: string }[] =>
   [...roles].map(([id, name]) => ({ value: String(id), name: roleInWords(name) }))

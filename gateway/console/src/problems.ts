@@ -1,4 +1,5 @@
 import { ParleyError } from '@parley/client/parley-error'
+import { t } from './language.ts'
 
 /** What is wrong with a field; `path` is a JSON Pointer. */
 interface FieldProblem {
@@ -34,8 +35,8 @@ export const isGone = (error: Error | undefined): boolean =>
 /** An error in words. */
 export function messageOf(error: Error): string {
   if (error instanceof InputError) return error.message
-  if (!(error instanceof ParleyError)) return 'The gateway could not be reached. It is tried again.'
+  if (!(error instanceof ParleyError)) return t('The gateway could not be reached. It is tried again.')
   const { problem, status } = error
-  if (isChangedSince(error)) return 'This was changed since it was loaded here, so it was not saved.'
-  return problem?.detail ?? problem?.title ?? `The gateway responded with ${status}.`
+  if (isChangedSince(error)) return t('This was changed since it was loaded here, so it was not saved.')
+  return problem?.detail ?? problem?.title ?? t('The gateway responded with {status}.', { status })
 }

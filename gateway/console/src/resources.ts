@@ -1,7 +1,9 @@
-import { CONFIGURATION_RESOURCES, KINDS, type ResourceName } from '@parley/shared/configuration-resources'
+import { KINDS, type ResourceName } from '@parley/shared/configuration-resources'
 import type { Assistant, Job } from '@parley/shared/documents/assistant'
 import type { Task } from '@parley/shared/documents/workflow'
 import { call, callTagged, listAll, type Page } from './api.ts'
+import { numbered } from './format.ts'
+import { t, translated } from './language.ts'
 import { may } from './rights.ts'
 
 /** Resources whose documents have a page elsewhere than below `/assistants`. */
@@ -21,29 +23,50 @@ interface Resource {
   /** The name of what a form of it sends. */
   schema: string
   many: string
+  /** What makes a new one. */
+  create: string
+  /** What is said where there are none. */
+  none: string
   about: string
   /** What fields refer to, by the field's name. */
   references: Record<string, string>
 }
 
-const resource = (path: ResourceName): Resource => {
-  const { title, description, references } = KINDS[path]
-  const many = path === 'assistant' ? 'assistants' : path
-  const one = title.charAt(0) + title.slice(1).replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-  return { path, one, schema: `${title}Body`, many, about: description.replace(/\.$/, ''), references }
+type Texts = Pick<Resource, 'one' | 'many' | 'create' | 'none'>
+
+const TEXTS: Record<Exclude<ResourceName, 'channels' | 'subscriptions'>, Texts> = {
+  assistant: {
+    ...{ one: t('Assistant'), many: t('Assistants') },
+    ...{ create: t('New assistant'), none: t('No assistants yet') },
+  },
+  jobs: { one: t('Job'), many: t('Jobs'), create: t('New job'), none: t('No jobs yet') },
+  actions: { one: t('Action'), many: t('Actions'), create: t('New action'), none: t('No actions yet') },
+  configs: { one: t('Config'), many: t('Configs'), create: t('New config'), none: t('No configs yet') },
+  workflows: {
+    ...{ one: t('Workflow'), many: t('Workflows') },
+    ...{ create: t('New workflow'), none: t('No workflows yet') },
+  },
+  steps: { one: t('Step'), many: t('Steps'), create: t('New step'), none: t('No steps yet') },
+  tasks: { one: t('Task'), many: t('Tasks'), create: t('New task'), none: t('No tasks yet') },
+  replies: {
+    ...{ one: t('Canned reply'), many: t('Replies') },
+    ...{ create: t('New canned reply'), none: t('No replies yet') },
+  },
 }
 
-const FIRST: ResourceName[] = ['assistant', 'jobs', 'actions', 'configs', 'workflows', 'steps', 'tasks']
+const resource = (path: keyof typeof TEXTS): Resource => {
+  const { title, description, references } = KINDS[path]
+  const about = translated(description).replace(/\.$/, '').replaceAll('`', '')
+  return { ...TEXTS[path], path, schema: `${title}Body`, about, references }
+}
 
 /** Those that have no page of their own. */
-export const RESOURCES: readonly Resource[] = [...new Set([...FIRST, ...CONFIGURATION_RESOURCES])]
-  .filter((path) => PAGES[path] === undefined)
-  .map(resource)
+export const RESOURCES: readonly Resource[] = (Object.keys(TEXTS) as (keyof typeof TEXTS)[]).map(resource)
 
 /** The fields of a channel's settings stand by themselves in a form. */
-export const CHANNELS: Resource = { ...resource('channels'), references: { assistantId: 'assistant' } }
+export const CHANNEL_REFERENCES = { assistantId: 'assistant' }
 
-export const titleOf = ({ _id, name, role }: Document): string => name || role || `No. ${_id}`
+export const titleOf = ({ _id, name, role }: Document): string => name || role || numbered(_id)
 
 /** The documents that a field may refer to, as choices. */
 export async function choicesOf(path: string): Promise<{ value: number; name: string }[]> {
@@ -71,7 +94,7 @@ export const readDocument = <T = Document>(
 ): Promise<Version<T>> => callTagged<T>('GET', `/rest/${path}/${id}`, { signal })
 
 /** What is said before a document is deleted. */
-export const ON_DELETE = 'It can be undone for 20 seconds; its history stays.'
+export const ON_DELETE = t('It can be undone for 20 seconds; its history stays.')
 
 /** Deletes a document as it was read; the returned function puts it back under its number. */
 export async function deleteDocument(path: string, { _id, ...body }: Document): Promise<() => Promise<void>> {

@@ -1,3 +1,5 @@
+import { t } from './language.ts'
+import { wordOf } from './words.ts'
 /** Where events are posted. */
 export interface Subscription {
   _id: number
@@ -34,11 +36,37 @@ export function groupsOf(events: readonly string[]): { name: string; events: str
 }
 
 const NAMES: Record<string, string> = {
-  message: 'Messages',
-  thread: 'Conversations',
-  task: 'Tasks',
-  campaign: 'Campaigns',
-  person: 'People',
-  template: 'Templates',
-  configuration: 'Configuration',
+  message: t('Messages'),
+  thread: t('Conversations'),
+  task: t('Tasks'),
+  campaign: t('Campaigns'),
+  person: t('People'),
+  template: t('Templates'),
+  configuration: t('Configuration'),
+}
+
+const EVENTS: Readonly<Record<string, string>> = {
+  ...{ opened: t('opened'), handed_off: t('handed off'), unanswered: t('unanswered') },
+  ...{ started: t('started'), step_completed: t('step completed'), notice: t('notice') },
+  ...{ state_changed: t('state changed'), consent_changed: t('consent changed') },
+  ...{ status_changed: t('status changed') },
+}
+
+const CHANGES: Readonly<Record<string, (kind: string) => string>> = {
+  created: (kind) => t('{kind} created', { kind }),
+  updated: (kind) => t('{kind} updated', { kind }),
+  deleted: (kind) => t('{kind} deleted', { kind }),
+}
+
+/** What an event says of what it is about; of the configuration with the kind of the document. */
+export function eventInWords(event: string): string {
+  const [, what = '', change = ''] = event.split('.')
+  const isOf = CHANGES[change]
+  return isOf === undefined ? (EVENTS[what] ?? wordOf(what)) : isOf(KINDS[what] ?? wordOf(what))
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  ...{ channels: t('channels'), tasks: t('tasks'), steps: t('steps'), assistant: t('assistant') },
+  ...{ configs: t('configs'), actions: t('actions'), jobs: t('jobs'), workflows: t('workflows') },
+  ...{ subscriptions: t('subscriptions'), replies: t('replies') },
 }

@@ -4,6 +4,7 @@ import { allProviders, providerNamed } from '@parley/shared/providers/registry'
 import type { TemplateDefinition, TemplateRules } from '@parley/shared/providers/templates'
 import { listAll } from './api.ts'
 import type { Tone } from './components/basics.tsx'
+import { numbered } from './format.ts'
 import type { Document } from './resources.ts'
 import { may } from './rights.ts'
 import { type Given, type ShownTemplate, showTemplate } from './templates.ts'
@@ -26,7 +27,7 @@ export async function templateChannels(): Promise<TemplateChannel[]> {
     const provider = providerNamed(callback)
     const account = provider?.templates?.accountOf(textsOf(config))
     if (provider === undefined || account === undefined) return []
-    return [{ _id, name: name || (extId ?? `No. ${_id}`), account, provider }]
+    return [{ _id, name: name || (extId ?? numbered(_id)), account, provider }]
   })
 }
 
@@ -87,7 +88,6 @@ const QUALITY_TONES = new Map<string, Tone>([
   ['LOW', 'bad'],
 ])
 
-/** What the provider says of a template, in small letters, and how good that is. */
+/** How good it is what the provider says of a template. */
 export const toneOfStatus = (status: string): Tone => STATUS_TONES.get(status) ?? 'neutral'
 export const toneOfQuality = (quality: string): Tone => QUALITY_TONES.get(quality) ?? 'neutral'
-export const inWords = (word: string): string => word.toLowerCase().replaceAll('_', ' ')

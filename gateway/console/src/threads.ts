@@ -2,6 +2,7 @@ import type { JsonObject } from '@parley/shared/json-object'
 import type { ObjectPreview } from '@parley/shared/providers/outbound'
 import { isJsonObject, own } from '@parley/shared/providers/own'
 import { allProviders } from '@parley/shared/providers/registry'
+import { t } from './language.ts'
 
 /** A person's conversation on a channel. */
 export interface Thread {
@@ -118,5 +119,5 @@ export function shownLast(lastMessage: string): string {
   const [, name, variables = ''] = TEMPLATE.exec(lastMessage) ?? []
   if (name === undefined) return lastMessage
   const filled = variables.split(' | ').filter(Boolean).join(', ')
-  return `Template ${name}${filled === '' ? '' : `: ${filled}`}`
+  return filled === '' ? t('Template {name}', { name }) : t('Template {name}: {filled}', { name, filled })
 }

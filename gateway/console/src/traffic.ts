@@ -1,4 +1,5 @@
 import { call } from './api.ts'
+import { t } from './language.ts'
 
 export interface Counts {
   accepted: number
@@ -34,9 +35,19 @@ export interface Waiting {
 }
 
 export const RANGES = [
-  { name: 'Hour', last: 'hour' },
-  { name: 'Day', last: 'day' },
-  { name: 'Week', last: 'week' },
+  {
+    name: t('Hour'),
+    last: 'hour',
+    inLast: t('In the last hour'),
+    nothing: t('Nothing has come in this hour'),
+  },
+  { name: t('Day'), last: 'day', inLast: t('In the last day'), nothing: t('Nothing has come in this day') },
+  {
+    name: t('Week'),
+    last: 'week',
+    inLast: t('In the last week'),
+    nothing: t('Nothing has come in this week'),
+  },
 ] as const
 export type Last = (typeof RANGES)[number]['last']
 

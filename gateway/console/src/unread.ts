@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { call, type Page } from './api.ts'
+import { t } from './language.ts'
 import { useLoad } from './load.ts'
 import { raiseNotice, readNoticeSettings } from './notices.ts'
 import { may, me } from './rights.ts'
@@ -95,7 +96,7 @@ export function useNotices(): void {
       setTimeout(() => {
         if (seen.delete(_id) || looks(_id, at)) return
         const last = shownLast(thread.lastMessage).slice(0, LONGEST)
-        const text = isAssignment ? `Assigned to you. ${last}` : last
+        const text = isAssignment ? t('Assigned to you. {last}', { last }) : last
         const onClick = () => void leaveTo(`/conversations/${_id}`)
         raiseNotice({ tag: _id, title: nameOf(thread), text, onClick })
       }, RESPONSE_MS)

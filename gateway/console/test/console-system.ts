@@ -43,7 +43,7 @@ export function consoleSystem({
     { elsewhere, ...options }: BrowserContextOptions & { elsewhere?: string },
     run: (page: Page, context: BrowserContext) => Promise<T>,
   ): Promise<T> {
-    const context = await browser.newContext({ viewport: DESK, ...options })
+    const context = await browser.newContext({ viewport: DESK, locale: 'en-US', ...options })
     const page = await context.newPage()
     page.setDefaultTimeout(PAGE_MS)
     const wrong: string[] = []

@@ -137,6 +137,7 @@ describe.each([
         .getByText(/^(sent|delivered|read)$/)
         .waitFor()
       await page.getByLabel('Template').fill('invoice_named')
+      await page.getByLabel('Language').fill('en_US')
       await page.getByLabel('Variables').fill('customer_name = Joana')
       await page.locator('.preview', { hasText: '{{customer_name}} Joana' }).waitFor()
       await page.getByRole('button', { name: 'Send' }).click()

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { t } from '../language.ts'
 import { messageOf } from '../problems.ts'
 import { createStore, useStore } from '../store.ts'
 import { leaveQuestion, mayLeave } from '../unsaved.ts'
@@ -100,7 +101,7 @@ export function Notices() {
           {current.text}{' '}
           {current.undo && (
             <Button small onClick={current.undo}>
-              Undo
+              {t('Undo')}
             </Button>
           )}
         </p>
@@ -134,7 +135,7 @@ export function Dialog(props: {
     <dialog ref={element} class={wide ? 'dialog wide' : 'dialog'} aria-label={title} onCancel={cancel}>
       <div class="dialog-head">
         <h2>{title}</h2>
-        <Button small label="Close" onClick={close}>
+        <Button small label={t('Close')} onClick={close}>
           ✕
         </Button>
       </div>
@@ -181,12 +182,12 @@ export function LeaveQuestion() {
   if (asked === undefined) return null
   const stay = () => asked.answer(false)
   return (
-    <Dialog title="Leave without saving?" onClose={stay}>
-      <p>What you typed here is not saved, and is lost then.</p>
+    <Dialog title={t('Leave without saving?')} onClose={stay}>
+      <p>{t('What you typed here is not saved, and is lost then.')}</p>
       <div class="actions end">
-        <Button onClick={stay}>Stay</Button>
+        <Button onClick={stay}>{t('Stay')}</Button>
         <Button kind="danger" onClick={() => asked.answer(true)}>
-          Leave
+          {t('Leave')}
         </Button>
       </div>
     </Dialog>
@@ -204,7 +205,13 @@ export function DeleteButton(props: {
   /** What leaves it as it is. */
   dismiss?: string
 }) {
-  const { what, onDelete, note = 'This can’t be undone.', action = 'Delete', dismiss = 'Cancel' } = props
+  const {
+    what,
+    onDelete,
+    note = t('This can’t be undone.'),
+    action = t('Delete'),
+    dismiss = t('Cancel'),
+  } = props
   const [open, setOpen] = useState(false)
   return (
     <>
@@ -213,7 +220,7 @@ export function DeleteButton(props: {
       </Button>
       {open && (
         <Confirm
-          title={`${action} ${what}?`}
+          title={t('{action} {what}?', { action, what })}
           action={action}
           dismiss={dismiss}
           onConfirm={onDelete}
@@ -230,13 +237,13 @@ export function DeleteButton(props: {
 export function Paste({ value, label }: { value: string; label: string }) {
   const put = async () => {
     await navigator.clipboard.writeText(value)
-    notify(`${label} is on the clipboard.`)
+    notify(t('{label} is on the clipboard.', { label }))
   }
   return (
     <span class="paste">
       <code>{value}</code>
-      <Button small label={`Copy ${label}`} onClick={put}>
-        Copy
+      <Button small label={t('Copy {label}', { label })} onClick={put}>
+        {t('Copy')}
       </Button>
     </span>
   )
@@ -248,8 +255,8 @@ export function Secret({ value, label }: { value: string; label: string }) {
   return (
     <span class="paste">
       {shown ? <Paste value={value} label={label} /> : <code aria-hidden="true">••••••••••••</code>}
-      <Button small label={`${shown ? 'Hide' : 'Show'} ${label}`} onClick={() => setShown(!shown)}>
-        {shown ? 'Hide' : 'Show'}
+      <Button small label={`${shown ? t('Hide') : t('Show')} ${label}`} onClick={() => setShown(!shown)}>
+        {shown ? t('Hide') : t('Show')}
       </Button>
     </span>
   )

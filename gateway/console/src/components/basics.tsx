@@ -1,9 +1,11 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { exactTime, relativeTime, shortTime } from '../format.ts'
+import { rich, t } from '../language.ts'
 import { fieldsOf, messageOf } from '../problems.ts'
 import { hrefOf } from '../router.ts'
 import { setTitle } from '../title.ts'
+import { wordOf } from '../words.ts'
 import { ScrollRegion } from './scroll-region.tsx'
 
 const PATHS = {
@@ -57,12 +59,14 @@ export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: C
 }
 
 /** The state of a message, a send, an attempt or a task. */
-export const State = ({ of }: { of: string }) => <Badge tone={STATE_TONES[of] ?? 'neutral'}>{of}</Badge>
+export const State = ({ of }: { of: string }) => (
+  <Badge tone={STATE_TONES[of] ?? 'neutral'}>{wordOf(of)}</Badge>
+)
 
 /** A time in the viewer's zone; the exact one on hover. */
 export function Time({ at, relative = false }: { at: string | null | undefined; relative?: boolean }) {
   useEveryMinute(relative)
-  if (at === null || at === undefined) return <span class="quiet">never</span>
+  if (at === null || at === undefined) return <span class="quiet">{t('never')}</span>
   return (
     <time dateTime={at} title={exactTime(at)}>
       {relative ? relativeTime(at) : shortTime(at)}
@@ -144,16 +148,18 @@ export function Empty({ title, children }: { title: string; children?: Component
 /** What stands where there is no page, or none for the caller's role. */
 export const NotFound = () => (
   <div class="empty">
-    <h1 class="empty-title">There is no such page</h1>
+    <h1 class="empty-title">{t('There is no such page')}</h1>
     <p class="quiet">
-      It may need rights that your role does not have. <a href={hrefOf('/')}>Go to the overview</a>
+      {rich('It may need rights that your role does not have. <a>Go to the overview</a>', {
+        a: (text) => <a href={hrefOf('/')}>{text}</a>,
+      })}
     </p>
   </div>
 )
 
 /** Placeholder lines while something is loaded for the first time. */
 export const Loading = ({ lines = 4 }: { lines?: number }) => (
-  <div class="loading" role="status" aria-label="Loading">
+  <div class="loading" role="status" aria-label={t('Loading')}>
     {Array.from({ length: lines }, (_, at) => (
       <span key={at} class="bone" />
     ))}

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { t } from '../language.ts'
 
 interface FieldProps {
   label: string
@@ -24,7 +25,7 @@ function Field(props: FieldProps & { children: (attributes: ControlAttributes) =
     <div class="field">
       <label for={id}>
         {label}
-        {required === false && <span class="quiet"> (optional)</span>}
+        {required === false && <span class="quiet"> {t('(optional)')}</span>}
       </label>
       {children({
         id,
@@ -107,7 +108,7 @@ export function PasswordField(props: Omit<TextProps, 'type'>) {
     <div class="password">
       <TextField {...props} type={isShown ? 'text' : 'password'} />
       <button type="button" class="link" aria-pressed={isShown} onClick={() => setShown(!isShown)}>
-        {isShown ? 'Hide' : 'Show'}
+        {isShown ? t('Hide') : t('Show')}
       </button>
     </div>
   )

@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { t } from '../language.ts'
 import type { PageProps } from '../router.ts'
 import { Button } from './actions.tsx'
 import { Empty, Loading } from './basics.tsx'
@@ -23,10 +24,10 @@ export function lazyPage(load: () => Promise<Page>): Page {
     if (Shown !== undefined) return <Shown {...props} />
     if (!isMissing) return <Loading />
     return (
-      <Empty title="This page could not be loaded">
-        <p>The gateway can’t be reached, or it has a newer console.</p>
+      <Empty title={t('This page could not be loaded')}>
+        <p>{t('The gateway can’t be reached, or it has a newer console.')}</p>
         <Button kind="primary" onClick={() => location.reload()}>
-          Load it again
+          {t('Load it again')}
         </Button>
       </Empty>
     )

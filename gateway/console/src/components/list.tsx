@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { call, type Page } from '../api.ts'
+import { t } from '../language.ts'
 import { type LoadOptions, useLoad } from '../load.ts'
 import { Button } from './actions.tsx'
 import { Failure, Loading } from './basics.tsx'
@@ -166,7 +167,7 @@ export function More({ list, isEndless = false }: MoreProps) {
   if (list.next === null) return null
   return (
     <div class="more" ref={end}>
-      <Button onClick={list.more}>Load more</Button>
+      <Button onClick={list.more}>{t('Load more')}</Button>
     </div>
   )
 }

@@ -1,8 +1,11 @@
 import { MASK } from '@parley/shared/secret-names'
+import { numbered } from '../format.ts'
+import { t, translated } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { type Schema, schemaNamed, withoutNull } from '../openapi.ts'
 import { fieldsOf, InputError, isChangedSince } from '../problems.ts'
 import { choicesOf, type Version } from '../resources.ts'
+import { wordOf } from '../words.ts'
 import { Button } from './actions.tsx'
 import { Failure, Loading } from './basics.tsx'
 import { type Edits, mask, type Typed, unmask, type Values } from './edits.ts'
@@ -71,8 +74,8 @@ export function SchemaForm(props: SchemaFormProps) {
       <Failure error={error} />
       {isChangedSince(error) && onReload && (
         <div class="actions">
-          <Button onClick={reload}>Load it again</Button>
-          <p class="note">What you typed here is lost then.</p>
+          <Button onClick={reload}>{t('Load it again')}</Button>
+          <p class="note">{t('What you typed here is lost then.')}</p>
         </div>
       )}
       {onSave && (
@@ -112,7 +115,9 @@ function parseJson(text: string, field: string): unknown {
     return JSON.parse(text)
   } catch (cause) {
     const { message } = cause as Error
-    throw new InputError(`${labelOf(field)} is not JSON: ${message}`, [{ path: `/${field}`, message }])
+    throw new InputError(t('{label} is not JSON: {message}', { label: labelOf(field), message }), [
+      { path: `/${field}`, message },
+    ])
   }
 }
 
@@ -137,7 +142,7 @@ function SchemaField(props: SchemaFieldProps) {
   const { schema, nullable } = withoutNull(props.schema)
   const common = {
     label: labelOf(name),
-    note: schema.description?.replaceAll('`', ''),
+    note: schema.description && translated(schema.description.replaceAll('`', '')),
     required,
     disabled,
     error,
@@ -148,7 +153,7 @@ function SchemaField(props: SchemaFieldProps) {
         {...common}
         value={String(value ?? '')}
         options={[
-          ...(value === undefined ? [{ value: '', name: 'Choose …' }] : []),
+          ...(value === undefined ? [{ value: '', name: t('Choose …') }] : []),
           ...schema.enum.map(optionOf),
         ]}
         onChange={onValue}
@@ -186,7 +191,7 @@ function SchemaField(props: SchemaFieldProps) {
     return (
       <AreaField
         {...common}
-        note={[schema.description, `JSON; secrets are shown as ${MASK} and stay as they are`]
+        note={[common.note, t('JSON; secrets are shown as {mask} and stay as they are', { mask: MASK })]
           .filter(Boolean)
           .join('. ')}
         code
@@ -202,7 +207,7 @@ function SchemaField(props: SchemaFieldProps) {
   return <TextField {...common} value={string} onChange={change} />
 }
 
-const optionOf = (value: unknown) => ({ value: String(value), name: String(value) })
+const optionOf = (value: unknown) => ({ value: String(value), name: wordOf(String(value)) })
 
 interface ReferenceProps {
   label: string
@@ -224,8 +229,8 @@ function Reference({
   const choices = useLoad(`choices ${from}`, () => choicesOf(from)).data ?? []
   const known = value == null || choices.some((one) => one.value === value)
   const options = [
-    ...(nullable || value == null ? [{ value: '', name: nullable ? 'None' : 'Choose …' }] : []),
-    ...(known ? [] : [{ value: String(value), name: `No. ${value}` }]),
+    ...(nullable || value == null ? [{ value: '', name: nullable ? t('None') : t('Choose …') }] : []),
+    ...(known ? [] : [{ value: String(value), name: numbered(String(value)) }]),
     ...choices.map((one) => ({ value: String(one.value), name: one.name })),
   ]
   return (
@@ -241,14 +246,14 @@ function Reference({
 function References({ from, value, onValue, ...common }: ReferenceProps & { value: number[] }) {
   const choices = useLoad(`choices ${from}`, () => choicesOf(from)).data ?? []
   const unknown = value.filter((id) => !choices.some((one) => one.value === id))
-  const all = [...choices, ...unknown.map((id) => ({ value: id, name: `No. ${id}` }))]
+  const all = [...choices, ...unknown.map((id) => ({ value: id, name: numbered(id) }))]
   return (
     <fieldset class="field choices" disabled={common.disabled}>
       <legend>
         {common.label}
-        {!common.required && <span class="quiet"> (optional)</span>}
+        {!common.required && <span class="quiet"> {t('(optional)')}</span>}
       </legend>
-      {all.length === 0 && <p class="note">There are no {from} yet.</p>}
+      {all.length === 0 && <p class="note">{t('There are none yet.')}</p>}
       {all.map((one) => (
         <label key={one.value}>
           <input
@@ -268,10 +273,16 @@ function References({ from, value, onValue, ...common }: ReferenceProps & { valu
   )
 }
 
-const LABELS: Record<string, string> = {
-  extId: 'External id',
-  moduleUrl: 'Module URL',
-  handlerUrl: 'Handler URL',
+const LABELS: Readonly<Record<string, string>> = {
+  ...{ name: t('Name'), description: t('Description'), extId: t('External id'), config: t('Config') },
+  ...{ hook: t('Hook'), callback: t('Callback'), handlerUrl: t('Handler URL'), moduleUrl: t('Module URL') },
+  ...{ workflow: t('Workflow'), currentStep: t('Current step'), status: t('Status'), context: t('Context') },
+  ...{ instructions: t('Instructions'), submitWhen: t('Submit when'), job: t('Job'), next: t('Next') },
+  ...{ backstory: t('Backstory'), actions: t('Actions'), configs: t('Configs'), value: t('Value') },
+  ...{ owner: t('Owner'), ownerType: t('Owner type'), spec: t('Spec'), specType: t('Spec type') },
+  ...{ role: t('Role'), goal: t('Goal'), defaultWorkflow: t('Default workflow'), text: t('Text') },
+  ...{ steps: t('Steps'), firstStep: t('First step'), failing: t('Failing'), missing: t('Missing') },
+  ...{ origins: t('Origins'), refused: t('Refused') },
 }
 
 /** The name of a field in words. */

@@ -1,4 +1,6 @@
 import type { TemplatePreview } from '@parley/shared/providers/templates'
+import { t } from '../language.ts'
+import { wordOf } from '../words.ts'
 import { Formatted, Linked } from './formatted.tsx'
 
 type Part = Omit<TemplatePreview, 'cards' | 'footer'>
@@ -21,7 +23,7 @@ function PartView({ part: { header, body, buttons }, footer }: { part: Part; foo
       {header?.type === 'text' && header.text && <strong class="kind">{header.text}</strong>}
       {header !== undefined && header.type !== 'text' && (
         <span class="kind">
-          [{header.type}]{header.text && ` ${header.text}`}
+          [{wordOf(header.type)}]{header.text && ` ${header.text}`}
           {header.link && (
             <span class="link-text">
               <Linked text={header.link} />
@@ -32,10 +34,10 @@ function PartView({ part: { header, body, buttons }, footer }: { part: Part; foo
       {body && <Formatted text={body} />}
       {footer && <p class="quiet">{footer}</p>}
       {buttons.length > 0 && (
-        <ul class="template-buttons" aria-label="Buttons">
+        <ul class="template-buttons" aria-label={t('Buttons')}>
           {buttons.map(({ type, text, value }, at) => (
             <li key={at}>
-              {text || type.replaceAll('_', ' ')}
+              {text || wordOf(type)}
               {value && <span class="quiet"> {value}</span>}
             </li>
           ))}

@@ -1,3 +1,4 @@
+import { t } from '../language.ts'
 import type { Turn } from '../messages.ts'
 import { State } from './basics.tsx'
 import { ScrollRegion } from './scroll-region.tsx'
@@ -27,13 +28,17 @@ function ToolCall({ call: { tool, args, result } }: { call: Call }) {
         {result ? (
           <State of={result.uncertain ? 'uncertain' : result.state} />
         ) : (
-          <span class="quiet">not called yet</span>
+          <span class="quiet">{t('not called yet')}</span>
         )}
       </summary>
-      <Part name="Arguments" text={typeof args === 'string' ? args : JSON.stringify(args, null, 2)} />
+      <Part name={t('Arguments')} text={typeof args === 'string' ? args : JSON.stringify(args, null, 2)} />
       {result && (
         <Part
-          name={result.status === undefined ? 'Result' : `Result, status ${result.status}`}
+          name={
+            result.status === undefined
+              ? t('Result')
+              : t('Result, status {status}', { status: result.status })
+          }
           text={result.text}
         />
       )}

@@ -1,9 +1,11 @@
+import { LANGUAGES } from '@parley/shared/languages'
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button, notify } from '../components/actions.tsx'
 import { Badge, Card, Fact, Failure, Loading, NotFound, PageHead, Time } from '../components/basics.tsx'
-import { PasswordField, TextField } from '../components/fields.tsx'
+import { PasswordField, SelectField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { chooseLanguage, chosenLanguage, rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { allowNotices, changeNotices, desktopNotices, noticeChanges, readNoticeSettings } from '../notices.ts'
 import { roleInWords } from '../people.ts'
@@ -18,11 +20,12 @@ export function AccountPage({ rest: [below] }: PageProps) {
   if (below !== undefined || caller === undefined) return <NotFound />
   return (
     <>
-      <PageHead title="My account" note={caller.username} />
+      <PageHead title={t('My account')} note={caller.username} />
       <div class="columns">
         <Own caller={caller} />
         <Password />
       </div>
+      <LanguageCard />
       <Sessions />
       {may('read', 'threads') && <NoticesCard />}
     </>
@@ -34,26 +37,42 @@ function Own({ caller }: { caller: Me }) {
   const { busy, error, submit } = useSubmit(async () => {
     await call('PATCH', '/api/auth/me', { body: { name } })
     me.set({ ...caller, name })
-    notify('Saved.')
+    notify(t('Saved.'))
   })
   return (
-    <Card title="Who I am">
+    <Card title={t('Who I am')}>
       <form onSubmit={submit}>
-        <TextField label="Name" value={name} onChange={setName} autocomplete="name" required />
+        <TextField label={t('Name')} value={name} onChange={setName} autocomplete="name" required />
         <dl class="facts">
-          <Fact term="Role">{roleInWords(caller.role.name)}</Fact>
-          <Fact term="Workspace">{caller.workspace.name}</Fact>
+          <Fact term={t('Role')}>{roleInWords(caller.role.name)}</Fact>
+          <Fact term={t('Workspace')}>{caller.workspace.name}</Fact>
         </dl>
         <Failure error={error} />
         <div class="actions end">
           <Button type="submit" kind="primary" disabled={busy}>
-            Save
+            {t('Save')}
           </Button>
         </div>
       </form>
     </Card>
   )
 }
+
+/** Stored in this browser, which has it before anybody has logged in. */
+const LanguageCard = () => (
+  <Card title={t('Language')} note={t('In this browser')}>
+    <SelectField
+      label={t('Language of the console')}
+      note={t('The page is loaded again')}
+      value={chosenLanguage() ?? ''}
+      options={[
+        { value: '', name: t('As the browser says') },
+        ...LANGUAGES.map(({ tag, name }) => ({ value: tag, name })),
+      ]}
+      onChange={chooseLanguage}
+    />
+  </Card>
+)
 
 const LEAST = 8
 const NOTHING = { current: '', next: '' }
@@ -70,20 +89,25 @@ function Password() {
     }
     await call('POST', '/api/auth/password', { body })
     setTyped(NOTHING)
-    notify('The password is changed, and every other session has ended.')
+    notify(t('The password is changed, and every other session has ended.'))
   })
   return (
-    <Card title="Password" note="A new one ends every other session">
+    <Card title={t('Password')} note={t('A new one ends every other session')}>
       <form onSubmit={submit}>
         <PasswordField
-          label="Current password"
+          label={t('Current password')}
           value={typed.current}
           onChange={set('current')}
           autocomplete="current-password"
           required
         />
         <PasswordField
-          {...{ label: 'New password', note: `At least ${LEAST} characters`, least: LEAST, required: true }}
+          {...{
+            label: t('New password'),
+            note: t('At least {count} characters', { count: LEAST }),
+            least: LEAST,
+            required: true,
+          }}
           value={typed.next}
           onChange={set('next')}
           autocomplete="new-password"
@@ -95,13 +119,13 @@ function Password() {
               checked={tokensEnd}
               onChange={(event) => setTokensEnd(event.currentTarget.checked)}
             />
-            End my API tokens and the invitations that I made, too
+            {t('End my API tokens and the invitations that I made, too')}
           </label>
         </div>
         <Failure error={error} />
         <div class="actions end">
           <Button type="submit" kind="primary" disabled={busy}>
-            Change the password
+            {t('Change the password')}
           </Button>
         </div>
       </form>
@@ -125,15 +149,15 @@ function Sessions() {
   )
   const end = async (session?: string) => {
     await call('POST', '/api/auth/sessions/end', { body: session === undefined ? {} : { session } })
-    notify(session === undefined ? 'All other sessions have ended.' : 'The session has ended.')
+    notify(session === undefined ? t('All other sessions have ended.') : t('The session has ended.'))
     reload()
   }
   const sessions = data?.data.toSorted((one, other) => Number(other.isCurrent) - Number(one.isCurrent))
   return (
     <Card
-      title="Sessions"
-      note="Where I am logged in"
-      action={(sessions?.length ?? 0) > 1 && <Button onClick={() => end()}>End all others</Button>}
+      title={t('Sessions')}
+      note={t('Where I am logged in')}
+      action={(sessions?.length ?? 0) > 1 && <Button onClick={() => end()}>{t('End all others')}</Button>}
     >
       {sessions === undefined && (error ? <Failure error={error} /> : <Loading />)}
       <ul class="rows">
@@ -142,15 +166,22 @@ function Sessions() {
             <div class="grow">
               <p class="line">
                 <strong title={userAgent ?? undefined}>{programOf(userAgent)}</strong>
-                {isCurrent && <Badge tone="good">this one</Badge>}
+                {isCurrent && <Badge tone="good">{t('this one')}</Badge>}
               </p>
               <p class="note">
-                Logged in <Time at={createdAt} relative />, last used <Time at={usedAt} relative />
+                {rich('Logged in {time}, last used {used}', {
+                  time: <Time at={createdAt} relative />,
+                  used: <Time at={usedAt} relative />,
+                })}
               </p>
             </div>
             {!isCurrent && (
-              <Button small label={`End the session of ${programOf(userAgent)}`} onClick={() => end(_id)}>
-                End
+              <Button
+                small
+                label={t('End the session of {program}', { program: programOf(userAgent) })}
+                onClick={() => end(_id)}
+              >
+                {t('End')}
               </Button>
             )}
           </li>
@@ -170,10 +201,10 @@ const SYSTEMS = ['Android', 'iPhone', 'iPad', 'Windows', 'Mac OS', 'Linux']
 
 /** A browser and its system, as far as its name for itself says so. */
 function programOf(userAgent: string | null): string {
-  if (userAgent === null) return 'Unknown'
-  const [, program] = PROGRAMS.find(([mark]) => userAgent.includes(mark)) ?? ['', 'A program']
+  if (userAgent === null) return t('Unknown')
+  const [, program] = PROGRAMS.find(([mark]) => userAgent.includes(mark)) ?? ['', t('A program')]
   const system = SYSTEMS.find((name) => userAgent.includes(name))
-  return [program, system && `on ${system}`].filter(Boolean).join(' ')
+  return system === undefined ? program : t('{program} on {system}', { program, system })
 }
 
 /** Of the account, in each of its browsers; each browser has to allow those on the desktop. */
@@ -181,7 +212,7 @@ function NoticesCard() {
   useStore(noticeChanges)
   const settings = readNoticeSettings()
   const desktop = desktopNotices()
-  const refused = 'The browser does not allow notices of this page: allow them in its settings.'
+  const refused = t('The browser does not allow notices of this page: allow them in its settings.')
   const isOn = settings.sound || settings.desktop
   const set = async (change: Parameters<typeof changeNotices>[0]) => {
     try {
@@ -210,33 +241,34 @@ function NoticesCard() {
       </label>
     ))
   return (
-    <Card title="Notices" note="In all my browsers">
+    <Card title={t('Notices')} note={t('In all my browsers')}>
       <div class="field choices">
         {choices([
-          { key: 'sound', name: 'A sound', isThere: true },
-          { key: 'desktop', name: 'On the desktop', isThere: desktop !== 'missing' },
+          { key: 'sound', name: t('A sound'), isThere: true },
+          { key: 'desktop', name: t('On the desktop'), isThere: desktop !== 'missing' },
         ])}
       </div>
-      {settings.desktop && desktop === 'not allowed' && (
+      {settings.desktop && desktop === 'blocked' && (
         <p class="line">
-          <span class="note">This browser shows none on the desktop until you allow it.</span>
+          <span class="note">{t('This browser shows none on the desktop until you allow it.')}</span>
           <Button small onClick={allow}>
-            Allow it
+            {t('Allow it')}
           </Button>
         </p>
       )}
       <fieldset class="field choices">
-        <legend>Of what</legend>
+        <legend>{t('Of what')}</legend>
         {choices([
-          { key: 'messages', name: 'What people write to the team', isThere: isOn },
-          { key: 'handOvers', name: 'What an assistant hands over', isThere: isOn },
-          { key: 'assignments', name: 'What is assigned to me', isThere: isOn },
-          { key: 'onlyOwn', name: 'Nothing of what is assigned to others', isThere: isOn },
+          { key: 'messages', name: t('What people write to the team'), isThere: isOn },
+          { key: 'handOvers', name: t('What an assistant hands over'), isThere: isOn },
+          { key: 'assignments', name: t('What is assigned to me'), isThere: isOn },
+          { key: 'onlyOwn', name: t('Nothing of what is assigned to others'), isThere: isOn },
         ])}
       </fieldset>
       <p class="note">
-        None comes while you look at the conversation. A tab of the console has to be open, which may be in
-        the background.
+        {t(
+          'None comes while you look at the conversation. A tab of the console has to be open, which may be in the background.',
+        )}
       </p>
     </Card>
   )

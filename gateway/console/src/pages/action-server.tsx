@@ -3,8 +3,11 @@ import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button } from '../components/actions.tsx'
 import { Badge, Card } from '../components/basics.tsx'
+import { count } from '../format.ts'
+import { t } from '../language.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
+import { wordOf } from '../words.ts'
 import { MissingTools } from './missing-tools.tsx'
 
 /** Where a browser comes back to when somebody gave consent. */
@@ -22,16 +25,16 @@ export function ActionServer({ id }: { id: number }) {
   }
   return (
     <Card
-      title="Connection"
-      note="Whether its tools are there. No tool is called"
+      title={t('Connection')}
+      note={t('Whether its tools are there. No tool is called')}
       action={
         <div class="actions">
           <Button small onClick={test}>
-            Test connection
+            {t('Test connection')}
           </Button>
           {may('write', 'configs') && (
             <Button small onClick={connect}>
-              Connect with OAuth
+              {t('Connect with OAuth')}
             </Button>
           )}
         </div>
@@ -40,8 +43,11 @@ export function ActionServer({ id }: { id: number }) {
       {tested && (
         <div role="status">
           <p class="line">
-            <Badge tone={tested.state === 'working' ? 'good' : 'bad'}>{tested.state}</Badge>
-            {tested.tools.length} tools in {tested.ms} ms
+            <Badge tone={tested.state === 'working' ? 'good' : 'bad'}>{wordOf(tested.state)}</Badge>
+            {t('{count, plural, one {# tool} other {# tools}} in {ms} ms', {
+              count: tested.tools.length,
+              ms: count(tested.ms),
+            })}
           </p>
           <MissingTools notes={tested.notes} />
           <p class="note">{tested.tools.map(({ name }) => name).join(', ')}</p>

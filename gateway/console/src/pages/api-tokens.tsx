@@ -5,6 +5,8 @@ import { Card, Empty, Failure, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { numbered } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { names, optionsOf } from '../people.ts'
 import { may } from '../rights.ts'
@@ -25,22 +27,22 @@ export function ApiTokens() {
   const [making, setMaking] = useState(false)
   const writable = may('write', 'tokens')
   const columns: Column<ApiToken>[] = [
-    { name: 'Name', cell: ({ name }) => name },
-    { name: 'Role', wide: true, cell: ({ role }) => known.data?.roles.get(role) ?? `No. ${role}` },
+    { name: t('Name'), cell: ({ name }) => name },
+    { name: t('Role'), wide: true, cell: ({ role }) => known.data?.roles.get(role) ?? numbered(role) },
     {
-      name: 'Made by',
+      name: t('Made by'),
       wide: true,
-      cell: ({ account }) => known.data?.users.get(account) ?? `No. ${account}`,
+      cell: ({ account }) => known.data?.users.get(account) ?? numbered(account),
     },
-    { name: 'Ends', cell: ({ expiresAt }) => <Time at={expiresAt} relative /> },
-    { name: 'Last used', wide: true, cell: ({ lastUsedAt }) => <Time at={lastUsedAt} relative /> },
+    { name: t('Ends'), cell: ({ expiresAt }) => <Time at={expiresAt} relative /> },
+    { name: t('Last used'), wide: true, cell: ({ lastUsedAt }) => <Time at={lastUsedAt} relative /> },
     ...(writable
       ? [
           {
-            name: 'Actions',
+            name: t('Actions'),
             cell: ({ _id, name }: ApiToken) => (
               <DeleteButton
-                what={`token ${name}`}
+                what={t('token {name}', { name })}
                 onDelete={async () => {
                   await call('DELETE', `/api/auth/tokens/${_id}`)
                   list.reload()
@@ -53,19 +55,23 @@ export function ApiTokens() {
   ]
   return (
     <Card
-      title="API tokens"
+      title={t('API tokens')}
       flush
       action={
         writable && (
           <Button kind="primary" onClick={() => setMaking(true)}>
-            New token
+            {t('New token')}
           </Button>
         )
       }
     >
       <Table
-        {...{ label: 'API tokens', columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
-        empty={<Empty title="No API tokens yet">A token lets a program call the API without a login.</Empty>}
+        {...{ label: t('API tokens'), columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
+        empty={
+          <Empty title={t('No API tokens yet')}>
+            {t('A token lets a program call the API without a login.')}
+          </Empty>
+        }
       />
       <More list={list} />
       {making && (
@@ -86,10 +92,10 @@ interface TokenDialogProps {
 }
 
 const LIFETIMES = [
-  { value: '30', name: '30 days' },
-  { value: '90', name: '90 days' },
-  { value: '365', name: 'A year' },
-  { value: '', name: 'Until it is deleted' },
+  { value: '30', name: t('30 days') },
+  { value: '90', name: t('90 days') },
+  { value: '365', name: t('A year') },
+  { value: '', name: t('Until it is deleted') },
 ]
 
 function TokenDialog({ roles, onClose, onDone }: TokenDialogProps) {
@@ -108,20 +114,20 @@ function TokenDialog({ roles, onClose, onDone }: TokenDialogProps) {
     onDone()
   })
   return (
-    <Dialog title="New API token" onClose={onClose}>
+    <Dialog title={t('New API token')} onClose={onClose}>
       {token ? (
         <>
-          <p>Store it now: it is not shown again.</p>
-          <Paste value={token} label="the token" />
+          <p>{t('Store it now: it is not shown again.')}</p>
+          <Paste value={token} label={t('the token')} />
         </>
       ) : (
         <form onSubmit={submit}>
-          <TextField label="Name" note="What uses it" value={name} onChange={setName} required />
-          <SelectField label="Role" value={role} onChange={setRole} options={options} />
-          <SelectField label="Ends after" value={days} onChange={setDays} options={LIFETIMES} />
+          <TextField label={t('Name')} note={t('What uses it')} value={name} onChange={setName} required />
+          <SelectField label={t('Role')} value={role} onChange={setRole} options={options} />
+          <SelectField label={t('Ends after')} value={days} onChange={setDays} options={LIFETIMES} />
           <TextField
             {...{
-              label: 'Your password',
+              label: t('Your password'),
               type: 'password',
               autocomplete: 'current-password',
               required: true,
@@ -132,7 +138,7 @@ function TokenDialog({ roles, onClose, onDone }: TokenDialogProps) {
           <Failure error={error} />
           <div class="actions end">
             <Button type="submit" kind="primary" disabled={busy}>
-              Make the token
+              {t('Make the token')}
             </Button>
           </div>
         </form>

@@ -5,6 +5,7 @@ import { Button } from '../components/actions.tsx'
 import { Badge, Card, Failure, Json, Loading } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { may } from '../rights.ts'
 import { MissingTools } from './missing-tools.tsx'
@@ -14,11 +15,15 @@ export function AssistantPrompt({ id, changed }: { id: number; changed: string }
   const [open, setOpen] = useState(false)
   return (
     <Card
-      title="Prompt"
-      note="What the model is given, secrets masked"
+      title={t('Prompt')}
+      note={t('What the model is given, secrets masked')}
       action={
-        <Button small label={open ? 'Hide the prompt' : 'Show the prompt'} onClick={() => setOpen(!open)}>
-          {open ? 'Hide' : 'Show'}
+        <Button
+          small
+          label={open ? t('Hide the prompt') : t('Show the prompt')}
+          onClick={() => setOpen(!open)}
+        >
+          {open ? t('Hide') : t('Show')}
         </Button>
       }
     >
@@ -43,13 +48,13 @@ function Prompt({ id }: { id: number }) {
       {may('read', 'messages') && may('read', 'tasks') && (
         <form class="inline" onSubmit={ask} data-passing>
           <TextField
-            label="For the thread"
-            note="Its person, channel, task and conversation are in it then"
+            label={t('For the thread')}
+            note={t('Its person, channel, task and conversation are in it then')}
             value={thread}
             onChange={setThread}
             required={false}
           />
-          <Button type="submit">Show</Button>
+          <Button type="submit">{t('Show')}</Button>
         </form>
       )}
       <Failure error={error} />
@@ -62,9 +67,9 @@ function Prompt({ id }: { id: number }) {
           <ScrollRegion as="pre" class="prompt">
             {data.system}
           </ScrollRegion>
-          <Json title="Given as data" value={data.data} />
-          {data.conversation.length > 0 && <Json title="Conversation" value={data.conversation} />}
-          <Json title={`Tools (${data.tools.length})`} value={data.tools} />
+          <Json title={t('Given as data')} value={data.data} />
+          {data.conversation.length > 0 && <Json title={t('Conversation')} value={data.conversation} />}
+          <Json title={t('Tools ({count})', { count: data.tools.length })} value={data.tools} />
           <MissingTools notes={data.notes} />
         </>
       )}

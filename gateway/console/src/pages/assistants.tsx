@@ -15,6 +15,7 @@ import {
 import { useEdits } from '../components/edits.ts'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { SchemaForm } from '../components/schema-form.tsx'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import {
@@ -30,6 +31,7 @@ import {
 } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate, type PageProps } from '../router.ts'
+import { wordOf } from '../words.ts'
 import { ActionServer } from './action-server.tsx'
 import { AssistantPrompt } from './assistant-prompt.tsx'
 import { AssistantSetupPage } from './assistant-setup.tsx'
@@ -40,24 +42,24 @@ import { WorkflowGraph } from './workflow-graph.tsx'
 /** The configuration of what the assistants do: lists of its resources, and a form for each document. */
 export function AssistantsPage({ rest: [path, id] }: PageProps) {
   const readable = RESOURCES.filter((one) => may('read', one.path))
-  if (readable.length === 0) return <Empty title="Your role can’t read assistants" />
+  if (readable.length === 0) return <Empty title={t('Your role can’t read assistants')} />
   if (path === 'new' && may('write', 'assistant')) return <AssistantSetupPage key="new" id={undefined} />
   if (path !== undefined && ID.test(path) && may('read', 'assistant'))
     return <AssistantSetupPage key={path} id={Number(path)} />
   const resource = path === undefined ? readable[0] : readable.find((one) => one.path === path)
   if (resource === undefined) return <NotFound />
   if (id !== undefined) return <DocumentPage key={`${resource.path} ${id}`} resource={resource} id={id} />
-  const tabs = readable.map((one) => ({ href: hrefOf(`/assistants/${one.path}`), name: capital(one.many) }))
+  const tabs = readable.map((one) => ({ href: hrefOf(`/assistants/${one.path}`), name: one.many }))
   return (
     <>
-      <PageHead title={capital(resource.many)} note={resource.about}>
+      <PageHead title={resource.many} note={resource.about}>
         {may('write', resource.path) && (
           <LinkButton kind="primary" href={pageOf(resource, 'new')}>
-            {`New ${resource.one.toLowerCase()}`}
+            {resource.create}
           </LinkButton>
         )}
       </PageHead>
-      <Tabs label="Resources" tabs={tabs} at={hrefOf(`/assistants/${resource.path}`)} />
+      <Tabs label={t('Resources')} tabs={tabs} at={hrefOf(`/assistants/${resource.path}`)} />
       <DocumentList key={resource.path} resource={resource} />
     </>
   )
@@ -72,38 +74,38 @@ const ID = /^\d{1,16}$/
 const pageOf = ({ path }: Resource, id: number | 'new'): string =>
   hrefOf(path === 'assistant' ? `/assistants/${id}` : `/assistants/${path}/${id}`)
 
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
-
 const LIST_COLUMNS: Record<string, Column<Document>[]> = {
   tasks: [
-    { name: 'State', cell: ({ status }) => <State of={String(status)} /> },
-    { name: 'Thread', wide: true, cell: ({ extId }) => <span class="cut">{extId}</span> },
+    { name: t('State'), cell: ({ status }) => <State of={String(status)} /> },
+    { name: t('Thread'), wide: true, cell: ({ extId }) => <span class="cut">{extId}</span> },
   ],
-  configs: [{ name: 'Owner', wide: true, cell: ({ ownerType, owner }) => `${ownerType} ${owner}` }],
+  configs: [
+    { name: t('Owner'), wide: true, cell: ({ ownerType, owner }) => `${wordOf(String(ownerType))} ${owner}` },
+  ],
 }
 
 function DocumentList({ resource }: { resource: Resource }) {
   const list = useList<Document>(`/rest/${resource.path}`)
   const columns: Column<Document>[] = [
-    { name: 'Name', cell: titleOf },
+    { name: t('Name'), cell: titleOf },
     ...(LIST_COLUMNS[resource.path] ?? [
       {
-        name: 'Description',
+        name: t('Description'),
         wide: true,
         cell: ({ description }: Document) => <span class="quiet cut">{String(description ?? '')}</span>,
       },
     ]),
-    { name: 'Changed', cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
+    { name: t('Changed'), cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
   ]
   return (
     <>
       <Table
-        {...{ label: capital(resource.many), columns, rows: list.rows, error: list.error }}
+        {...{ label: resource.many, columns, rows: list.rows, error: list.error }}
         keyOf={({ _id }) => _id}
         hrefOf={({ _id }) => pageOf(resource, _id)}
         empty={
-          <Empty title={`No ${resource.many} yet`}>
-            {may('write', resource.path) && <a href={pageOf(resource, 'new')}>Make the first one</a>}
+          <Empty title={resource.none}>
+            {may('write', resource.path) && <a href={pageOf(resource, 'new')}>{t('Make the first one')}</a>}
           </Empty>
         }
       />
@@ -117,7 +119,7 @@ const NEW = { data: {}, etag: undefined }
 function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
   const { path, one, many } = resource
   const isNew = id === 'new'
-  const back = { href: hrefOf(`/assistants/${path}`), label: capital(many) }
+  const back = { href: hrefOf(`/assistants/${path}`), label: many }
   const {
     data: read,
     error,
@@ -131,14 +133,14 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
   const writable = may('write', path)
   const create = async (body: object) => {
     const created = await callTagged<Document>('POST', `/rest/${path}`, { body })
-    notify(`${one} ${titleOf(created.data)} is there.`)
+    notify(t('{one} {title} is there.', { one, title: titleOf(created.data) }))
     navigate(`/assistants/${path}/${created.data._id}`)
     return created
   }
   if (isNew)
     return (
       <>
-        <PageHead title={`New ${one.toLowerCase()}`} back={back} note={resource.about} />
+        <PageHead title={resource.create} back={back} note={resource.about} />
         {path === 'actions' && typed.spec !== undefined && <Operations document={typed} />}
         <Card>
           <SchemaForm
@@ -147,7 +149,7 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
               read: NEW,
               edits,
               references: resource.references,
-              action: 'Create',
+              action: t('Create'),
             }}
             {...(writable ? { onSave: create } : {})}
           />
@@ -165,14 +167,14 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
   const change = async (body: object, over: Version<unknown>) => {
     const saved = await replaceDocument(path, id, { body, over })
     put(saved)
-    notify('Saved.')
+    notify(t('Saved.'))
     return saved
   }
   const remove = async () => {
     const putBack = await deleteDocument(path, data)
-    notifyUndoable(`${one} ${titleOf(data)} was deleted.`, async () => {
+    notifyUndoable(t('{one} {title} was deleted.', { one, title: titleOf(data) }), async () => {
       await putBack()
-      notify(`${one} ${titleOf(data)} is back.`)
+      notify(t('{one} {title} is back.', { one, title: titleOf(data) }))
       navigate(`/assistants/${path}/${data._id}`)
     })
     navigate(`/assistants/${path}`)
@@ -182,11 +184,11 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
       <PageHead
         title={titleOf(data)}
         back={back}
-        note={
-          <>
-            {one} {data._id}, changed <Time at={data.updatedAt} relative />
-          </>
-        }
+        note={rich('{one} {id}, changed {time}', {
+          one,
+          id: data._id,
+          time: <Time at={data.updatedAt} relative />,
+        })}
       >
         {writable && (
           <DeleteButton what={`${one.toLowerCase()} ${titleOf(data)}`} note={ON_DELETE} onDelete={remove} />
@@ -198,9 +200,9 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
       {path === 'assistant' && <AssistantPrompt id={data._id} changed={data.updatedAt} />}
       {path === 'actions' && writable && <ActionServer id={data._id} />}
       {path === 'actions' && <Operations document={{ ...data, ...typed }} />}
-      <Card title="Settings">
+      <Card title={t('Settings')}>
         <SchemaForm
-          {...{ schema: resource.schema, read, edits, references: resource.references, action: 'Save' }}
+          {...{ schema: resource.schema, read, edits, references: resource.references, action: t('Save') }}
           onReload={reload}
           {...(writable ? { onSave: change } : {})}
         />
@@ -246,10 +248,10 @@ export function HistoryCard({ path, id, changed }: { path: string; id: string; c
   )
   return (
     <Card
-      title="History"
+      title={t('History')}
       action={
         <Button small onClick={() => setOpen(!open)}>
-          {open ? 'Hide' : 'Show'}
+          {open ? t('Hide') : t('Show')}
         </Button>
       }
     >
@@ -258,7 +260,7 @@ export function HistoryCard({ path, id, changed }: { path: string; id: string; c
         <ol class="timeline">
           {data.data.map(({ version, operation, at, by, changes }) => (
             <li key={version}>
-              <span>{operation}</span>
+              <span>{wordOf(operation)}</span>
               <Time at={at} />
               <span class="quiet">
                 {by.username}

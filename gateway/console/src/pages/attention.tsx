@@ -3,6 +3,7 @@ import { call, type Page } from '../api.ts'
 import { Button, notify } from '../components/actions.tsx'
 import { Card, Empty, Failure, Loading, State, Time } from '../components/basics.tsx'
 import { count } from '../format.ts'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { causeInWords, type MessageSummary, REPLAYABLE, waitInWords } from '../messages.ts'
 import { may } from '../rights.ts'
@@ -38,12 +39,12 @@ export function Attention() {
     } finally {
       reload()
     }
-    notify(`${count(replayed)} run again.`)
+    notify(t('{count} run again.', { count: count(replayed) }))
   }
   return (
-    <Card title="Needs attention" note="The latest 200 of each state, by reason">
+    <Card title={t('Needs attention')} note={t('The latest 200 of each state, by reason')}>
       {data === undefined && (error ? <Failure error={error} /> : <Loading />)}
-      {data?.length === 0 && <Empty title="Nothing is dead, failed or unrouted" />}
+      {data?.length === 0 && <Empty title={t('Nothing is dead, failed or unrouted')} />}
       <ul class="rows">
         {data?.map((group) => (
           <li key={group.key}>
@@ -54,21 +55,27 @@ export function Attention() {
                 <span>{group.reason}</span>
               </p>
               <p class="note">
-                {causeInWords(group.fault) && `Caused by ${causeInWords(group.fault)}. `}
-                Last <Time at={group.messages[0]?.receivedAt} relative />.{' '}
-                <a href={hrefOf(`/messages/${group.messages[0]?._id}`)}>
-                  Look at one<span class="hidden"> with {group.reason}</span>
-                </a>
+                {causeInWords(group.fault) &&
+                  `${t('Caused by {cause}.', { cause: causeInWords(group.fault) })} `}
+                {rich('Last {time}. <a>Look at one<span> with {reason}</span></a>', {
+                  time: <Time at={group.messages[0]?.receivedAt} relative />,
+                  reason: group.reason,
+                  span: (text) => <span class="hidden">{text}</span>,
+                  a: (text) => <a href={hrefOf(`/messages/${group.messages[0]?._id}`)}>{text}</a>,
+                })}
               </p>
             </div>
-            {isReplayFutile(group) && <span class="note">A replay would fail again</span>}
+            {isReplayFutile(group) && <span class="note">{t('A replay would fail again')}</span>}
             {may('write', 'messages') && !isReplayFutile(group) && (
               <Button
                 small
-                label={`Replay ${group.messages.length} with ${group.reason}`}
+                label={t('Replay {count} with {reason}', {
+                  count: count(group.messages.length),
+                  reason: group.reason,
+                })}
                 onClick={() => replayAll(group)}
               >
-                Replay
+                {t('Replay')}
               </Button>
             )}
           </li>
@@ -86,8 +93,8 @@ async function attention(signal: AbortSignal): Promise<Group[]> {
   )
   const groups = new Map<string, Group>()
   for (const message of pages.flatMap(({ data }) => data)) {
-    const { state, reason: given = 'no reason given', fault } = message
-    const reason = reasonInWords(given)
+    const { state, reason: given = t('no reason given'), fault } = message
+    const reason = reasonInWords(given, t)
     const key = `${state} ${reason} ${fault}`
     const group = groups.get(key) ?? { key, state, reason, fault, messages: [] }
     group.messages.push(message)
@@ -99,10 +106,11 @@ async function attention(signal: AbortSignal): Promise<Group[]> {
 /** What is in flight waits for what, and since when. */
 export function WaitingGroups({ waiting }: { waiting: Waiting }) {
   const { groups, messages, more } = waiting
-  const note = more || messages > MOST_GROUPED ? `Of the oldest ${count(MOST_GROUPED)}` : undefined
+  const note =
+    more || messages > MOST_GROUPED ? t('Of the oldest {count}', { count: count(MOST_GROUPED) }) : undefined
   return (
-    <Card title="What waits" note={note}>
-      {groups.length === 0 && <Empty title="Nothing waits" />}
+    <Card title={t('What waits')} note={note}>
+      {groups.length === 0 && <Empty title={t('Nothing waits')} />}
       <ul class="rows">
         {groups.map((group) => (
           <li key={group.for}>
@@ -112,8 +120,10 @@ export function WaitingGroups({ waiting }: { waiting: Waiting }) {
                 <span>{waitInWords(group.for)}</span>
               </p>
               <p class="note">
-                Oldest in since <Time at={group.oldest.receivedAt} relative />:{' '}
-                <a href={hrefOf(`/messages/${group.oldest._id}`)}>{group.oldest.thread}</a>
+                {rich('Oldest in since {time}: {thread}', {
+                  time: <Time at={group.oldest.receivedAt} relative />,
+                  thread: <a href={hrefOf(`/messages/${group.oldest._id}`)}>{group.oldest.thread}</a>,
+                })}
               </p>
             </div>
           </li>

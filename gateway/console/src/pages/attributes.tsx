@@ -6,9 +6,11 @@ import { Card, Empty, Failure, PageHead } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { Table } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import type { Attribute } from '../persons.ts'
 import { mayAll } from '../rights.ts'
+import { wordOf } from '../words.ts'
 
 const PATH = '/rest/people/attributes'
 const TYPES = ['text', 'number', 'boolean', 'date'] as const
@@ -24,21 +26,21 @@ export function AttributesSection({ tabs }: { tabs: ComponentChildren }) {
   const mayChange = mayAll('write', 'people')
   return (
     <>
-      <PageHead title="Attributes" note="What may be known of everybody, and stand in templates" />
+      <PageHead title={t('Attributes')} note={t('What may be known of everybody, and stand in templates')} />
       {tabs}
       <Table
-        {...{ label: 'Attributes', rows: data?.attributes, error }}
+        {...{ label: t('Attributes'), rows: data?.attributes, error }}
         columns={[
-          { name: 'Name', cell: ({ name }: Attribute) => <code>{name}</code> },
-          { name: 'Type', cell: ({ type }: Attribute) => type },
+          { name: t('Name'), cell: ({ name }: Attribute) => <code>{name}</code> },
+          { name: t('Type'), cell: ({ type }: Attribute) => wordOf(type) },
           ...(mayChange
             ? [
                 {
-                  name: 'Actions',
+                  name: t('Actions'),
                   cell: ({ name }: Attribute) => (
                     <DeleteButton
-                      what={`attribute ${name}`}
-                      note="Its values are taken from everybody, which can’t be undone."
+                      what={t('attribute {name}', { name })}
+                      note={t('Its values are taken from everybody, which can’t be undone.')}
                       onDelete={() => declare(attributes.filter((one) => one.name !== name))}
                     />
                   ),
@@ -47,10 +49,10 @@ export function AttributesSection({ tabs }: { tabs: ComponentChildren }) {
             : []),
         ]}
         keyOf={({ name }) => name}
-        empty={<Empty title="No attributes yet">Such as a city, or the number of orders.</Empty>}
+        empty={<Empty title={t('No attributes yet')}>{t('Such as a city, or the number of orders.')}</Empty>}
       />
       {mayChange && data && (
-        <Card title="New attribute">
+        <Card title={t('New attribute')}>
           <AttributeForm onSubmit={(one) => declare([...attributes, one])} />
         </Card>
       )}
@@ -63,21 +65,27 @@ function AttributeForm({ onSubmit }: { onSubmit(one: Attribute): Promise<void> }
   const [type, setType] = useState<Attribute['type']>('text')
   const { busy, error, submit } = useSubmit(async () => {
     await onSubmit({ name, type })
-    notify(`${name} is there.`)
+    notify(t('{name} is there.', { name }))
     setName('')
   })
   return (
     <form class="form" onSubmit={submit}>
       <div class="inline">
-        <TextField label="Name" note="Letters, digits and _" value={name} onChange={setName} required />
+        <TextField
+          label={t('Name')}
+          note={t('Letters, digits and _')}
+          value={name}
+          onChange={setName}
+          required
+        />
         <SelectField
-          label="Type"
+          label={t('Type')}
           value={type}
-          options={TYPES.map((value) => ({ value, name: value }))}
+          options={TYPES.map((value) => ({ value, name: wordOf(value) }))}
           onChange={(value) => setType(value as Attribute['type'])}
         />
         <Button type="submit" kind="primary" disabled={busy}>
-          Add
+          {t('Add')}
         </Button>
       </div>
       <Failure error={error} />

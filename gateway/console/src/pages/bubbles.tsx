@@ -10,10 +10,13 @@ import { Button } from '../components/actions.tsx'
 import { Time } from '../components/basics.tsx'
 import { Formatted, Linked } from '../components/formatted.tsx'
 import { TemplateView } from '../components/template-view.tsx'
+import { longDay } from '../format.ts'
+import { t } from '../language.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { type Given, type ShownTemplate, showObject, showTemplate, type Template } from '../templates.ts'
 import { objectIn, previewOf, type Said } from '../threads.ts'
+import { wordOf } from '../words.ts'
 
 /** What stands in a conversation and was not said in it. */
 interface Interleaved {
@@ -53,9 +56,8 @@ export function Bubbles({ items, interleaved, ...shown }: BubblesProps) {
   )
 }
 
-const DAY = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' })
 const dayOf = (entry: { at: string } | undefined): string =>
-  entry === undefined ? '' : DAY.format(new Date(entry.at))
+  entry === undefined ? '' : longDay(new Date(entry.at))
 
 /** What nobody said stands between both sides. */
 const sideOf = ({ from }: Said): string => {
@@ -72,7 +74,7 @@ function Bubble({ said, ...shown }: Shown & { said: Said }) {
   const isWrong = WRONG.includes(state)
   const author = authorOf(said)
   const isOurs = from !== 'person' && from !== 'provider' && said.through === undefined
-  const why = reason === undefined || UNSAID.includes(reason) ? undefined : reasonInWords(reason)
+  const why = reason === undefined || UNSAID.includes(reason) ? undefined : reasonInWords(reason, t)
   return (
     <>
       <div class={`bubble ${sideOf(said)}`}>
@@ -81,24 +83,24 @@ function Bubble({ said, ...shown }: Shown & { said: Said }) {
       <p class={isWrong ? 'under wrong' : 'under'}>
         {author && <span>{author}</span>}
         {may('read', 'messages') ? (
-          <a href={hrefOf(`/messages/${encodeURIComponent(message)}`)} title="All that happened to it">
+          <a href={hrefOf(`/messages/${encodeURIComponent(message)}`)} title={t('All that happened to it')}>
             <Time at={at} />
           </a>
         ) : (
           <Time at={at} />
         )}
-        {edited && <span>edited</span>}
-        {isOurs && <span>{STATES[state] ?? state}</span>}
-        {!isOurs && isWrong && <span>{state}</span>}
+        {edited && <span>{t('edited')}</span>}
+        {isOurs && <span>{STATES[state] ?? wordOf(state)}</span>}
+        {!isOurs && isWrong && <span>{wordOf(state)}</span>}
         {why && <span>{why}</span>}
         {shown.onQuote && isQuotable(said, shown.channel) && (
           <button
             type="button"
             class="link"
-            aria-label={`Quote “${wordsOf(said).slice(0, LONGEST_LABEL)}”`}
+            aria-label={t('Quote “{text}”', { text: wordsOf(said).slice(0, LONGEST_LABEL) })}
             onClick={() => shown.onQuote?.({ _id: said._id, text: wordsOf(said).slice(0, LONGEST_QUOTE) })}
           >
-            Quote
+            {t('Quote')}
           </button>
         )}
       </p>
@@ -123,22 +125,22 @@ const wordsOf = (said: Said): string =>
   said.transcript ??
   said.template ??
   previewOf(said)?.text ??
-  `[${said.media ?? previewOf(said)?.type ?? 'message'}]`
+  `[${wordOf(said.media ?? previewOf(said)?.type ?? 'message')}]`
 
 function authorOf({ from, by, name, through }: Said): string | undefined {
-  if (through === 'app') return 'From the app'
-  if (from === 'team') return by?.name ?? by?.username ?? 'Team'
+  if (through === 'app') return t('From the app')
+  if (from === 'team') return by?.name ?? by?.username ?? t('Team')
   return from === 'person' ? name : AUTHORS[from]
 }
 
-const AUTHORS: Partial<Record<Said['from'], string>> = { assistant: 'Assistant', api: 'API' }
-const STATES: Record<string, string> = { pending: 'waiting', claimed: 'sending', failed: 'not delivered' }
+const AUTHORS: Partial<Record<Said['from'], string>> = { assistant: t('Assistant'), api: 'API' }
+const STATES: Record<string, string> = { pending: 'waiting', claimed: 'sending', failed: t('not delivered') }
 
 function SaidContent({ said, channel, templates }: Shown & { said: Said }) {
   const { text, transcript, media, template, language = '', variables = [], more, message, quoted } = said
   const object = objectIn(said)
   const preview = object && previewOf(said)
-  if (said.deleted) return <span class="quiet">Deleted</span>
+  if (said.deleted) return <span class="quiet">{t('Deleted')}</span>
   const given = template === undefined ? undefined : { ...more, template, language, variables }
   const shownObject = object && showObject(templates, object, channel)
   return (
@@ -151,7 +153,7 @@ function SaidContent({ said, channel, templates }: Shown & { said: Said }) {
       {shownObject && <TemplateView preview={shownObject.preview} />}
       {preview && !shownObject && <ObjectContent preview={preview} />}
       {object && hasFile(object) && <Media id={message} type={String(object.type)} />}
-      {!text && !media && !transcript && !template && !preview && <span class="quiet">[no text]</span>}
+      {!text && !media && !transcript && !template && !preview && <span class="quiet">{t('[no text]')}</span>}
     </>
   )
 }
@@ -169,7 +171,7 @@ export function TemplateContent({ given: { template, language, variables }, show
   return (
     <>
       <span class="kind">
-        Template {template}
+        {t('Template {name}', { name: template })}
         {language && ` · ${language}`}
       </span>
       {values.length > 0 && (
@@ -189,7 +191,7 @@ export function TemplateContent({ given: { template, language, variables }, show
 /** What was sent in a provider's own form: its kind, its link and its words. */
 export const ObjectContent = ({ preview: { type, link, text } }: { preview: ObjectPreview }) => (
   <>
-    {type !== 'text' && <span class="kind">{type}</span>}
+    {type !== 'text' && <span class="kind">{wordOf(type)}</span>}
     {link && (
       <span class="link-text">
         <Linked text={link} />
@@ -204,13 +206,18 @@ const hasFile = (object: JsonObject): boolean =>
   allProviders().some(({ outbound }) => outbound.objects?.mediaIn(object) !== undefined)
 
 const SHOWABLE = ['image', 'video', 'sticker', 'document']
+const SHOW: Record<string, string> = {
+  image: t('Show the image'),
+  video: t('Show the video'),
+  sticker: t('Show the sticker'),
+}
 
 /** What came with a message: audio and pictures are loaded on demand, of the rest its type is said. */
 function Media({ id, type }: { id: string; type: string }) {
   const [loaded, setLoaded] = useState<{ url: string; contentType: string }>()
   useEffect(() => () => void (loaded && URL.revokeObjectURL(loaded.url)), [loaded])
   if (type.includes('audio')) return <Audio id={id} />
-  if (!SHOWABLE.includes(type) || !may('read', 'messages')) return <span class="quiet">[{type}]</span>
+  if (!SHOWABLE.includes(type) || !may('read', 'messages')) return <span class="quiet">[{wordOf(type)}]</span>
   const load = async () => {
     const blob = await callForBlob(`/rest/messages/${id}/media`)
     setLoaded({ url: URL.createObjectURL(blob), contentType: blob.type })
@@ -218,17 +225,17 @@ function Media({ id, type }: { id: string; type: string }) {
   if (loaded === undefined)
     return (
       <Button small onClick={load}>
-        {type === 'document' ? 'Get the document' : `Show the ${type}`}
+        {type === 'document' ? t('Get the document') : SHOW[type]}
       </Button>
     )
   const { url, contentType } = loaded
   if (contentType.startsWith('image/'))
-    return <img class="media" src={url} alt={`The ${type} of this message`} />
+    return <img class="media" src={url} alt={t('The picture of this message')} />
   // biome-ignore lint/a11y/useMediaCaption: what a person filmed has no captions
   if (contentType.startsWith('video/')) return <video class="media" controls src={url} />
   return (
     <a href={url} download={`${type}-${id.slice(-8)}`}>
-      Save the {type}
+      {t('Save the file')}
     </a>
   )
 }
@@ -241,7 +248,7 @@ export function Audio({ id }: { id: string }) {
   if (url === undefined)
     return (
       <Button small onClick={load}>
-        Load the audio
+        {t('Load the audio')}
       </Button>
     )
   // biome-ignore lint/a11y/useMediaCaption: what a person recorded has no captions

@@ -3,11 +3,13 @@ import { type CampaignDraft, variableKeys } from '../campaign-draft.ts'
 import { audienceInWords, type Campaign } from '../campaigns.ts'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { TemplateView } from '../components/template-view.tsx'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import type { Attribute } from '../persons.ts'
 import { may } from '../rights.ts'
 import type { Segment } from '../segments.ts'
 import { shownTemplate, type Template, type TemplateProvider } from '../template-accounts.ts'
+import { wordOf } from '../words.ts'
 import { SegmentFilterFields } from './segment-filter.tsx'
 
 interface DraftProps {
@@ -52,14 +54,21 @@ export function CampaignTemplateFields({
               label={label}
               value={variableOf(key).attribute}
               options={[
-                { value: '', name: 'The same text for all' },
-                ...names.map((name) => ({ value: name, name: `Their ${name}` })),
+                { value: '', name: t('The same text for all') },
+                ...names.map((name) => ({
+                  value: name,
+                  name: t('Their {name}', { name: OWN_FIELDS.includes(name) ? wordOf(name) : name }),
+                })),
               ]}
               onChange={(attribute) => setVariable(key, { attribute })}
             />
             <TextField
-              label={variableOf(key).attribute === '' ? `Text of ${label}` : `Without one, ${label} is`}
-              placeholder={variableOf(key).attribute === '' ? (example ?? '') : 'they are left out'}
+              label={
+                variableOf(key).attribute === ''
+                  ? t('Text of {label}', { label })
+                  : t('Without one, {label} is', { label })
+              }
+              placeholder={variableOf(key).attribute === '' ? (example ?? '') : t('they are left out')}
               value={variableOf(key).text}
               onChange={(text) => setVariable(key, { text })}
               required={variableOf(key).attribute === ''}
@@ -92,12 +101,14 @@ export function AudienceFields({ draft, set, campaign }: DraftProps & { campaign
   return (
     <>
       <SelectField
-        label="Audience"
+        label={t('Audience')}
         value={audience}
         options={[
-          { value: 'everybody', name: 'Everybody' },
-          ...(segments.length > 0 || audience === 'segment' ? [{ value: 'segment', name: 'A segment' }] : []),
-          { value: 'filter', name: 'Who meets conditions' },
+          { value: 'everybody', name: t('Everybody') },
+          ...(segments.length > 0 || audience === 'segment'
+            ? [{ value: 'segment', name: t('A segment') }]
+            : []),
+          { value: 'filter', name: t('Who meets conditions') },
           ...(audience === 'as_is' && campaign ? [{ value: 'as_is', name: audienceInWords(campaign) }] : []),
         ]}
         onChange={(chosen) =>
@@ -106,10 +117,10 @@ export function AudienceFields({ draft, set, campaign }: DraftProps & { campaign
       />
       {audience === 'segment' && (
         <SelectField
-          label="Segment"
+          label={t('Segment')}
           value={segment}
           options={[
-            ...(known ? [] : [{ value: segment, name: segment || 'Choose …' }]),
+            ...(known ? [] : [{ value: segment, name: segment || t('Choose …') }]),
             ...segments.map(({ _id, name }) => ({ value: _id, name })),
           ]}
           onChange={(chosen) => set({ segment: chosen })}
@@ -119,16 +130,16 @@ export function AudienceFields({ draft, set, campaign }: DraftProps & { campaign
         <SegmentFilterFields filter={draft.filter} onChange={(filter) => set({ filter })} />
       )}
       <fieldset class="field choices">
-        <legend>Consent</legend>
+        <legend>{t('Consent')}</legend>
         <label>
           <input
             type="checkbox"
             checked={draft.requiresConsent}
             onChange={({ currentTarget }) => set({ requiresConsent: currentTarget.checked })}
           />
-          Only who has granted consent
+          {t('Only who has granted consent')}
         </label>
-        <p class="note">Who has withdrawn it gets nothing in any case.</p>
+        <p class="note">{t('Who has withdrawn it gets nothing in any case.')}</p>
       </fieldset>
     </>
   )
@@ -139,40 +150,40 @@ export function TimeFields({ draft, set }: DraftProps) {
   return (
     <>
       <TextField
-        label="Begins"
+        label={t('Begins')}
         type="datetime-local"
-        note="At once where it is empty"
+        note={t('At once where it is empty')}
         value={draft.at}
         onChange={(at) => set({ at })}
         required={false}
       />
       <TextField
-        label="Time zone"
+        label={t('Time zone')}
         value={draft.timeZone}
         onChange={(timeZone) => set({ timeZone })}
         required
       />
       <fieldset class="field choices">
-        <legend>Whose clock</legend>
+        <legend>{t('Whose clock')}</legend>
         <label>
           <input
             type="checkbox"
             checked={draft.inEachTimeZone}
             onChange={({ currentTarget }) => set({ inEachTimeZone: currentTarget.checked })}
           />
-          At that time where each person is
+          {t('At that time where each person is')}
         </label>
       </fieldset>
       <div class="inline">
         <TextField
-          label="Quiet from"
+          label={t('Quiet from')}
           placeholder="21:00"
           value={draft.quietFrom}
           onChange={(quietFrom) => set({ quietFrom })}
           required={false}
         />
         <TextField
-          label="Quiet to"
+          label={t('Quiet to')}
           placeholder="08:00"
           value={draft.quietTo}
           onChange={(quietTo) => set({ quietTo })}
@@ -180,9 +191,9 @@ export function TimeFields({ draft, set }: DraftProps) {
         />
       </div>
       <TextField
-        label="Ends"
+        label={t('Ends')}
         type="datetime-local"
-        note="Nobody is written to from then on"
+        note={t('Nobody is written to from then on')}
         value={draft.endsAt}
         onChange={(endsAt) => set({ endsAt })}
         required={false}
@@ -205,13 +216,17 @@ export function LimitFields({ draft, set }: DraftProps) {
   )
   return (
     <>
-      {number('messagesPerSecond', 'Messages a second', 'As many as the number allows where it is empty')}
-      {number('budgetMessages', 'Messages at most')}
+      {number(
+        'messagesPerSecond',
+        t('Messages a second'),
+        t('As many as the number allows where it is empty'),
+      )}
+      {number('budgetMessages', t('Messages at most'))}
       <div class="inline">
-        {number('budgetAmount', 'Money at most')}
-        {number('perMessage', 'Price of a message')}
+        {number('budgetAmount', t('Money at most'))}
+        {number('perMessage', t('Price of a message'))}
         <TextField
-          label="Currency"
+          label={t('Currency')}
           placeholder="BRL"
           value={draft.currency}
           onChange={(currency) => set({ currency })}
@@ -219,10 +234,10 @@ export function LimitFields({ draft, set }: DraftProps) {
         />
       </div>
       <div class="inline">
-        {number('capMessages', 'Of other campaigns at most')}
-        {number('capDays', 'In so many days')}
+        {number('capMessages', t('Of other campaigns at most'))}
+        {number('capDays', t('In so many days'))}
       </div>
-      {number('holdoutPercent', 'Left out to compare with, percent')}
+      {number('holdoutPercent', t('Left out to compare with, percent'))}
     </>
   )
 }

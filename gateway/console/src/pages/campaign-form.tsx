@@ -6,19 +6,15 @@ import { Button, notify } from '../components/actions.tsx'
 import { Card, Empty, Failure, Loading, PageHead } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
-import {
-  inWords,
-  providerOf,
-  type Template,
-  type TemplateChannel,
-  templateChannels,
-} from '../template-accounts.ts'
+import { providerOf, type Template, type TemplateChannel, templateChannels } from '../template-accounts.ts'
+import { wordOf } from '../words.ts'
 import { AudienceFields, CampaignTemplateFields, LimitFields, TimeFields } from './campaign-fields.tsx'
 
-const BACK = { href: hrefOf('/campaigns'), label: 'Campaigns' }
+const BACK = { href: hrefOf('/campaigns'), label: t('Campaigns') }
 const MOST_TEMPLATES = 2_000
 
 /** What a form begins with: the channels, and the campaign with its template where there is one. */
@@ -40,18 +36,22 @@ function useBegun(id: string | undefined) {
 /** Drafts a campaign, as another one where that is named. */
 export function NewCampaign({ from }: { from: string | undefined }) {
   const { data, error } = useBegun(from)
-  if (!may('write', 'campaigns')) return <PageHead title="Your role can’t draft campaigns" back={BACK} />
+  if (!may('write', 'campaigns')) return <PageHead title={t('Your role can’t draft campaigns')} back={BACK} />
   const create = async (draft: CampaignDraft, body: ReturnType<typeof bodyOf>) => {
     const asIs = draft.audience === 'as_is' && data?.campaign ? { audience: data.campaign.audience } : {}
     const made = await call<Campaign>('POST', '/rest/campaigns', { body: withoutNulls({ ...body, ...asIs }) })
-    notify(`${made.name} is drafted: nothing is sent before you start it.`)
+    notify(t('{name} is drafted: nothing is sent before you start it.', { name: made.name }))
     navigate(`/campaigns/${made._id}`)
   }
   return (
     <>
-      <PageHead title="New campaign" back={BACK} note="A draft: nothing is sent before you start it" />
+      <PageHead
+        title={t('New campaign')}
+        back={BACK}
+        note={t('A draft: nothing is sent before you start it')}
+      />
       {data ? (
-        <CampaignForm begun={data} action="Save the draft" onSubmit={create} />
+        <CampaignForm begun={data} action={t('Save the draft')} onSubmit={create} />
       ) : (
         <Wait error={error} />
       )}
@@ -64,16 +64,16 @@ export function EditCampaign({ id }: { id: string }) {
   const { data, error } = useBegun(id)
   const change = async (_draft: CampaignDraft, body: ReturnType<typeof bodyOf>) => {
     await call('PATCH', `/rest/campaigns/${id}`, { body })
-    notify('Saved.')
+    notify(t('Saved.'))
     navigate(`/campaigns/${id}`)
   }
   return (
     <>
       <PageHead
-        title={data?.campaign ? `Edit ${data.campaign.name}` : 'Edit a campaign'}
-        back={{ href: hrefOf(`/campaigns/${id}`), label: data?.campaign?.name ?? 'Campaign' }}
+        title={data?.campaign ? t('Edit {name}', { name: data.campaign.name }) : t('Edit a campaign')}
+        back={{ href: hrefOf(`/campaigns/${id}`), label: data?.campaign?.name ?? t('Campaign') }}
       />
-      {data ? <CampaignForm begun={data} action="Save" onSubmit={change} /> : <Wait error={error} />}
+      {data ? <CampaignForm begun={data} action={t('Save')} onSubmit={change} /> : <Wait error={error} />}
     </>
   )
 }
@@ -114,38 +114,38 @@ function CampaignForm({ begun: { channels, campaign, template: own }, action, on
   })
   if (channels.length === 0)
     return (
-      <Empty title="No channel has templates">
-        <a href={hrefOf('/channels')}>Name the account of one in its settings</a>
+      <Empty title={t('No channel has templates')}>
+        <a href={hrefOf('/channels')}>{t('Name the account of one in its settings')}</a>
       </Empty>
     )
   return (
     <form onSubmit={submit}>
       <div class="columns">
         <div>
-          <Card title="What is sent">
+          <Card title={t('What is sent')}>
             <TextField
-              label="Name"
-              note="For the team"
+              label={t('Name')}
+              note={t('For the team')}
               value={draft.name}
               onChange={(name) => set({ name })}
               required
               isFirst
             />
             <SelectField
-              label="Channel"
+              label={t('Channel')}
               value={draft.channel}
               options={channels.map(({ _id, name }) => ({ value: String(_id), name }))}
               onChange={(chosen) => set({ channel: chosen, template: '' })}
             />
             <SelectField
-              label="Template"
-              note={approved?.length === 0 ? 'None of this channel is approved' : undefined}
+              label={t('Template')}
+              note={approved?.length === 0 ? t('None of this channel is approved') : undefined}
               value={template?._id ?? ''}
               options={[
-                ...(template === undefined ? [{ value: '', name: 'Choose …' }] : []),
+                ...(template === undefined ? [{ value: '', name: t('Choose …') }] : []),
                 ...templates.map(({ _id, name, language, category }) => ({
                   value: _id,
-                  name: `${name} · ${language} · ${inWords(category)}`,
+                  name: `${name} · ${language} · ${wordOf(category)}`,
                 })),
               ]}
               onChange={(chosen) => set({ template: chosen })}
@@ -155,13 +155,13 @@ function CampaignForm({ begun: { channels, campaign, template: own }, action, on
           </Card>
         </div>
         <div>
-          <Card title="To whom">
+          <Card title={t('To whom')}>
             <AudienceFields {...{ draft, set, campaign }} />
           </Card>
-          <Card title="When">
+          <Card title={t('When')}>
             <TimeFields {...{ draft, set }} />
           </Card>
-          <Card title="How much">
+          <Card title={t('How much')}>
             <LimitFields {...{ draft, set }} />
           </Card>
         </div>

@@ -1,5 +1,6 @@
 import type { Schemas } from '@parley/client'
 import type { TemplatePreview } from '@parley/shared/providers/templates'
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { type Campaign, type CampaignEstimate, isOver, leftOutInWords, pausedInWords } from '../campaigns.ts'
@@ -8,6 +9,7 @@ import { Card, Empty, Failure, Loading } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { count, duration } from '../format.ts'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { hrefOf } from '../router.ts'
 import type { Given } from '../templates.ts'
@@ -31,14 +33,14 @@ function PreviewCard({ campaign }: { campaign: Campaign }) {
     call<Preview>('POST', path, { signal }),
   )
   return (
-    <Card title="What people get" note="The first three who would be written to now">
+    <Card title={t('What people get')} note={t('The first three who would be written to now')}>
       <Failure error={error} />
       {data === undefined && !error && <Loading lines={3} />}
-      {data?.data.length === 0 && <Empty title="Nobody would be written to now" />}
+      {data?.data.length === 0 && <Empty title={t('Nobody would be written to now')} />}
       <div class="bubbles">
         {data?.data.map((one) => (
           <div key={one.person}>
-            <p class="note">{one.name ?? 'Somebody without a name'}</p>
+            <p class="note">{one.name ?? t('Somebody without a name')}</p>
             <div class="bubble theirs">
               <Message campaign={campaign} of={one} />
             </div>
@@ -59,7 +61,9 @@ function Message({ campaign, of }: { campaign: Campaign; of: Preview['data'][num
         given={{ ...campaign.more, variables, template, language } as Given}
         shown={shown && { preview: shown as TemplatePreview, refused: shown.reason }}
       />
-      {shown?.reason && <p class="note">It would not be sent so: {shown.reason}</p>}
+      {shown?.reason && (
+        <p class="note">{t('It would not be sent so: {reason}', { reason: shown.reason })}</p>
+      )}
     </>
   )
 }
@@ -72,15 +76,15 @@ function TestCard({ campaign }: { campaign: Campaign }) {
     const body = { address: addressOf(address) }
     const { message } = await call<{ message: string }>('POST', path, { body })
     setSent(message)
-    notify('It is on its way.')
+    notify(t('It is on its way.'))
   })
   if (isOver(campaign)) return null
   return (
-    <Card title="Send it to yourself" note="A message of its own, which counts in no result">
+    <Card title={t('Send it to yourself')} note={t('A message of its own, which counts in no result')}>
       <form onSubmit={submit} data-passing>
         <div class="inline">
           <TextField
-            label="Your number"
+            label={t('Your number')}
             type="tel"
             placeholder="+55 11 98888-7777"
             value={address}
@@ -88,14 +92,14 @@ function TestCard({ campaign }: { campaign: Campaign }) {
             required
           />
           <Button type="submit" disabled={busy}>
-            Send a test
+            {t('Send a test')}
           </Button>
         </div>
         <Failure error={error} />
       </form>
       {sent && (
         <p>
-          <a href={hrefOf(`/messages/${sent}`)}>What became of it</a>
+          <a href={hrefOf(`/messages/${sent}`)}>{t('What became of it')}</a>
         </p>
       )}
     </Card>
@@ -126,14 +130,14 @@ export function StartDialog({ campaign, onStart, onClose }: StartProps) {
     }
   }
   return (
-    <Dialog title={`Start ${campaign.name}?`} onClose={onClose}>
+    <Dialog title={t('Start {name}?', { name: campaign.name })} onClose={onClose}>
       <Failure error={failure ?? error} />
-      {data === undefined && !error && <p role="status">Counting …</p>}
+      {data === undefined && !error && <p role="status">{t('Counting …')}</p>}
       {data && <Estimate of={data} />}
       <div class="actions end">
-        <Button onClick={onClose}>Not yet</Button>
+        <Button onClick={onClose}>{t('Not yet')}</Button>
         <Button kind="primary" disabled={!data?.recipients || data.stop !== null} onClick={start}>
-          {campaign.schedule.at === undefined ? 'Start' : 'Schedule'}
+          {campaign.schedule.at === undefined ? t('Start') : t('Schedule')}
         </Button>
       </div>
     </Dialog>
@@ -142,36 +146,44 @@ export function StartDialog({ campaign, onStart, onClose }: StartProps) {
 
 function Estimate({ of }: { of: CampaignEstimate }) {
   const { audience, recipients, leftOutBy, isExact, seconds, days, cost, stop, messagesPerSecond } = of
+  const written = {
+    b: (text: ComponentChildren) => <strong>{text}</strong>,
+    recipients: count(recipients),
+    audience: count(audience),
+    perSecond: count(messagesPerSecond),
+  }
   return (
     <>
       <p>
-        <strong>
-          {!isExact && 'About '}
-          {count(recipients)}
-        </strong>{' '}
-        of {count(audience)} people are written to, {count(messagesPerSecond)} a second.{' '}
+        {isExact
+          ? rich('<b>{recipients}</b> of {audience} people are written to, {perSecond} a second.', written)
+          : rich(
+              '<b>About {recipients}</b> of {audience} people are written to, {perSecond} a second.',
+              written,
+            )}{' '}
         {days > 1
-          ? `It takes ${days} days: the account may write to so many a day.`
-          : `It takes ${duration(seconds * 1_000)}.`}
-        {cost && ` It costs ${count(cost.amount)} ${cost.currency}.`}
+          ? t('It takes {days} days: the account may write to so many a day.', { days: count(days) })
+          : t('It takes {duration}.', { duration: duration(seconds * 1_000) })}
+        {cost &&
+          ` ${t('It costs {amount} {currency}.', { amount: count(cost.amount), currency: cost.currency })}`}
       </p>
       {leftOutBy.length > 0 && (
         <ul>
           {leftOutBy.map(({ reason, recipients: out }) => (
             <li key={reason}>
-              {count(out)} left out: {leftOutInWords(reason)}
+              {t('{count} left out: {reason}', { count: count(out), reason: leftOutInWords(reason) })}
             </li>
           ))}
         </ul>
       )}
       {stop && (
         <p class="failure" role="alert">
-          It would stop at once: {pausedInWords(stop)}.
+          {t('It would stop at once: {reason}.', { reason: pausedInWords(stop) })}
         </p>
       )}
       {recipients === 0 && (
         <p class="failure" role="alert">
-          Nobody would be written to.
+          {t('Nobody would be written to.')}
         </p>
       )}
     </>

@@ -6,10 +6,12 @@ import { Card, Empty, Failure, Loading, State, Time } from '../components/basics
 import { SelectField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { download } from '../download.ts'
-import { count } from '../format.ts'
+import { count, percent } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { may } from '../rights.ts'
 import { hrefOf, setQuery } from '../router.ts'
+import { wordOf } from '../words.ts'
 
 const RUNNING_MS = 5_000
 const OVER_MS = 10_000
@@ -45,14 +47,18 @@ const sumOf = ({ states }: CampaignResults, ...names: RecipientState[]): number 
 
 function Tiles({ of }: { of: CampaignResults }) {
   const sent = sumOf(of, 'sent', 'delivered', 'read')
-  const share = (part: number) => (sent === 0 ? '' : ` ${Math.round((part / sent) * 1_000) / 10}%`)
+  const share = (part: number) => (sent === 0 ? '' : ` ${percent(part / sent)}`)
   const tiles = [
-    { name: 'Sent', value: sent, more: of.cost ? ` ${count(of.cost.amount)} ${of.cost.currency}` : '' },
-    { name: 'Delivered', value: sumOf(of, 'delivered', 'read'), more: share(sumOf(of, 'delivered', 'read')) },
-    { name: 'Read', value: sumOf(of, 'read'), more: share(sumOf(of, 'read')) },
-    { name: 'Replied', value: of.replied, more: share(of.replied) },
-    { name: 'Opted out', value: of.optedOut, more: share(of.optedOut) },
-    { name: 'Still to come', value: of.toCome, more: '' },
+    { name: t('Sent'), value: sent, more: of.cost ? ` ${count(of.cost.amount)} ${of.cost.currency}` : '' },
+    {
+      name: t('Delivered'),
+      value: sumOf(of, 'delivered', 'read'),
+      more: share(sumOf(of, 'delivered', 'read')),
+    },
+    { name: t('Read'), value: sumOf(of, 'read'), more: share(sumOf(of, 'read')) },
+    { name: t('Replied'), value: of.replied, more: share(of.replied) },
+    { name: t('Opted out'), value: of.optedOut, more: share(of.optedOut) },
+    { name: t('Still to come'), value: of.toCome, more: '' },
   ]
   return (
     <div class="tiles">
@@ -75,86 +81,88 @@ interface Row {
 }
 
 const ROWS: { name: string; states: RecipientState[] }[] = [
-  { name: 'Waiting', states: ['waiting'] },
-  { name: 'Under way', states: ['claimed', 'posted'] },
-  { name: 'Tried again later', states: ['deferred'] },
-  { name: 'Sent', states: ['sent'] },
-  { name: 'Delivered', states: ['delivered'] },
-  { name: 'Read', states: ['read'] },
-  { name: 'Failed', states: ['failed'] },
-  { name: 'Dead', states: ['dead'] },
+  { name: t('Waiting'), states: ['waiting'] },
+  { name: t('Under way'), states: ['claimed', 'posted'] },
+  { name: t('Tried again later'), states: ['deferred'] },
+  { name: t('Sent'), states: ['sent'] },
+  { name: t('Delivered'), states: ['delivered'] },
+  { name: t('Read'), states: ['read'] },
+  { name: t('Failed'), states: ['failed'] },
+  { name: t('Dead'), states: ['dead'] },
 ]
+
+const AUDIENCE = t('Audience')
 
 /** Everybody is in one of the rows. */
 function AccountCard({ of, isListed }: { of: CampaignResults; isListed: boolean }) {
   const rows: Row[] = [
     ...of.leftOutBy.map(({ reason, recipients }) => ({
-      name: `Left out: ${leftOutInWords(reason ?? '')}`,
+      name: t('Left out: {reason}', { reason: leftOutInWords(reason ?? '') }),
       people: Number(recipients),
     })),
     ...ROWS.map(({ name, states }) => ({ name, people: sumOf(of, ...states) })).filter(
       ({ people }) => people > 0,
     ),
-    { name: 'Difference', people: of.difference },
-    { name: 'Audience', people: of.audience },
+    { name: t('Difference'), people: of.difference },
+    { name: AUDIENCE, people: of.audience },
   ]
   return (
     <Card
-      title="Everybody, counted once"
-      note={isListed ? undefined : 'The audience is still being listed, so it grows'}
+      title={t('Everybody, counted once')}
+      note={isListed ? undefined : t('The audience is still being listed, so it grows')}
       flush
     >
       <Table
-        label="Everybody, counted once"
+        label={t('Everybody, counted once')}
         rows={rows}
         columns={[
           {
-            name: 'What became of them',
-            cell: ({ name }) => (name === 'Audience' ? <strong>{name}</strong> : name),
+            name: t('What became of them'),
+            cell: ({ name }) => (name === AUDIENCE ? <strong>{name}</strong> : name),
           },
           {
-            name: 'People',
+            name: t('People'),
             cell: ({ name, people }) =>
-              name === 'Audience' ? <strong>{count(people)}</strong> : count(people),
+              name === AUDIENCE ? <strong>{count(people)}</strong> : count(people),
           },
         ]}
         keyOf={({ name }) => name}
-        empty={<Empty title="Nobody yet" />}
+        empty={<Empty title={t('Nobody yet')} />}
       />
     </Card>
   )
 }
 
 const ErrorsCard = ({ of }: { of: CampaignResults }) => (
-  <Card title="Errors" flush>
+  <Card title={t('Errors')} flush>
     <Table
-      label="Errors"
+      label={t('Errors')}
       rows={of.failedBy.map(({ code, recipients }) => ({ name: String(code), people: Number(recipients) }))}
       columns={[
-        { name: 'Code', cell: ({ name }: Row) => <code>{name}</code> },
-        { name: 'People', cell: ({ people }: Row) => count(people) },
+        { name: t('Code'), cell: ({ name }: Row) => <code>{name}</code> },
+        { name: t('People'), cell: ({ people }: Row) => count(people) },
       ]}
       keyOf={({ name }) => name}
-      empty={<Empty title="None" />}
+      empty={<Empty title={t('None')} />}
     />
   </Card>
 )
 
 const HoursCard = ({ of }: { of: CampaignResults }) => (
-  <Card title="By the hour" flush>
+  <Card title={t('By the hour')} flush>
     <Table
-      label="By the hour"
+      label={t('By the hour')}
       rows={of.hours.slice(-48)}
       columns={[
-        { name: 'Written to', cell: ({ at }) => <Time at={at} /> },
-        { name: 'Sent', cell: ({ sent }) => count(sent) },
-        { name: 'Delivered', wide: true, cell: ({ delivered }) => count(delivered) },
-        { name: 'Read', wide: true, cell: ({ read }) => count(read) },
-        { name: 'Failed', cell: ({ failed }) => count(failed) },
-        { name: 'Replied', cell: ({ replied }) => count(replied) },
+        { name: t('Written to'), cell: ({ at }) => <Time at={at} /> },
+        { name: t('Sent'), cell: ({ sent }) => count(sent) },
+        { name: t('Delivered'), wide: true, cell: ({ delivered }) => count(delivered) },
+        { name: t('Read'), wide: true, cell: ({ read }) => count(read) },
+        { name: t('Failed'), cell: ({ failed }) => count(failed) },
+        { name: t('Replied'), cell: ({ replied }) => count(replied) },
       ]}
       keyOf={({ at }) => at}
-      empty={<Empty title="Nobody yet" />}
+      empty={<Empty title={t('Nobody yet')} />}
     />
   </Card>
 )
@@ -173,19 +181,19 @@ function RecipientsCard({ campaign, query }: { campaign: Campaign; query: URLSea
   )
   const save = async () => download(`campaign-${campaign._id}.ndjson`, await callForBlob(`${path}/export`))
   const columns: Column<Recipient>[] = [
-    { name: 'Person', cell: ({ person }) => <code class="cut">{person}</code> },
+    { name: t('Person'), cell: ({ person }) => <code class="cut">{person}</code> },
     {
-      name: 'State',
+      name: t('State'),
       cell: (one) => (
         <>
-          <State of={one.state.replaceAll('_', ' ')} />
-          {one.repliedAt && <span class="quiet"> replied</span>}
-          {one.optedOutAt && <span class="quiet"> opted out</span>}
+          <State of={one.state} />
+          {one.repliedAt && <span class="quiet"> {t('replied')}</span>}
+          {one.optedOutAt && <span class="quiet"> {t('opted out')}</span>}
         </>
       ),
     },
     {
-      name: 'Why',
+      name: t('Why'),
       wide: true,
       cell: ({ reason, code }) => (
         <span class="quiet">
@@ -193,31 +201,31 @@ function RecipientsCard({ campaign, query }: { campaign: Campaign; query: URLSea
         </span>
       ),
     },
-    { name: 'Sent', wide: true, cell: ({ sentAt }) => sentAt && <Time at={sentAt} /> },
+    { name: t('Sent'), wide: true, cell: ({ sentAt }) => sentAt && <Time at={sentAt} /> },
     {
-      name: 'Message',
+      name: t('Message'),
       cell: ({ message }) =>
-        message && may('read', 'messages') && <a href={hrefOf(`/messages/${message}`)}>Message</a>,
+        message && may('read', 'messages') && <a href={hrefOf(`/messages/${message}`)}>{t('Message')}</a>,
     },
   ]
   return (
-    <Card title="People" flush action={<Button onClick={save}>Export</Button>}>
+    <Card title={t('People')} flush action={<Button onClick={save}>{t('Export')}</Button>}>
       <div class="filters card-head">
         <SelectField
-          label="State"
+          label={t('State')}
           value={state}
           options={[
-            { value: '', name: 'Any' },
-            ...STATES.map((value) => ({ value, name: value.replaceAll('_', ' ') })),
+            { value: '', name: t('Any') },
+            ...STATES.map((value) => ({ value, name: wordOf(value) })),
           ]}
           onChange={(next) => setQuery({ state: next })}
         />
       </div>
       <Table
-        {...{ label: 'People of the campaign', columns, rows: list.rows, error: list.error }}
+        {...{ label: t('People of the campaign'), columns, rows: list.rows, error: list.error }}
         keyOf={({ person }) => person}
         {...(may('read', 'people') && { hrefOf: ({ person }: Recipient) => hrefOf(`/people/${person}`) })}
-        empty={<Empty title="Nobody is in that state" />}
+        empty={<Empty title={t('Nobody is in that state')} />}
       />
       <More list={list} />
     </Card>

@@ -12,15 +12,17 @@ import {
 } from '../campaigns.ts'
 import { Button, DeleteButton, LinkButton, notify } from '../components/actions.tsx'
 import { Badge, Card, Fact, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
-import { count, exactTime } from '../format.ts'
+import { count, exactTime, numbered, percent } from '../format.ts'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
+import { wordOf } from '../words.ts'
 import { PlanCards, StartDialog } from './campaign-plan.tsx'
 import { ResultsCards } from './campaign-results.tsx'
 
-const BACK = { href: hrefOf('/campaigns'), label: 'Campaigns' }
+const BACK = { href: hrefOf('/campaigns'), label: t('Campaigns') }
 
 /** One campaign: what it says, what it would do before it starts, and what became of it after that. */
 export function CampaignPage({ id, query }: { id: string; query: URLSearchParams }) {
@@ -34,7 +36,7 @@ export function CampaignPage({ id, query }: { id: string; query: URLSearchParams
   if (campaign === undefined || isGone(error))
     return (
       <>
-        <PageHead title="Campaign" back={BACK} />
+        <PageHead title={t('Campaign')} back={BACK} />
         {error ? <Failure error={error} /> : <Loading />}
       </>
     )
@@ -42,40 +44,41 @@ export function CampaignPage({ id, query }: { id: string; query: URLSearchParams
   const mayPlan = may('write', 'campaigns') && may('write', 'messages')
   return (
     <>
-      <PageHead title={name} back={BACK} note={<Badge tone={TONES[state]}>{state}</Badge>}>
+      <PageHead title={name} back={BACK} note={<Badge tone={TONES[state]}>{wordOf(state)}</Badge>}>
         {may('write', 'campaigns') && <Actions campaign={campaign} onChange={put} />}
       </PageHead>
       {state === 'paused' && paused && (
         <p class="failure" role="status">
-          Paused <Time at={paused.at} relative />: {pausedInWords(paused.reason)}.
+          {rich('Paused {time}: {reason}.', {
+            time: <Time at={paused.at} relative />,
+            reason: pausedInWords(paused.reason),
+          })}
         </p>
       )}
       {waiting && (
         <p class="note" role="status">
-          It waits for {waitInWords(waiting.for)}
-          {waiting.until && (
-            <>
-              {', until '}
-              <Time at={waiting.until} />
-            </>
-          )}
-          .
+          {waiting.until
+            ? rich('It waits for {what}, until {time}.', {
+                what: waitInWords(waiting.for),
+                time: <Time at={waiting.until} />,
+              })
+            : t('It waits for {what}.', { what: waitInWords(waiting.for) })}
         </p>
       )}
       {!isToCome(campaign) && <ResultsCards campaign={campaign} query={query} />}
       <Facts
         campaign={campaign}
-        channel={channels.data?.get(campaign.channel) ?? `No. ${campaign.channel}`}
+        channel={channels.data?.get(campaign.channel) ?? numbered(campaign.channel)}
       />
       {mayPlan && <PlanCards campaign={campaign} />}
     </>
   )
 }
 
-const ACTIONS: Record<string, { action: string; name: string; done: string }[]> = {
-  scheduled: [{ action: 'unschedule', name: 'Back to draft', done: 'It is a draft again.' }],
-  running: [{ action: 'pause', name: 'Pause', done: 'It is paused.' }],
-  paused: [{ action: 'resume', name: 'Resume', done: 'It goes on.' }],
+const ACTIONS: Record<string, { path: string; name: string; done: string }[]> = {
+  scheduled: [{ path: 'unschedule', name: t('Back to draft'), done: t('It is a draft again.') }],
+  running: [{ path: 'pause', name: t('Pause'), done: t('It is paused.') }],
+  paused: [{ path: 'resume', name: t('Resume'), done: t('It goes on.') }],
 }
 
 function Actions({ campaign, onChange }: { campaign: Campaign; onChange(changed: Campaign): void }) {
@@ -88,7 +91,7 @@ function Actions({ campaign, onChange }: { campaign: Campaign; onChange(changed:
   }
   const remove = async () => {
     await call('DELETE', path)
-    notify(`${name} was deleted.`)
+    notify(t('{name} was deleted.', { name }))
     navigate('/campaigns')
   }
   const isScheduled = campaign.schedule.at !== undefined
@@ -96,36 +99,36 @@ function Actions({ campaign, onChange }: { campaign: Campaign; onChange(changed:
     <>
       {state === 'draft' && may('write', 'messages') && (
         <Button kind="primary" onClick={() => setStarting(true)}>
-          {isScheduled ? 'Schedule…' : 'Start…'}
+          {isScheduled ? t('Schedule…') : t('Start…')}
         </Button>
       )}
-      {state === 'draft' && <LinkButton href={hrefOf(`/campaigns/${_id}/edit`)}>Edit</LinkButton>}
-      {ACTIONS[state]?.map(({ action, name: what, done }) => (
+      {state === 'draft' && <LinkButton href={hrefOf(`/campaigns/${_id}/edit`)}>{t('Edit')}</LinkButton>}
+      {ACTIONS[state]?.map(({ path: action, name: what, done }) => (
         <Button key={action} kind="primary" onClick={() => act(action, done)}>
           {what}
         </Button>
       ))}
-      <LinkButton href={hrefOf(`/campaigns/new?from=${_id}`)}>Draft another</LinkButton>
+      <LinkButton href={hrefOf(`/campaigns/new?from=${_id}`)}>{t('Draft another')}</LinkButton>
       {!isOver(campaign) && state !== 'draft' && (
         <DeleteButton
-          action="Cancel"
-          dismiss="Go back"
-          what={`campaign ${name}`}
-          note="For good: whoever was not written to by then is left out."
-          onDelete={() => act('cancel', 'It is cancelled.')}
+          action={t('Cancel')}
+          dismiss={t('Go back')}
+          what={t('campaign {name}', { name })}
+          note={t('For good: whoever was not written to by then is left out.')}
+          onDelete={() => act('cancel', t('It is cancelled.'))}
         />
       )}
       {(isOver(campaign) || state === 'draft') && (
         <DeleteButton
-          what={`campaign ${name}`}
-          note="Its results go with it, which can’t be undone. Its messages stay in the log."
+          what={t('campaign {name}', { name })}
+          note={t('Its results go with it, which can’t be undone. Its messages stay in the log.')}
           onDelete={remove}
         />
       )}
       {isStarting && (
         <StartDialog
           campaign={campaign}
-          onStart={() => act('schedule', 'It is scheduled.')}
+          onStart={() => act('schedule', t('It is scheduled.'))}
           onClose={() => setStarting(false)}
         />
       )}
@@ -138,50 +141,66 @@ function Facts({ campaign, channel }: { campaign: Campaign; channel: string }) {
     campaign
   const { money } = budget ?? {}
   return (
-    <Card title="What it says">
+    <Card title={t('What it says')}>
       <dl class="facts">
-        <Fact term="Template">
+        <Fact term={t('Template')}>
           {template.name} <span class="quiet">{template.language}</span>
         </Fact>
-        <Fact term="Channel">{channel}</Fact>
-        <Fact term="For">{audienceInWords(campaign)}</Fact>
-        <Fact term="Begins">{beginningOf(schedule)}</Fact>
+        <Fact term={t('Channel')}>{channel}</Fact>
+        <Fact term={t('For')}>{audienceInWords(campaign)}</Fact>
+        <Fact term={t('Begins')}>{beginningOf(schedule)}</Fact>
         {schedule.quietHours && (
-          <Fact term="Quiet hours">
-            {schedule.quietHours.from} to {schedule.quietHours.to}, for each person
+          <Fact term={t('Quiet hours')}>
+            {t('{from} to {to}, for each person', {
+              from: schedule.quietHours.from,
+              to: schedule.quietHours.to,
+            })}
           </Fact>
         )}
         {schedule.endsAt && (
-          <Fact term="Ends">
+          <Fact term={t('Ends')}>
             <Time at={schedule.endsAt} />
           </Fact>
         )}
-        <Fact term="Rate">
-          {messagesPerSecond ? `${messagesPerSecond} a second` : 'as the number allows'}
+        <Fact term={t('Rate')}>
+          {messagesPerSecond
+            ? t('{count} a second', { count: count(messagesPerSecond) })
+            : t('as the number allows')}
         </Fact>
-        <Fact term="Consent">
-          {requiresConsent ? 'only who has granted it' : 'all but who has withdrawn it'}
+        <Fact term={t('Consent')}>
+          {requiresConsent ? t('only who has granted it') : t('all but who has withdrawn it')}
         </Fact>
-        {budget?.messages && <Fact term="Budget">{count(budget.messages)} messages</Fact>}
+        {budget?.messages && (
+          <Fact term={t('Budget')}>
+            {t('{count, plural, one {# message} other {# messages}}', { count: budget.messages })}
+          </Fact>
+        )}
         {money && (
-          <Fact term="Budget">
-            {count(money.amount)} {money.currency}, {money.perMessage} a message
+          <Fact term={t('Budget')}>
+            {t('{amount} {currency}, {perMessage} a message', {
+              amount: count(money.amount),
+              currency: money.currency,
+              perMessage: count(money.perMessage),
+            })}
           </Fact>
         )}
         {frequencyCap && (
-          <Fact term="At most">
-            {frequencyCap.messages} of other campaigns in {frequencyCap.days} days
+          <Fact term={t('At most')}>
+            {t('{messages} of other campaigns in {days, plural, one {# day} other {# days}}', {
+              messages: frequencyCap.messages,
+              days: frequencyCap.days,
+            })}
           </Fact>
         )}
-        {holdoutPercent > 0 && <Fact term="Left out to compare">{holdoutPercent}%</Fact>}
+        {holdoutPercent > 0 && <Fact term={t('Left out to compare')}>{percent(holdoutPercent / 100)}</Fact>}
       </dl>
     </Card>
   )
 }
 
 function beginningOf({ at, timeZone, inEachTimeZone }: Campaign['schedule']): string {
-  if (at === undefined) return 'at once'
+  if (at === undefined) return t('at once')
   if (/(?:Z|[+-]\d\d:\d\d)$/.test(at)) return exactTime(at)
   const clock = at.slice(0, 16).replace('T', ' ')
-  return inEachTimeZone ? `${clock}, where each person is` : `${clock}, ${timeZone}`
+  return inEachTimeZone ? t('{clock}, where each person is', { clock }) : `${clock}, ${timeZone}`
 }

@@ -12,11 +12,13 @@ import { LinkButton } from '../components/actions.tsx'
 import { Badge, Empty, PageHead, Time } from '../components/basics.tsx'
 import { SelectField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
-import { count } from '../format.ts'
+import { count, numbered } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { oneAtATime } from '../one-at-a-time.ts'
 import { may } from '../rights.ts'
 import { hrefOf, type PageProps, setQuery } from '../router.ts'
+import { wordOf } from '../words.ts'
 import { CampaignPage } from './campaign.tsx'
 import { EditCampaign, NewCampaign } from './campaign-form.tsx'
 
@@ -34,43 +36,50 @@ function CampaignList({ query }: { query: URLSearchParams }) {
   const channels = useLoad('names of channels', namesOfChannels)
   const writable = may('write', 'campaigns')
   const columns: Column<Campaign>[] = [
-    { name: 'Name', cell: ({ name }) => <span class="cut">{name}</span> },
-    { name: 'State', cell: (one) => <Badge tone={TONES[one.state]}>{one.state}</Badge> },
-    { name: 'Sent', cell: (one) => <Counts of={one} /> },
-    { name: 'Template', wide: true, cell: ({ template }) => <span class="cut">{template.name}</span> },
-    { name: 'Channel', wide: true, cell: ({ channel }) => channels.data?.get(channel) ?? `No. ${channel}` },
+    { name: t('Name'), cell: ({ name }) => <span class="cut">{name}</span> },
+    { name: t('State'), cell: (one) => <Badge tone={TONES[one.state]}>{wordOf(one.state)}</Badge> },
+    { name: t('Sent'), cell: (one) => <Counts of={one} /> },
+    { name: t('Template'), wide: true, cell: ({ template }) => <span class="cut">{template.name}</span> },
     {
-      name: 'Began',
+      name: t('Channel'),
+      wide: true,
+      cell: ({ channel }) => channels.data?.get(channel) ?? numbered(channel),
+    },
+    {
+      name: t('Began'),
       wide: true,
       cell: ({ startedAt }) =>
-        startedAt ? <Time at={startedAt} relative /> : <span class="quiet">not yet</span>,
+        startedAt ? <Time at={startedAt} relative /> : <span class="quiet">{t('not yet')}</span>,
     },
   ]
   return (
     <>
-      <PageHead title="Campaigns" note="One template to many people, each of whom is accounted for">
+      <PageHead title={t('Campaigns')} note={t('One template to many people, each of whom is accounted for')}>
         {writable && (
           <LinkButton kind="primary" href={hrefOf('/campaigns/new')}>
-            New campaign
+            {t('New campaign')}
           </LinkButton>
         )}
       </PageHead>
       <search class="filters">
         <SelectField
-          label="State"
+          label={t('State')}
           value={state}
-          options={[{ value: '', name: 'Any' }, ...STATES.map((value) => ({ value, name: value }))]}
+          options={[
+            { value: '', name: t('Any') },
+            ...STATES.map((value) => ({ value, name: wordOf(value) })),
+          ]}
           onChange={(next) => setQuery({ state: next })}
         />
       </search>
       <Table
-        {...{ label: 'Campaigns', columns, rows: list.rows, error: list.error }}
+        {...{ label: t('Campaigns'), columns, rows: list.rows, error: list.error }}
         keyOf={({ _id }) => _id}
         hrefOf={({ _id }) => hrefOf(`/campaigns/${_id}`)}
         empty={
-          <Empty title={state === '' ? 'No campaigns yet' : 'No campaigns match'}>
-            {state !== '' && <a href={hrefOf('/campaigns')}>Show all</a>}
-            {state === '' && writable && <a href={hrefOf('/campaigns/new')}>Draft the first one</a>}
+          <Empty title={state === '' ? t('No campaigns yet') : t('No campaigns match')}>
+            {state !== '' && <a href={hrefOf('/campaigns')}>{t('Show all')}</a>}
+            {state === '' && writable && <a href={hrefOf('/campaigns/new')}>{t('Draft the first one')}</a>}
           </Empty>
         }
       />
@@ -96,8 +105,8 @@ function Counts({ of }: { of: Campaign }) {
   const { audience, leftOut, states } = data
   const sent = (states.sent ?? 0) + (states.delivered ?? 0) + (states.read ?? 0)
   return (
-    <span title={`${count(leftOut)} left out`}>
-      {count(sent)} <span class="quiet">of {count(audience - leftOut)}</span>
+    <span title={t('{count} left out', { count: count(leftOut) })}>
+      {count(sent)} <span class="quiet">{t('of {audience}', { audience: count(audience - leftOut) })}</span>
     </span>
   )
 }

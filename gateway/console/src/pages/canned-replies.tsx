@@ -1,6 +1,7 @@
 import type { CannedReply } from '@parley/shared/documents/canned-reply'
 import { useId, useState } from 'preact/hooks'
 import { listAll } from '../api.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { may, me } from '../rights.ts'
 import { nameOf, type Thread } from '../threads.ts'
@@ -59,7 +60,7 @@ export function CannedReplies({ choice, onChoose }: { choice: Choice; onChoose(r
   const { replies, at, id } = choice
   if (replies.length === 0) return null
   return (
-    <div class="canned" role="listbox" id={id} aria-label="Canned replies">
+    <div class="canned" role="listbox" id={id} aria-label={t('Canned replies')}>
       {replies.map((reply, index) => (
         <div
           key={reply._id}

@@ -2,68 +2,74 @@ import { providerNamed } from '@parley/shared/providers/registry'
 import { listAll } from '../api.ts'
 import { Paste, Secret } from '../components/actions.tsx'
 import { Badge, Card, Fact, Time } from '../components/basics.tsx'
+import { t, translated } from '../language.ts'
 
 /** Where the provider sends to, what to paste there, and how it goes. */
 export function HookCard({ hook, config }: { hook: Hook; config: Record<string, unknown> }) {
   const { url, problems, handshake, lastReceivedAt, lastError, signingSecret } = hook
   const { description, settings = [] } = providerNamed(hook.channel.hook) ?? {}
-  const { receiving, operator = description?.label } = description ?? {}
+  const { receiving, operator = description?.label ?? t('the provider') } = description ?? {}
   const pasted = settings.filter(({ isGenerated, neededTo }) => isGenerated && neededTo === 'receive')
   return (
-    <Card title="Webhook">
+    <Card title={t('Webhook')}>
       {problems.length > 0 && (
         <ul class="failure">
           {problems.map((problem) => (
-            <li key={problem}>{problem}</li>
+            <li key={problem}>{translated(problem)}</li>
           ))}
         </ul>
       )}
       <dl class="facts">
         {receiving && url && (
-          <Fact term={`Callback URL, for ${operator}`}>
-            <Paste value={url} label="the callback URL" />
+          <Fact term={t('Callback URL, for {operator}', { operator })}>
+            <Paste value={url} label={t('the callback URL')} />
             {!isPublic(url) && (
               <p class="note over">
-                {operator} takes only an https address that the internet can reach. Set PUBLIC_URL to that of
-                this gateway, or try with the simulator first.
+                {t(
+                  '{operator} takes only an https address that the internet can reach. Set PUBLIC_URL to that of this gateway, or try with the simulator first.',
+                  { operator },
+                )}
               </p>
             )}
           </Fact>
         )}
-        {pasted.map(({ key, label }) => {
+        {pasted.map(({ key, label: named }) => {
+          const label = translated(named)
           const value = config[key]
           return (
             typeof value === 'string' && (
-              <Fact key={key} term={`${label}, for ${operator}`}>
-                <Secret value={value} label={`the ${label.toLowerCase()}`} />
+              <Fact key={key} term={t('{label}, for {operator}', { label, operator })}>
+                <Secret value={value} label={t('the {label}', { label: label.toLowerCase() })} />
               </Fact>
             )
           )
         })}
         {receiving?.hasHandshake && (
-          <Fact term="Handshake">
+          <Fact term={t('Handshake')}>
             {handshake.succeeded ? (
               <>
-                <Badge tone="good">done</Badge> <Time at={handshake.at} relative />
+                <Badge tone="good">{t('done')}</Badge> <Time at={handshake.at} relative />
               </>
             ) : lastReceivedAt === null ? (
-              <Badge tone="warn">{`waiting for ${operator}`}</Badge>
+              <Badge tone="warn">{t('waiting for {operator}', { operator })}</Badge>
             ) : (
-              'none: it comes by the address of another channel'
+              t('none: it comes by the address of another channel')
             )}
           </Fact>
         )}
-        <Fact term={`Last from ${operator ?? 'the provider'}`}>
+        <Fact term={t('Last from {operator}', { operator })}>
           <Time at={lastReceivedAt} relative />
         </Fact>
         {lastError && (
-          <Fact term="Last error">
+          <Fact term={t('Last error')}>
             {lastError.message} (<Time at={lastError.at} relative />)
           </Fact>
         )}
         {signingSecret?.value && (
-          <Fact term={`Signing secret${signingSecret.source === 'derived' ? ', derived' : ''}`}>
-            <Secret value={signingSecret.value} label="the signing secret" />
+          <Fact
+            term={signingSecret.source === 'derived' ? t('Signing secret, derived') : t('Signing secret')}
+          >
+            <Secret value={signingSecret.value} label={t('the signing secret')} />
           </Fact>
         )}
       </dl>

@@ -5,6 +5,7 @@ import { Button, Dialog, notify } from '../components/actions.tsx'
 import { Card, Failure } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { t, translated } from '../language.ts'
 import type { Document } from '../resources.ts'
 import type { Hook } from './channel-hook.tsx'
 
@@ -28,41 +29,42 @@ export function ChannelSecrets({ channel, hook, onChange }: SecretsProps) {
   const rotate = async () => {
     // The one before stays until the next rotation, so that receivers can change over.
     await onChange({ signingSecrets: [newSigningSecret(), ...(current ? [current] : [])] })
-    notify('New signing secret; the one before goes on working until the next rotation.')
+    notify(t('New signing secret; the one before goes on working until the next rotation.'))
   }
   return (
-    <Card title="Secrets">
+    <Card title={t('Secrets')}>
       <ul class="rows">
         {secrets.map((secret) => (
           <li key={secret.key}>
             <div class="grow">
               <p class="line">
-                {secret.label} <span class="quiet">{config[secret.key] ? 'is set' : 'is not set'}</span>
+                {translated(secret.label)}{' '}
+                <span class="quiet">{config[secret.key] ? t('is set') : t('is not set')}</span>
               </p>
-              <p class="note">{secret.replacing ?? secret.note}</p>
+              <p class="note">{translated(secret.replacing ?? secret.note)}</p>
             </div>
             <Button
               small
-              label={`Replace the ${secret.label.toLowerCase()}`}
+              label={t('Replace the {label}', { label: translated(secret.label).toLowerCase() })}
               onClick={() => setReplacing(secret)}
             >
-              {config[secret.key] ? 'Replace' : 'Set'}
+              {config[secret.key] ? t('Replace') : t('Set')}
             </Button>
           </li>
         ))}
         <li>
           <div class="grow">
-            <p class="line">Signing secret</p>
-            <p class="note">With it requests to handlers and endpoints are signed.</p>
+            <p class="line">{t('Signing secret')}</p>
+            <p class="note">{t('With it requests to handlers and endpoints are signed.')}</p>
           </div>
-          <Button small label="Rotate the signing secret" disabled={!canRotate} onClick={rotate}>
-            Rotate
+          <Button small label={t('Rotate the signing secret')} disabled={!canRotate} onClick={rotate}>
+            {t('Rotate')}
           </Button>
         </li>
       </ul>
       {replacing && (
         <ReplaceDialog
-          name={replacing.label}
+          name={translated(replacing.label)}
           onClose={() => setReplacing(undefined)}
           onReplace={(value) => onChange({ [replacing.key]: value })}
         />
@@ -81,14 +83,14 @@ function ReplaceDialog({ name, onClose, onReplace }: ReplaceProps) {
   const [value, setValue] = useState('')
   const { busy, error, submit } = useSubmit(async () => {
     await onReplace(value)
-    notify(`${name} is replaced.`)
+    notify(t('{name} is replaced.', { name }))
     onClose()
   })
   return (
-    <Dialog title={`Replace: ${name}`} onClose={onClose}>
+    <Dialog title={t('Replace: {name}', { name })} onClose={onClose}>
       <form onSubmit={submit}>
         <TextField
-          label={`New ${name.toLowerCase()}`}
+          label={t('New {name}', { name: name.toLowerCase() })}
           type="password"
           value={value}
           onChange={setValue}
@@ -97,7 +99,7 @@ function ReplaceDialog({ name, onClose, onReplace }: ReplaceProps) {
         <Failure error={error} />
         <div class="actions end">
           <Button type="submit" kind="primary" disabled={busy}>
-            Replace
+            {t('Replace')}
           </Button>
         </div>
       </form>

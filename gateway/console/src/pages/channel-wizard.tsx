@@ -7,6 +7,7 @@ import { Button, LinkButton } from '../components/actions.tsx'
 import { Badge, Card, Failure, Loading, PageHead, State } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { useSendKey, useSubmit } from '../components/submit.ts'
+import { t, translated } from '../language.ts'
 import { useLoad } from '../load.ts'
 import type { MessageDetail } from '../messages.ts'
 import { InputError } from '../problems.ts'
@@ -17,14 +18,14 @@ import { HookCard, hookOf } from './channel-hook.tsx'
 
 /** Connects a channel in three steps: its settings, then, of the one with this `id`, what to paste at the provider, and a test message. */
 export function ChannelWizard({ id }: { id?: string }) {
-  const back = { href: hrefOf('/channels'), label: 'Channels' }
+  const back = { href: hrefOf('/channels'), label: t('Channels') }
   const { data, error } = useLoad(`connect ${id}`, (signal) =>
     id === undefined ? Promise.resolve(undefined) : call<Document>('GET', `/rest/channels/${id}`, { signal }),
   )
-  if (!may('write', 'channels')) return <PageHead title="Your role can’t connect channels" back={back} />
+  if (!may('write', 'channels')) return <PageHead title={t('Your role can’t connect channels')} back={back} />
   return (
     <>
-      <PageHead title="Connect a channel" back={back} />
+      <PageHead title={t('Connect a channel')} back={back} />
       {id === undefined && (
         <SettingsStep onCreated={({ _id }) => navigate(`/channels/${_id}/connect`, { replace: true })} />
       )}
@@ -50,11 +51,11 @@ const PROVIDERS = allProviders().toSorted(
 )
 
 const HANDLERS = [
-  { value: 'native:agents/taskManager', name: 'The assistant, with its tools and workflow' },
-  { value: 'native:agents/functionCall', name: 'The assistant, with its tools' },
-  { value: 'native:agents/chat', name: 'The assistant, without tools' },
-  { value: 'native:agents/echo', name: 'Echo: sends back what came in, for a first test' },
-  { value: 'url', name: 'An endpoint of yours' },
+  { value: 'native:agents/taskManager', name: t('The assistant, with its tools and workflow') },
+  { value: 'native:agents/functionCall', name: t('The assistant, with its tools') },
+  { value: 'native:agents/chat', name: t('The assistant, without tools') },
+  { value: 'native:agents/echo', name: t('Echo: sends back what came in, for a first test') },
+  { value: 'url', name: t('An endpoint of yours') },
 ]
 
 const START: Input = {
@@ -74,25 +75,35 @@ function SettingsStep({ onCreated }: { onCreated(channel: Document): void }) {
   const text = (field: Field) => ({ value: input[field], onChange: set(field) })
   const { busy, error, submit } = useSubmit(async () => {
     if (!EXTERNAL_ID.test(input.extId)) {
-      const message = 'has letters, digits, dots, hyphens and underscores only: it is part of addresses'
-      throw new InputError(`The external id ${message}.`, [{ path: '/extId', message }])
+      const message = t('has letters, digits, dots, hyphens and underscores only: it is part of addresses')
+      throw new InputError(t('The external id {problem}.', { problem: message }), [
+        { path: '/extId', message },
+      ])
     }
     onCreated(await call<Document>('POST', '/rest/channels', { body: channelOf(input) }))
   })
   return (
-    <Card title="1. Settings">
+    <Card title={t('1. Settings')}>
       <form class="form" onSubmit={submit}>
         <SelectField
-          label="Kind"
+          label={t('Kind')}
           {...text('provider')}
-          options={PROVIDERS.map(({ name, description }) => ({ value: name, name: description.title }))}
+          options={PROVIDERS.map(({ name, description }) => ({
+            value: name,
+            name: translated(description.title),
+          }))}
         />
-        <TextField label="Name" required {...text('name')} />
-        <TextField label="External id" note="Messages name the channel by it" required {...text('extId')} />
+        <TextField label={t('Name')} required {...text('name')} />
+        <TextField
+          label={t('External id')}
+          note={t('Messages name the channel by it')}
+          required
+          {...text('extId')}
+        />
         {askedFor(input.provider).map(({ key, label, note, kind, isSecret, isOptional }) => (
           <TextField
             key={key}
-            {...{ label, note, required: !isOptional }}
+            {...{ label: translated(label), note: translated(note), required: !isOptional }}
             type={isSecret ? 'password' : kind}
             value={input.settings[key] ?? ''}
             onChange={(value) =>
@@ -101,21 +112,21 @@ function SettingsStep({ onCreated }: { onCreated(channel: Document): void }) {
           />
         ))}
         <SelectField
-          label="Who answers"
+          label={t('Who answers')}
           value={HANDLERS.some(({ value }) => value === input.handlerUrl) ? input.handlerUrl : 'url'}
           options={HANDLERS}
           onChange={(chosen) => set('handlerUrl')(chosen === 'url' ? 'https://' : chosen)}
         />
         {!input.handlerUrl.startsWith('native:') && (
-          <TextField label="Handler URL" type="url" required {...text('handlerUrl')} />
+          <TextField label={t('Handler URL')} type="url" required {...text('handlerUrl')} />
         )}
         {(assistants.data?.length ?? 0) > 0 && (
           <SelectField
-            label="Assistant"
+            label={t('Assistant')}
             required={false}
             {...text('assistantId')}
             options={[
-              { value: '', name: 'None' },
+              { value: '', name: t('None') },
               ...(assistants.data ?? []).map(({ value, name }) => ({ value: String(value), name })),
             ]}
           />
@@ -123,7 +134,7 @@ function SettingsStep({ onCreated }: { onCreated(channel: Document): void }) {
         <Failure error={error} />
         <div class="actions">
           <Button type="submit" kind="primary" disabled={busy}>
-            Create the channel
+            {t('Create the channel')}
           </Button>
         </div>
       </form>
@@ -163,13 +174,13 @@ function ConnectStep({ channel }: { channel: Document }) {
     <>
       {receiving && (
         <>
-          <Card title="2. Receive">
+          <Card title={t('2. Receive')}>
             <p>
               {receiving.instructions.map((part) =>
-                typeof part === 'string' ? part : <code key={part.code}>{part.code}</code>,
+                typeof part === 'string' ? translated(part) : <code key={part.code}>{part.code}</code>,
               )}
-              {receiving.hasHandshake && ' This page waits for the handshake. '}
-              {hook.data?.handshake.succeeded && <Badge tone="good">The handshake has come</Badge>}
+              {receiving.hasHandshake && ` ${t('This page waits for the handshake.')} `}
+              {hook.data?.handshake.succeeded && <Badge tone="good">{t('The handshake has come')}</Badge>}
             </p>
           </Card>
           {hook.data ? (
@@ -181,7 +192,7 @@ function ConnectStep({ channel }: { channel: Document }) {
       )}
       {may('write', 'messages') && <TestStep channel={channel} step={receiving ? 3 : 2} />}
       <div class="actions">
-        <LinkButton href={hrefOf(`/channels/${channel._id}`)}>Go to the channel</LinkButton>
+        <LinkButton href={hrefOf(`/channels/${channel._id}`)}>{t('Go to the channel')}</LinkButton>
       </div>
     </>
   )
@@ -189,7 +200,7 @@ function ConnectStep({ channel }: { channel: Document }) {
 
 function TestStep({ channel, step }: { channel: Document; step: number }) {
   const [phone, setPhone] = useState('')
-  const [text, setText] = useState('Hello from Parley')
+  const [text, setText] = useState(t('Hello from Parley'))
   const [thread, setThread] = useState<string>()
   const { keyOf, gone } = useSendKey()
   const { busy, error, submit } = useSubmit(async () => {
@@ -201,21 +212,21 @@ function TestStep({ channel, step }: { channel: Document; step: number }) {
     setThread(extId)
   })
   return (
-    <Card title={`${step}. Send a test`}>
+    <Card title={t('{step}. Send a test', { step })}>
       <form class="form" onSubmit={submit} data-passing>
         <TextField
-          label="Phone"
+          label={t('Phone')}
           type="tel"
-          note="Yours, with the country’s code"
+          note={t('Yours, with the country’s code')}
           value={phone}
           onChange={setPhone}
           required
         />
-        <TextField label="Text" value={text} onChange={setText} required />
+        <TextField label={t('Text')} value={text} onChange={setText} required />
         <Failure error={error} />
         <div class="actions">
           <Button type="submit" disabled={busy}>
-            Send
+            {t('Send')}
           </Button>
         </div>
       </form>
@@ -234,12 +245,12 @@ function TestResult({ thread }: { thread: string }) {
   return (
     <p class="line" role="status">
       {message === undefined ? (
-        'On its way …'
+        t('On its way …')
       ) : (
         <>
           <State of={message.state} />
-          <a href={hrefOf(`/messages/${message._id}`)}>The test message</a>
-          {message.reason && <span class="quiet">{reasonInWords(message.reason)}</span>}
+          <a href={hrefOf(`/messages/${message._id}`)}>{t('The test message')}</a>
+          {message.reason && <span class="quiet">{reasonInWords(message.reason, t)}</span>}
         </>
       )}
     </p>

@@ -5,10 +5,11 @@ import { Badge, Card, Empty, Failure, Json, Loading, PageHead, Time } from '../c
 import { useEdits } from '../components/edits.ts'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { SchemaForm } from '../components/schema-form.tsx'
+import { t, translated } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import {
-  CHANNELS,
+  CHANNEL_REFERENCES,
   type Document,
   deleteDocument,
   type Finding,
@@ -48,25 +49,26 @@ function ChannelList() {
       .map(({ message }) => message),
   ]
   const columns: Column<Document>[] = [
-    { name: 'Name', cell: titleOf },
-    { name: 'External id', wide: true, cell: ({ extId }) => <code>{extId}</code> },
-    { name: 'In', wide: true, cell: ({ hook }) => String(hook) },
-    { name: 'Out', wide: true, cell: ({ callback }) => String(callback) },
+    { name: t('Name'), cell: titleOf },
+    { name: t('External id'), wide: true, cell: ({ extId }) => <code>{extId}</code> },
+    { name: t('In'), wide: true, cell: ({ hook }) => String(hook) },
+    { name: t('Out'), wide: true, cell: ({ callback }) => String(callback) },
     {
-      name: 'Problems',
+      name: t('Problems'),
       cell: ({ _id }) => {
         const problems = problemsOf(_id)
         if (hooks.data === undefined) return ''
-        if (problems.length === 0) return <Badge tone="good">none</Badge>
+        if (problems.length === 0) return <Badge tone="good">{t('none')}</Badge>
         return (
           <span title={problems.join('\n')}>
-            <Badge tone="warn">{String(problems.length)}</Badge> <span class="quiet">{problems[0]}</span>
+            <Badge tone="warn">{String(problems.length)}</Badge>{' '}
+            <span class="quiet">{translated(problems[0] ?? '')}</span>
           </span>
         )
       },
     },
     {
-      name: 'Last from the provider',
+      name: t('Last from the provider'),
       wide: true,
       cell: ({ _id }) => <Time at={hookOf(_id)?.lastReceivedAt} relative />,
     },
@@ -74,23 +76,23 @@ function ChannelList() {
   const writable = may('write', 'channels')
   return (
     <>
-      <PageHead title="Channels" note="Where messages come in and go out">
+      <PageHead title={t('Channels')} note={t('Where messages come in and go out')}>
         {writable && (
           <LinkButton kind="primary" href={hrefOf('/channels/new')}>
-            Connect a channel
+            {t('Connect a channel')}
           </LinkButton>
         )}
       </PageHead>
       <Table
-        {...{ label: 'Channels', columns, rows: list.rows, error: list.error }}
+        {...{ label: t('Channels'), columns, rows: list.rows, error: list.error }}
         keyOf={({ _id }) => _id}
         hrefOf={({ _id }) => hrefOf(`/channels/${_id}`)}
         empty={
-          <Empty title="No channels yet">
+          <Empty title={t('No channels yet')}>
             {writable ? (
-              <a href={hrefOf('/channels/new')}>Connect the first one</a>
+              <a href={hrefOf('/channels/new')}>{t('Connect the first one')}</a>
             ) : (
-              'Ask an admin to connect one.'
+              t('Ask an admin to connect one.')
             )}
           </Empty>
         }
@@ -101,7 +103,7 @@ function ChannelList() {
 }
 
 function ChannelPage({ id }: { id: string }) {
-  const back = { href: hrefOf('/channels'), label: 'Channels' }
+  const back = { href: hrefOf('/channels'), label: t('Channels') }
   const {
     data: read,
     error,
@@ -113,7 +115,7 @@ function ChannelPage({ id }: { id: string }) {
   if (read === undefined || isGone(error))
     return (
       <>
-        <PageHead title="Channel" back={back} />
+        <PageHead title={t('Channel')} back={back} />
         {error ? <Failure error={error} /> : <Loading />}
       </>
     )
@@ -122,7 +124,7 @@ function ChannelPage({ id }: { id: string }) {
   const save = async (body: object, over: Version<unknown>) => {
     const saved = await replaceDocument('channels', id, { body, over })
     put(saved)
-    notify('Saved.')
+    notify(t('Saved.'))
     return saved
   }
   const changeConfig = async (part: object) => {
@@ -137,9 +139,9 @@ function ChannelPage({ id }: { id: string }) {
   }
   const remove = async () => {
     const putBack = await deleteDocument('channels', data)
-    notifyUndoable(`${titleOf(data)} was deleted.`, async () => {
+    notifyUndoable(t('{title} was deleted.', { title: titleOf(data) }), async () => {
       await putBack()
-      notify(`${titleOf(data)} is back.`)
+      notify(t('{title} is back.', { title: titleOf(data) }))
       navigate(`/channels/${data._id}`)
     })
     navigate('/channels')
@@ -149,17 +151,23 @@ function ChannelPage({ id }: { id: string }) {
       <PageHead title={titleOf(data)} back={back} note={<code>{data.extId}</code>}>
         {may('read', 'messages') && (
           <LinkButton href={hrefOf(`/messages?channel=${encodeURIComponent(data.extId ?? '')}`)}>
-            Messages
+            {t('Messages')}
           </LinkButton>
         )}
-        {writable && <DeleteButton what={`channel ${titleOf(data)}`} note={ON_DELETE} onDelete={remove} />}
+        {writable && (
+          <DeleteButton
+            what={t('channel {title}', { title: titleOf(data) })}
+            note={ON_DELETE}
+            onDelete={remove}
+          />
+        )}
       </PageHead>
       <Findings resource="channels" id={data._id} />
       {hook.data && <HookCard hook={hook.data} config={(data.config ?? {}) as Record<string, unknown>} />}
       {writable && <ChannelSecrets channel={data} hook={hook.data} onChange={changeConfig} />}
-      <Card title="Settings">
+      <Card title={t('Settings')}>
         <SchemaForm
-          {...{ schema: 'ChannelBody', read, edits, references: CHANNELS.references, action: 'Save' }}
+          {...{ schema: 'ChannelBody', read, edits, references: CHANNEL_REFERENCES, action: t('Save') }}
           onReload={reload}
           {...(writable ? { onSave: save } : {})}
         />
@@ -183,16 +191,16 @@ interface Notice {
 function NoticesCard({ id }: { id: string }) {
   const list = useList<Notice>(`/rest/channels/${id}/notices`, {}, { everyMs: 10_000 })
   const columns: Column<Notice>[] = [
-    { name: 'What', cell: ({ field }) => <code>{field}</code> },
-    { name: 'Says', cell: ({ text }) => text },
-    { name: 'At', wide: true, cell: ({ at, receivedAt }) => <Time at={at ?? receivedAt} relative /> },
-    { name: 'All of it', wide: true, cell: ({ value }) => <Json title="Look" value={value} /> },
+    { name: t('What'), cell: ({ field }) => <code>{field}</code> },
+    { name: t('Says'), cell: ({ text }) => text },
+    { name: t('At'), wide: true, cell: ({ at, receivedAt }) => <Time at={at ?? receivedAt} relative /> },
+    { name: t('All of it'), wide: true, cell: ({ value }) => <Json title={t('Look')} value={value} /> },
   ]
   return (
-    <Card title="Notices" flush>
+    <Card title={t('Notices')} flush>
       <Table
-        {...{ label: 'Notices', columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
-        empty={<Empty title="Nothing happened to it at its provider yet" />}
+        {...{ label: t('Notices'), columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
+        empty={<Empty title={t('Nothing happened to it at its provider yet')} />}
       />
       <More list={list} />
     </Card>

@@ -2,6 +2,8 @@ import { useEffect, useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { notify } from '../components/actions.tsx'
 import { Failure, Loading, PageHead } from '../components/basics.tsx'
+import { t } from '../language.ts'
+import { InputError } from '../problems.ts'
 import { navigate, type PageProps } from '../router.ts'
 
 /** Where the browser comes back to from an authorization server: the action is connected, or why it is not. */
@@ -15,10 +17,10 @@ export function ConnectedPage({ query }: PageProps) {
   if (error === undefined) return <Loading />
   return (
     <>
-      <PageHead title="Not connected" />
+      <PageHead title={t('Not connected')} />
       <Failure error={error} />
       <p>
-        <a href={`/console${page}`}>Back to the action</a>
+        <a href={`/console${page}`}>{t('Back to the action')}</a>
       </p>
     </>
   )
@@ -26,10 +28,15 @@ export function ConnectedPage({ query }: PageProps) {
 
 async function end(query: URLSearchParams, page: string): Promise<void> {
   const [state, code, iss] = ['state', 'code', 'iss'].map((name) => query.get(name) ?? undefined)
-  if (state === undefined || !/^\d{1,16}\./.test(state)) throw new Error('This address has no consent in it.')
-  if (code === undefined) throw new Error(`Nobody gave consent: ${query.get('error') ?? 'there is no code'}.`)
+  if (state === undefined || !/^\d{1,16}\./.test(state))
+    throw new InputError(t('This address has no consent in it.'), [])
+  if (code === undefined)
+    throw new InputError(
+      t('Nobody gave consent: {reason}.', { reason: query.get('error') ?? t('there is no code') }),
+      [],
+    )
   const [id] = state.split('.')
   await call('POST', `/rest/actions/${id}/connected`, { body: { state, code, iss } })
-  notify('Connected.')
+  notify(t('Connected.'))
   navigate(page, { replace: true })
 }

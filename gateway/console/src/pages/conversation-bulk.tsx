@@ -3,7 +3,7 @@ import { call } from '../api.ts'
 import { useColleagues } from '../colleagues.ts'
 import { Button, notify, notifyUndoable } from '../components/actions.tsx'
 import { useKeys } from '../components/keyboard.ts'
-import { counted } from '../format.ts'
+import { t } from '../language.ts'
 import { messageOf } from '../problems.ts'
 import { me } from '../rights.ts'
 import type { Thread } from '../threads.ts'
@@ -81,25 +81,27 @@ export function BulkBar({ selection, rows, reload }: BulkProps) {
   }
   const isIdle = chosen.length === 0 || isRunning
   return (
-    <div class="bulk" role="toolbar" aria-label="What is done with those selected">
+    <div class="bulk" role="toolbar" aria-label={t('What is done with those selected')}>
       <p class="line" role="status">
-        {isRunning ? `${done} of ${chosen.length} …` : `${chosen.length} selected`}
+        {isRunning
+          ? t('{done} of {count} …', { done, count: chosen.length })
+          : t('{count} selected', { count: chosen.length })}
         <button type="button" class="link" onClick={all}>
-          {chosen.length === rows.length ? 'None' : `All ${rows.length} loaded`}
+          {chosen.length === rows.length ? t('None') : t('All {count} loaded', { count: rows.length })}
         </button>
         <button type="button" class="link" onClick={end}>
-          Done
+          {t('Done')}
         </button>
       </p>
       <div class="actions">
         <Button small disabled={isIdle} onClick={() => run(READ)}>
-          Mark as read
+          {t('Mark as read')}
         </Button>
         <Button small disabled={isIdle} onClick={() => run(RESOLVE)}>
-          Resolve
+          {t('Resolve')}
         </Button>
         <Button small disabled={isIdle} onClick={() => run(REOPEN)}>
-          Reopen
+          {t('Reopen')}
         </Button>
         <AssignAll isDisabled={isIdle} run={run} />
         <LabelAll isDisabled={isIdle} run={run} />
@@ -109,21 +111,27 @@ export function BulkBar({ selection, rows, reload }: BulkProps) {
 }
 
 interface Work {
-  /** What became of so many: "is resolved", "are resolved". */
-  said: { one: string; many: string }
+  /** What became of so many. */
+  said(count: number): string
   change(thread: Thread): object
   /** What makes it as it was. */
   undo?(thread: Thread): object
 }
 
-const READ: Work = { said: { one: 'is read', many: 'are read' }, change: () => ({ unread: 0 }) }
+const READ: Work = {
+  said: (count) =>
+    t('{count, plural, one {# conversation is read.} other {# conversations are read.}}', { count }),
+  change: () => ({ unread: 0 }),
+}
 const RESOLVE: Work = {
-  said: { one: 'is resolved', many: 'are resolved' },
+  said: (count) =>
+    t('{count, plural, one {# conversation is resolved.} other {# conversations are resolved.}}', { count }),
   change: () => ({ status: 'resolved' }),
   undo: (thread) => statusOf(thread),
 }
 const REOPEN: Work = {
-  said: { one: 'is open', many: 'are open' },
+  said: (count) =>
+    t('{count, plural, one {# conversation is open.} other {# conversations are open.}}', { count }),
   change: () => ({ status: 'open' }),
   undo: (thread) => statusOf(thread),
 }
@@ -134,13 +142,21 @@ const statusOf = ({ status, snoozedUntil }: Thread): object => ({
 })
 
 const assignTo = (assignee: number | null, name: string): Work => ({
-  said: { one: `is assigned to ${name}`, many: `are assigned to ${name}` },
+  said: (count) =>
+    t(
+      '{count, plural, one {# conversation is assigned to {name}.} other {# conversations are assigned to {name}.}}',
+      { count, name },
+    ),
   change: () => ({ assignee }),
   undo: (thread) => ({ assignee: thread.assignee?._id ?? null }),
 })
 
 const label = (text: string): Work => ({
-  said: { one: `has the label ${text}`, many: `have the label ${text}` },
+  said: (count) =>
+    t(
+      '{count, plural, one {# conversation has the label {label}.} other {# conversations have the label {label}.}}',
+      { count, label: text },
+    ),
   change: ({ labels = [] }) => ({ labels: [...new Set([...labels, text])] }),
   undo: ({ labels = [] }) => ({ labels }),
 })
@@ -173,14 +189,14 @@ function report(
   { said, undo }: Work,
   { threads, failed, reload }: { threads: Thread[]; failed: Error | undefined; reload(): void },
 ): void {
-  const what = counted(threads.length, 'conversation')
-  const text = `${what} ${threads.length === 1 ? said.one : said.many}.`
+  const text = said(threads.length)
   const reverse = async (back: NonNullable<Work['undo']>) => {
     const undone = await changeAll(threads, back, () => undefined)
     reload()
     if (undone.failed !== undefined) throw undone.failed
   }
-  if (failed !== undefined) notify(`${text} Others are not: ${messageOf(failed)}`, 'bad')
+  if (failed !== undefined)
+    notify(t('{text} Others are not: {error}', { text, error: messageOf(failed) }), 'bad')
   else if (undo === undefined) notify(text)
   else notifyUndoable(text, () => reverse(undo))
 }
@@ -198,7 +214,7 @@ function AssignAll({ isDisabled, run }: ChoiceProps) {
   return (
     <span class="inline-field">
       <label class="hidden" for={id}>
-        Assign to
+        {t('Assign to')}
       </label>
       <select
         id={id}
@@ -208,17 +224,17 @@ function AssignAll({ isDisabled, run }: ChoiceProps) {
           const { value } = event.currentTarget
           event.currentTarget.value = ''
           void run(
-            value === 'none' ? assignTo(null, 'nobody') : assignTo(Number(value), names.get(value) ?? ''),
+            value === 'none' ? assignTo(null, t('nobody')) : assignTo(Number(value), names.get(value) ?? ''),
           )
         }}
       >
         <option value="" disabled>
-          Assign to …
+          {t('Assign to …')}
         </option>
-        <option value="none">Nobody</option>
+        <option value="none">{t('Nobody')}</option>
         {colleagues.map(({ _id, name }) => (
           <option key={_id} value={String(_id)}>
-            {_id === own ? `${name} (me)` : name}
+            {_id === own ? t('{name} (me)', { name }) : name}
           </option>
         ))}
       </select>
@@ -240,15 +256,15 @@ function LabelAll({ isDisabled, run }: ChoiceProps) {
       }}
     >
       <input
-        aria-label="A label for all of them"
-        placeholder="Label"
+        aria-label={t('A label for all of them')}
+        placeholder={t('Label')}
         maxLength={64}
         disabled={isDisabled}
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
       />
       <Button type="submit" small disabled={isDisabled || text.trim() === ''}>
-        Add
+        {t('Add')}
       </Button>
     </form>
   )

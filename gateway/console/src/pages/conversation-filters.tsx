@@ -1,16 +1,17 @@
 import { useRef, useState } from 'preact/hooks'
 import { useColleagues } from '../colleagues.ts'
 import { SelectField } from '../components/fields.tsx'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { channelNames } from '../resources.ts'
 import { me } from '../rights.ts'
 import { setQuery } from '../router.ts'
 
 const VIEWS = [
-  { name: 'All', query: {} },
-  { name: 'Unread', query: { unread: 'true' } },
-  { name: 'With the team', query: { handler: 'person' } },
-  { name: 'Mine', query: { assignee: 'me' } },
+  { name: t('All'), query: {} },
+  { name: t('Unread'), query: { unread: 'true' } },
+  { name: t('With the team'), query: { handler: 'person' } },
+  { name: t('Mine'), query: { assignee: 'me' } },
 ] as const
 const VIEWED = ['unread', 'handler', 'assignee'] as const
 const TYPING_MS = 350
@@ -18,10 +19,10 @@ const TYPING_MS = 350
 /** What is listed without a choice of its own. */
 const USUAL_STATUS = 'open'
 const STATUSES = [
-  { value: '', name: 'Open' },
-  { value: 'snoozed', name: 'Snoozed' },
-  { value: 'resolved', name: 'Resolved' },
-  { value: 'all', name: 'All' },
+  { value: '', name: t('Open') },
+  { value: 'snoozed', name: t('Snoozed') },
+  { value: 'resolved', name: t('Resolved') },
+  { value: 'all', name: t('All') },
 ]
 
 const FILTERS = ['q', 'unread', 'handler', 'channel', 'status', 'assignee', 'label'] as const
@@ -64,9 +65,9 @@ export function Filters({ query }: { query: URLSearchParams }) {
   const label = query.get('label')
   const own = me.get()?._id
   const anybody = [
-    { value: '', name: 'Anybody' },
-    { value: 'none', name: 'Nobody' },
-    { value: 'me', name: 'Me' },
+    { value: '', name: t('Anybody') },
+    { value: 'none', name: t('Nobody') },
+    { value: 'me', name: t('Me') },
     ...colleagues.filter(({ _id }) => _id !== own).map(({ _id, name }) => ({ value: String(_id), name })),
   ]
   const allChannels = [...new Set([...channels, ...(channel === '' ? [] : [channel])])]
@@ -75,8 +76,8 @@ export function Filters({ query }: { query: URLSearchParams }) {
       <div data-search>
         <input
           type="search"
-          aria-label="Search by name or phone"
-          placeholder="Name or phone ( / )"
+          aria-label={t('Search by name or phone')}
+          placeholder={t('Name or phone ( / )')}
           value={text}
           onInput={(event) => search(event.currentTarget.value)}
         />
@@ -97,22 +98,22 @@ export function Filters({ query }: { query: URLSearchParams }) {
       </div>
       <div class="inbox-choices">
         <SelectField
-          label="Status"
+          label={t('Status')}
           value={query.get('status') ?? ''}
           options={STATUSES}
           onChange={(value) => setQuery({ status: value })}
         />
         <SelectField
-          label="Assigned to"
+          label={t('Assigned to')}
           value={assignee}
           options={anybody}
           onChange={(value) => setQuery({ assignee: value })}
         />
         {allChannels.length > 1 && (
           <SelectField
-            label="Channel"
+            label={t('Channel')}
             value={channel}
-            options={[{ value: '', name: 'All' }, ...allChannels.map((value) => ({ value, name: value }))]}
+            options={[{ value: '', name: t('All') }, ...allChannels.map((value) => ({ value, name: value }))]}
             onChange={(value) => setQuery({ channel: value })}
           />
         )}
@@ -123,7 +124,7 @@ export function Filters({ query }: { query: URLSearchParams }) {
             {label}
             <button
               type="button"
-              aria-label={`All labels, not only ${label}`}
+              aria-label={t('All labels, not only {label}', { label })}
               onClick={() => setQuery({ label: '' })}
             >
               ✕

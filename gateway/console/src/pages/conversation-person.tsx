@@ -1,11 +1,14 @@
 import type { Schemas } from '@parley/client'
 import { call, type Page } from '../api.ts'
 import { Badge, Fact, Failure, Loading, Time } from '../components/basics.tsx'
+import { clockTime, languageName } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { type Person, usePersonOf } from '../person-of.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { nameOf, shownLast, type Thread } from '../threads.ts'
+import { wordOf } from '../words.ts'
 
 type Campaign = Pick<Schemas['Campaign'], '_id' | 'name'>
 
@@ -16,9 +19,11 @@ const MOST_OTHERS = 20
 export function PersonAside({ thread }: { thread: Thread }) {
   const person = usePersonOf(thread)
   return (
-    <aside class="conversation-person" aria-label={`About ${nameOf(thread)}`}>
+    <aside class="conversation-person" aria-label={t('About {name}', { name: nameOf(thread) })}>
       {person.data === undefined && (person.error ? <Failure error={person.error} /> : <Loading lines={5} />)}
-      {person.data === null && <p class="quiet">No record of this person may be read, or there is none.</p>}
+      {person.data === null && (
+        <p class="quiet">{t('No record of this person may be read, or there is none.')}</p>
+      )}
       {person.data && <PersonFacts person={person.data} />}
       {thread.campaign && <LastCampaign campaign={thread.campaign} />}
       <OtherThreads thread={thread} />
@@ -27,8 +32,8 @@ export function PersonAside({ thread }: { thread: Thread }) {
 }
 
 const PURPOSES = [
-  { purpose: 'marketing', name: 'Marketing' },
-  { purpose: 'service', name: 'Service' },
+  { purpose: 'marketing', name: t('Marketing') },
+  { purpose: 'service', name: t('Service') },
 ] as const
 
 function PersonFacts({ person }: { person: Person }) {
@@ -36,22 +41,22 @@ function PersonFacts({ person }: { person: Person }) {
   const values = Object.entries(attributes)
   return (
     <dl class="facts">
-      {name && <Fact term="Name">{name}</Fact>}
-      <Fact term="Addresses">
+      {name && <Fact term={t('Name')}>{name}</Fact>}
+      <Fact term={t('Addresses')}>
         {addresses.map((address) => (
           <span key={address} class="address">
             {address.replace(/^phone:/, '+')}
           </span>
         ))}
       </Fact>
-      {language && <Fact term="Language">{language}</Fact>}
+      {language && <Fact term={t('Language')}>{languageName(language)}</Fact>}
       {timeZone && (
-        <Fact term="Their time">
-          {localTime(timeZone)} <span class="quiet">{timeZone}</span>
+        <Fact term={t('Their time')}>
+          {clockTime(new Date(), timeZone)} <span class="quiet">{timeZone}</span>
         </Fact>
       )}
       {tags.length > 0 && (
-        <Fact term="Tags">
+        <Fact term={t('Tags')}>
           <span class="labels">
             {tags.map((tag) => (
               <span key={tag} class="tag">
@@ -65,7 +70,7 @@ function PersonFacts({ person }: { person: Person }) {
         const { status, at } = consent[purpose]
         return (
           <Fact key={purpose} term={term}>
-            <Badge tone={TONES[status]}>{status}</Badge> {at && <Time at={at} />}
+            <Badge tone={TONES[status]}>{wordOf(status)}</Badge> {at && <Time at={at} />}
           </Fact>
         )
       })}
@@ -75,16 +80,13 @@ function PersonFacts({ person }: { person: Person }) {
         </Fact>
       ))}
       {lastContactAt && (
-        <Fact term="Last wrote">
+        <Fact term={t('Last wrote')}>
           <Time at={lastContactAt} relative />
         </Fact>
       )}
     </dl>
   )
 }
-
-const localTime = (timeZone: string): string =>
-  new Intl.DateTimeFormat(undefined, { timeZone, hour: '2-digit', minute: '2-digit' }).format(new Date())
 
 /** The campaign that wrote to the person last. */
 function LastCampaign({ campaign: { _id, at } }: { campaign: NonNullable<Thread['campaign']> }) {
@@ -96,8 +98,8 @@ function LastCampaign({ campaign: { _id, at } }: { campaign: NonNullable<Thread[
   )
   return (
     <dl class="facts">
-      <Fact term="Last campaign">
-        {data?.name ?? 'A campaign'} <Time at={at} relative />
+      <Fact term={t('Last campaign')}>
+        {data?.name ?? t('A campaign')} <Time at={at} relative />
       </Fact>
     </dl>
   )
@@ -118,7 +120,7 @@ function OtherThreads({ thread }: { thread: Thread }) {
   if (others.length === 0) return null
   return (
     <>
-      <h2>Other conversations</h2>
+      <h2>{t('Other conversations')}</h2>
       <ul class="other-threads">
         {others.map((one) => (
           <li key={one._id}>

@@ -3,6 +3,7 @@ import { call, type Page } from '../api.ts'
 import { useColleagues } from '../colleagues.ts'
 import { Button, notify, notifyUndoable } from '../components/actions.tsx'
 import { Time } from '../components/basics.tsx'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { messageOf } from '../problems.ts'
 import { may, me } from '../rights.ts'
@@ -39,10 +40,10 @@ export function Sorting({ thread, change: write }: SortingProps) {
       <div class="actions">
         {thread.status === 'snoozed' && thread.snoozedUntil && (
           <span class="note">
-            Snoozed until <Time at={thread.snoozedUntil} />
+            {rich('Snoozed until {time}', { time: <Time at={thread.snoozedUntil} /> })}
           </span>
         )}
-        {thread.status === 'resolved' && <span class="note">Resolved</span>}
+        {thread.status === 'resolved' && <span class="note">{t('Resolved')}</span>}
         {writable && <StatusButtons {...{ thread, change }} />}
       </div>
     </div>
@@ -50,7 +51,9 @@ export function Sorting({ thread, change: write }: SortingProps) {
 }
 
 const AssigneeName = ({ thread: { assignee } }: { thread: Thread }) => (
-  <span class="note">{assignee ? `Assigned to ${assignee.name}` : 'Assigned to nobody'}</span>
+  <span class="note">
+    {assignee ? t('Assigned to {name}', { name: assignee.name }) : t('Assigned to nobody')}
+  </span>
 )
 
 function AssigneeChoice({ thread: { assignee }, change }: SaferProps) {
@@ -61,17 +64,17 @@ function AssigneeChoice({ thread: { assignee }, change }: SaferProps) {
   const choose = (value: string) => change({ assignee: value === '' ? null : Number(value) })
   return (
     <span class="inline-field">
-      <label for={id}>Assigned to</label>
+      <label for={id}>{t('Assigned to')}</label>
       <select
         id={id}
         value={String(assignee?._id ?? '')}
         onChange={(event) => void choose(event.currentTarget.value)}
       >
-        <option value="">Nobody</option>
+        <option value="">{t('Nobody')}</option>
         {!isKnown && <option value={String(assignee._id)}>{assignee.name}</option>}
         {colleagues.map(({ _id, name }) => (
           <option key={_id} value={String(_id)}>
-            {_id === own ? `${name} (me)` : name}
+            {_id === own ? t('{name} (me)', { name }) : name}
           </option>
         ))}
       </select>
@@ -102,7 +105,7 @@ function Labels({ thread: { labels = [] }, change, isWritable }: SaferProps & { 
           {isWritable && (
             <button
               type="button"
-              aria-label={`Remove the label ${label}`}
+              aria-label={t('Remove the label {label}', { label })}
               onClick={() => void set(labels.filter((one) => one !== label))}
             >
               ✕
@@ -119,7 +122,7 @@ function Labels({ thread: { labels = [] }, change, isWritable }: SaferProps & { 
           />
         ) : (
           <button type="button" class="link" onClick={() => setAdding(true)}>
-            + Label
+            {t('+ Label')}
           </button>
         ))}
     </span>
@@ -147,7 +150,7 @@ function NewLabel({ others, onAdd, onClose }: NewLabelProps) {
     <form class="new-label" data-passing onSubmit={add}>
       <input
         ref={input}
-        aria-label="A new label"
+        aria-label={t('A new label')}
         list={id}
         maxLength={64}
         value={text}
@@ -162,7 +165,7 @@ function NewLabel({ others, onAdd, onClose }: NewLabelProps) {
           ))}
       </datalist>
       <Button type="submit" small>
-        Add
+        {t('Add')}
       </Button>
     </form>
   )
@@ -172,7 +175,7 @@ function StatusButtons({ thread, change }: SaferProps) {
   if (thread.status !== 'open')
     return (
       <Button small onClick={() => change({ status: 'open' })}>
-        Reopen
+        {t('Reopen')}
       </Button>
     )
   const reopen = () => change({ status: 'open' })
@@ -182,10 +185,11 @@ function StatusButtons({ thread, change }: SaferProps) {
       <Button
         small
         onClick={async () => {
-          if (await change({ status: 'resolved' })) notifyUndoable(`${nameOf(thread)} is resolved.`, reopen)
+          if (await change({ status: 'resolved' }))
+            notifyUndoable(t('{name} is resolved.', { name: nameOf(thread) }), reopen)
         }}
       >
-        Resolve
+        {t('Resolve')}
       </Button>
     </>
   )
@@ -197,7 +201,8 @@ function Snooze({ thread, change }: SaferProps) {
   const [at, setAt] = useState('')
   const until = async (time: Date) => {
     const isDone = await change({ status: 'snoozed', snoozedUntil: time.toISOString() })
-    if (isDone) notifyUndoable(`${nameOf(thread)} is snoozed.`, () => change({ status: 'open' }))
+    if (isDone)
+      notifyUndoable(t('{name} is snoozed.', { name: nameOf(thread) }), () => change({ status: 'open' }))
   }
   if (isOther)
     return (
@@ -211,21 +216,21 @@ function Snooze({ thread, change }: SaferProps) {
       >
         <input
           type="datetime-local"
-          aria-label="Snooze until"
+          aria-label={t('Snooze until')}
           required
           min={localTime(new Date())}
           value={at}
           onInput={(event) => setAt(event.currentTarget.value)}
         />
         <Button type="submit" small>
-          Snooze
+          {t('Snooze')}
         </Button>
       </form>
     )
   return (
     <span class="inline-field">
       <label class="hidden" for={id}>
-        Snooze
+        {t('Snooze')}
       </label>
       <select
         id={id}
@@ -239,12 +244,12 @@ function Snooze({ thread, change }: SaferProps) {
         }}
       >
         <option value="" disabled>
-          Snooze…
+          {t('Snooze…')}
         </option>
         {snoozes(new Date()).map(({ name }) => (
           <option key={name}>{name}</option>
         ))}
-        <option>Another time…</option>
+        <option>{t('Another time…')}</option>
       </select>
     </span>
   )
@@ -258,10 +263,10 @@ function snoozes(now: Date): { name: string; until: Date }[] {
   const morning = (days: number) => new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, MORNING)
   const toMonday = (MONDAY + 7 - now.getDay()) % 7 || 7
   return [
-    { name: 'For an hour', until: new Date(now.getTime() + 3_600_000) },
-    { name: 'Until tomorrow', until: morning(1) },
-    { name: 'Until Monday', until: morning(toMonday) },
-    { name: 'For a month', until: morning(30) },
+    { name: t('For an hour'), until: new Date(now.getTime() + 3_600_000) },
+    { name: t('Until tomorrow'), until: morning(1) },
+    { name: t('Until Monday'), until: morning(toMonday) },
+    { name: t('For a month'), until: morning(30) },
   ]
 }
 

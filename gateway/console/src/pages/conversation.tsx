@@ -6,6 +6,7 @@ import { Button } from '../components/actions.tsx'
 import { Badge, Failure, Loading, Time } from '../components/basics.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { useDraft } from '../drafts.ts'
+import { rich, t } from '../language.ts'
 import { type Loaded, useLoad } from '../load.ts'
 import type { Draft } from '../replies.ts'
 import { may, me } from '../rights.ts'
@@ -45,7 +46,7 @@ export function ConversationPane({ id, channel }: ConversationProps) {
     },
   )
   useEffect(() => {
-    setTitle(thread.data ? nameOf(thread.data) : 'Conversation')
+    setTitle(thread.data ? nameOf(thread.data) : t('Conversation'))
   }, [thread.data])
   if (thread.data === undefined)
     return thread.error ? <Failure error={thread.error} /> : <Loading lines={8} />
@@ -79,12 +80,12 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
   return (
     <section
       class={isPersonShown ? 'conversation with-person' : 'conversation'}
-      aria-label={`Conversation with ${nameOf(thread)}`}
+      aria-label={t('Conversation with {name}', { name: nameOf(thread) })}
     >
       <header class="conversation-head">
         <div class="grow">
           <a class="back" href={hrefOf('/conversations')}>
-            ← Conversations
+            {t('← Conversations')}
           </a>
           <h1>{nameOf(thread)}</h1>
           <p class="note line">
@@ -94,20 +95,20 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
             <span>{thread.channel}</span>
             {thread.task && (
               <a href={hrefOf(`/assistants/tasks/${thread.task._id}`)}>
-                Task {thread.task.name || thread.task._id}
+                {t('Task {name}', { name: thread.task.name || thread.task._id })}
               </a>
             )}
             {may('read', 'messages') && (
-              <a href={hrefOf(`/messages?thread=${encodeURIComponent(thread.extId)}`)}>Log</a>
+              <a href={hrefOf(`/messages?thread=${encodeURIComponent(thread.extId)}`)}>{t('Log')}</a>
             )}
           </p>
         </div>
         <div class="actions">
-          <Badge tone={isOurs ? 'warn' : 'info'}>{isOurs ? 'with the team' : 'with the assistant'}</Badge>
+          <Badge tone={isOurs ? 'warn' : 'info'}>
+            {isOurs ? t('with the team') : t('with the assistant')}
+          </Badge>
           {thread.handlerUntil && (
-            <span class="quiet">
-              until <Time at={thread.handlerUntil} />
-            </span>
+            <span class="quiet">{rich('until {time}', { time: <Time at={thread.handlerUntil} /> })}</span>
           )}
           <button
             type="button"
@@ -115,11 +116,11 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
             aria-pressed={isPersonShown}
             onClick={() => personShown.set(!isPersonShown)}
           >
-            Person
+            {t('Person')}
           </button>
           {writable && isOurs && (
             <Button small onClick={() => change({ handler: 'assistant' })}>
-              Give back
+              {t('Give back')}
             </Button>
           )}
         </div>
@@ -153,8 +154,10 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
       )}
       {writable && !isOurs && !isNoting && (
         <div class="take-over">
-          <p class="note">The assistant answers. Take over to write yourself; it says nothing more then.</p>
-          <Button onClick={() => setNoting(true)}>Write a note</Button>
+          <p class="note">
+            {t('The assistant answers. Take over to write yourself; it says nothing more then.')}
+          </p>
+          <Button onClick={() => setNoting(true)}>{t('Write a note')}</Button>
           <Button
             kind="primary"
             onClick={async () => {
@@ -163,7 +166,7 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
               setTaken(true)
             }}
           >
-            Take over
+            {t('Take over')}
           </Button>
         </div>
       )}
@@ -270,7 +273,7 @@ function Talk({
       element={box}
       class="talk"
       role="log"
-      label="What was said"
+      label={t('What was said')}
       onScroll={({ scrollTop, scrollHeight, clientHeight }) => {
         isAtEnd.current = scrollHeight - scrollTop - clientHeight < 40
       }}
@@ -278,7 +281,7 @@ function Talk({
       {previous !== null && (
         <div class="more">
           <Button small onClick={older}>
-            Load older
+            {t('Load older')}
           </Button>
         </div>
       )}

@@ -5,6 +5,7 @@ import { useRows } from '../components/keyboard.ts'
 import { More, useList } from '../components/list.tsx'
 import { useDrafts } from '../drafts.ts'
 import { count } from '../format.ts'
+import { rich, t } from '../language.ts'
 import type { Draft } from '../replies.ts'
 import { may } from '../rights.ts'
 import { hrefOf, type PageProps } from '../router.ts'
@@ -23,7 +24,7 @@ export function ConversationsPage({ rest: [id], query }: PageProps) {
       </div>
       <div class="inbox-thread">
         {id === undefined ? (
-          <Empty title="No conversation is open">Choose one to read it.</Empty>
+          <Empty title={t('No conversation is open')}>{t('Choose one to read it.')}</Empty>
         ) : (
           <ConversationPane key={`${id} ${channel}`} id={decodeURIComponent(id)} channel={channel} />
         )}
@@ -45,10 +46,10 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
   const selection = useSelection(rows, at)
   return (
     <>
-      <PageHead title="Conversations" isPart={current !== undefined}>
+      <PageHead title={t('Conversations')} isPart={current !== undefined}>
         {may('write', 'threads') && !selection.isOn && rows.length > 0 && (
           <Button small onClick={selection.begin}>
-            Select
+            {t('Select')}
           </Button>
         )}
       </PageHead>
@@ -57,9 +58,9 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
       {list.rows === undefined && (list.error ? <Failure error={list.error} /> : <Loading lines={6} />)}
       {list.rows?.length === 0 &&
         (chosen.size > 0 ? (
-          <Empty title="None match" />
+          <Empty title={t('None match')} />
         ) : (
-          <Empty title="No conversations yet">They appear here when people write.</Empty>
+          <Empty title={t('No conversations yet')}>{t('They appear here when people write.')}</Empty>
         ))}
       <ul class="threads">
         {list.rows?.map((thread, row) => (
@@ -67,7 +68,7 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
             {selection.isOn && (
               <input
                 type="checkbox"
-                aria-label={`Select ${nameOf(thread)}`}
+                aria-label={t('Select {name}', { name: nameOf(thread) })}
                 checked={selection.has(thread)}
                 onClick={(event) => selection.toggle(thread, { isRange: event.shiftKey })}
               />
@@ -92,14 +93,14 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
                   {thread.unread > 0 && (
                     <span class="unread">
                       {count(thread.unread)}
-                      <span class="hidden"> unread</span>
+                      <span class="hidden"> {t('unread')}</span>
                     </span>
                   )}
                 </span>
                 {thread.unreadFor?.why === 'unanswered' && (
                   <>
-                    <Badge tone="bad">no answer</Badge>{' '}
-                    <span class="note">{reasonInWords(thread.unreadFor.reason ?? '')}</span>
+                    <Badge tone="bad">{t('no answer')}</Badge>{' '}
+                    <span class="note">{reasonInWords(thread.unreadFor.reason ?? '', t)}</span>
                   </>
                 )}
                 <Marks thread={thread} />
@@ -117,14 +118,14 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
 const Marks = ({ thread: { handler, assignee, labels = [], status, snoozedUntil } }: { thread: Thread }) => (
   <span class="marks">
     {handler === 'person' && (
-      <Badge tone="warn">{assignee === undefined ? 'with the team' : `with ${assignee.name}`}</Badge>
+      <Badge tone="warn">
+        {assignee === undefined ? t('with the team') : t('with {name}', { name: assignee.name })}
+      </Badge>
     )}
     {handler === 'assistant' && assignee && <Badge tone="neutral">{assignee.name}</Badge>}
-    {status === 'resolved' && <Badge tone="good">resolved</Badge>}
+    {status === 'resolved' && <Badge tone="good">{t('resolved')}</Badge>}
     {status === 'snoozed' && snoozedUntil && (
-      <Badge tone="neutral">
-        until <Time at={snoozedUntil} />
-      </Badge>
+      <Badge tone="neutral">{rich('until {time}', { time: <Time at={snoozedUntil} /> })}</Badge>
     )}
     {labels.map((label) => (
       <span key={label} class="tag">
@@ -138,7 +139,7 @@ const Marks = ({ thread: { handler, assignee, labels = [], status, snoozedUntil 
 const LastSaid = ({ thread, draft }: { thread: Thread; draft: Draft | undefined }) =>
   draft?.text ? (
     <span class="quiet">
-      <em>Draft:</em> {draft.text}
+      <em>{t('Draft:')}</em> {draft.text}
     </span>
   ) : (
     <span class="quiet">{shownLast(thread.lastMessage) || '–'}</span>

@@ -6,9 +6,11 @@ import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { count } from '../format.ts'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { setQuery } from '../router.ts'
 import type { Delivery } from '../subscriptions.ts'
+import { wordOf } from '../words.ts'
 
 interface DeliveriesProps {
   /** Of the subscription, in the API. */
@@ -24,23 +26,23 @@ export function Deliveries({ path, query, writable }: DeliveriesProps) {
   const [shown, setShown] = useState<string>()
   const [replaying, setReplaying] = useState(false)
   const columns: Column<Delivery>[] = [
-    { name: 'Event', cell: ({ event }) => event },
-    { name: 'State', cell: (delivery) => <State of={delivery.state} /> },
-    { name: 'About', wide: true, cell: ({ record }) => <code class="cut">{record}</code> },
-    { name: 'Attempts', wide: true, cell: ({ attempts }) => count(attempts.length) },
-    { name: 'At', wide: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { name: t('Event'), cell: ({ event }) => event },
+    { name: t('State'), cell: (delivery) => <State of={delivery.state} /> },
+    { name: t('About'), wide: true, cell: ({ record }) => <code class="cut">{record}</code> },
+    { name: t('Attempts'), wide: true, cell: ({ attempts }) => count(attempts.length) },
+    { name: t('At'), wide: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
     {
-      name: 'Look',
+      name: t('Look'),
       cell: ({ _id, event }) => (
-        <Button small label={`Look at ${event} ${_id}`} onClick={() => setShown(_id)}>
-          Look
+        <Button small label={t('Look at {event} {id}', { event, id: _id })} onClick={() => setShown(_id)}>
+          {t('Look')}
         </Button>
       ),
     },
   ]
   return (
     <Card
-      title="Deliveries"
+      title={t('Deliveries')}
       flush
       action={
         <div class="actions">
@@ -52,23 +54,23 @@ export function Deliveries({ path, query, writable }: DeliveriesProps) {
                 aria-pressed={(state ?? '') === one}
                 onClick={() => setQuery({ state: one })}
               >
-                {one || 'all'}
+                {one === '' ? t('all') : wordOf(one)}
               </button>
             ))}
           </div>
           {writable && (
             <Button small onClick={() => setReplaying(true)}>
-              Replay since …
+              {t('Replay since …')}
             </Button>
           )}
         </div>
       }
     >
       <Table
-        {...{ label: 'Deliveries', columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
+        {...{ label: t('Deliveries'), columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
         empty={
-          <Empty title="Nothing was delivered yet">
-            {writable && 'Send a test event to see whether the endpoint is there.'}
+          <Empty title={t('Nothing was delivered yet')}>
+            {writable && t('Send a test event to see whether the endpoint is there.')}
           </Empty>
         }
       />
@@ -99,11 +101,11 @@ function DeliveryDialog({ path, writable, onClose, onReplayed }: DialogProps & {
   })
   const replay = async () => {
     await call('POST', `${path}/replay`)
-    notify('It is sent again, under the same id.')
+    notify(t('It is sent again, under the same id.'))
     onReplayed()
   }
   return (
-    <Dialog title={data?.event ?? 'Delivery'} onClose={onClose} wide>
+    <Dialog title={data?.event ?? t('Delivery')} onClose={onClose} wide>
       <Failure error={error} />
       {data === undefined && !error && <Loading />}
       {data && (
@@ -111,11 +113,7 @@ function DeliveryDialog({ path, writable, onClose, onReplayed }: DialogProps & {
           <p class="line">
             <State of={data.state} />
             <code>{data._id}</code>
-            {data.due && (
-              <span>
-                tried again <Time at={data.due} relative />
-              </span>
-            )}
+            {data.due && <span>{rich('tried again {time}', { time: <Time at={data.due} relative /> })}</span>}
             {data.reason && <span class="quiet">{data.reason}</span>}
           </p>
           <ol class="timeline">
@@ -124,20 +122,20 @@ function DeliveryDialog({ path, writable, onClose, onReplayed }: DialogProps & {
                 <State of={outcome} />
                 <Time at={at} />
                 <span class="quiet">
-                  {Math.round(ms)} ms{code && ` · ${code.replaceAll('_', ' ')}`}
+                  {count(Math.round(ms))} ms{code && ` · ${wordOf(code)}`}
                 </span>
               </li>
             ))}
           </ol>
           {data.payload === undefined ? (
-            <p class="note">Your role can’t read what it says.</p>
+            <p class="note">{t('Your role can’t read what it says.')}</p>
           ) : (
-            <Json title="Payload" value={data.payload} />
+            <Json title={t('Payload')} value={data.payload} />
           )}
           {writable && (
             <div class="actions end">
               <Button kind="primary" onClick={replay}>
-                Replay
+                {t('Replay')}
               </Button>
             </div>
           )}
@@ -159,27 +157,34 @@ function ReplayDialog({ path, onClose, onReplayed }: DialogProps) {
       `${path}/replay`,
       { body },
     )
-    notify(`${count(replayed)} sent again.${next === null ? '' : ' There are more: replay once more.'}`)
+    notify(
+      [
+        t('{count} sent again.', { count: count(replayed) }),
+        next === null ? '' : t('There are more: replay once more.'),
+      ]
+        .join(' ')
+        .trim(),
+    )
     onReplayed()
     onClose()
   })
   return (
-    <Dialog title="Replay deliveries" onClose={onClose}>
+    <Dialog title={t('Replay deliveries')} onClose={onClose}>
       <form onSubmit={submit}>
-        <TextField label="Since" type="datetime-local" value={since} onChange={setSince} required />
+        <TextField label={t('Since')} type="datetime-local" value={since} onChange={setSince} required />
         <SelectField
-          label="Which"
+          label={t('Which')}
           value={state}
           onChange={setState}
           options={[
-            { value: 'failed', name: 'Those that failed' },
-            { value: '', name: 'All' },
+            { value: 'failed', name: t('Those that failed') },
+            { value: '', name: t('All') },
           ]}
         />
         <Failure error={error} />
         <div class="actions end">
           <Button type="submit" kind="primary" disabled={busy}>
-            Replay
+            {t('Replay')}
           </Button>
         </div>
       </form>

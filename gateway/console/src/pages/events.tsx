@@ -3,7 +3,8 @@ import { call } from '../api.ts'
 import { Button, DeleteButton, Dialog, LinkButton, notify, Paste } from '../components/actions.tsx'
 import { Badge, Card, Empty, Fact, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
-import { count } from '../format.ts'
+import { count, numbered } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import { readDocument, replaceDocument } from '../resources.ts'
@@ -14,7 +15,7 @@ import { Findings, HistoryCard } from './assistants.tsx'
 import { Deliveries } from './deliveries.tsx'
 import { NewSubscription } from './new-subscription.tsx'
 
-const BACK = { href: hrefOf('/events'), label: 'Events' }
+const BACK = { href: hrefOf('/events'), label: t('Events') }
 
 /** Where events go: the subscriptions, and one of them with its deliveries. */
 export function EventsPage({ rest: [id], query }: PageProps) {
@@ -24,15 +25,15 @@ export function EventsPage({ rest: [id], query }: PageProps) {
 }
 
 const COLUMNS: Column<Subscription>[] = [
-  { name: 'Name', cell: ({ name }) => name },
-  { name: 'Address', wide: true, cell: ({ url }) => <code class="cut">{url}</code> },
+  { name: t('Name'), cell: ({ name }) => name },
+  { name: t('Address'), wide: true, cell: ({ url }) => <code class="cut">{url}</code> },
   {
-    name: 'Events',
+    name: t('Events'),
     wide: true,
     cell: ({ events }) => <span title={events.join('\n')}>{count(events.length)}</span>,
   },
-  { name: 'State', cell: (one) => <SubscriptionState of={one} /> },
-  { name: 'Changed', wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
+  { name: t('State'), cell: (one) => <SubscriptionState of={one} /> },
+  { name: t('Changed'), wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
 ]
 
 function SubscriptionList() {
@@ -40,20 +41,27 @@ function SubscriptionList() {
   const writable = may('write', 'subscriptions')
   return (
     <>
-      <PageHead title="Events" note="What happens here, posted to endpoints of yours, signed and in order">
+      <PageHead
+        title={t('Events')}
+        note={t('What happens here, posted to endpoints of yours, signed and in order')}
+      >
         {writable && (
           <LinkButton kind="primary" href={hrefOf('/events/new')}>
-            New subscription
+            {t('New subscription')}
           </LinkButton>
         )}
       </PageHead>
       <Table
-        {...{ label: 'Subscriptions', columns: COLUMNS, rows: list.rows, error: list.error }}
+        {...{ label: t('Subscriptions'), columns: COLUMNS, rows: list.rows, error: list.error }}
         keyOf={({ _id }) => _id}
         hrefOf={({ _id }) => hrefOf(`/events/${_id}`)}
         empty={
-          <Empty title="No subscriptions yet">
-            {writable ? <a href={hrefOf('/events/new')}>Say where events go</a> : 'Ask an admin to make one.'}
+          <Empty title={t('No subscriptions yet')}>
+            {writable ? (
+              <a href={hrefOf('/events/new')}>{t('Say where events go')}</a>
+            ) : (
+              t('Ask an admin to make one.')
+            )}
           </Empty>
         }
       />
@@ -75,14 +83,14 @@ function SubscriptionPage({ id, query }: { id: string; query: URLSearchParams })
   if (read === undefined || isGone(error))
     return (
       <>
-        <PageHead title="Subscription" back={BACK} />
+        <PageHead title={t('Subscription')} back={BACK} />
         {error ? <Failure error={error} /> : <Loading />}
       </>
     )
   const { data } = read
   const test = async () => {
     await call('POST', `${path}/test`)
-    notify('A test event is on its way.')
+    notify(t('A test event is on its way.'))
   }
   const patch = async (body: object) => {
     await call('PATCH', path, { body })
@@ -96,7 +104,7 @@ function SubscriptionPage({ id, query }: { id: string; query: URLSearchParams })
   }
   const remove = async () => {
     await call('DELETE', path)
-    notify(`${data.name} was deleted.`)
+    notify(t('{name} was deleted.', { name: data.name }))
     navigate('/events')
   }
   return (
@@ -104,47 +112,47 @@ function SubscriptionPage({ id, query }: { id: string; query: URLSearchParams })
       <PageHead title={data.name} back={BACK} note={<code>{data.url}</code>}>
         {writable && data.active && (
           <Button kind="primary" onClick={test}>
-            Send a test event
+            {t('Send a test event')}
           </Button>
         )}
         {writable && (
           <Button onClick={() => patch({ active: !data.active })}>
-            {data.active ? 'Turn off' : 'Turn on'}
+            {data.active ? t('Turn off') : t('Turn on')}
           </Button>
         )}
-        {writable && <DeleteButton what={`subscription ${data.name}`} onDelete={remove} />}
+        {writable && <DeleteButton what={t('subscription {name}', { name: data.name })} onDelete={remove} />}
       </PageHead>
       <Findings resource="subscriptions" id={data._id} />
       <Card>
         <dl class="facts">
-          <Fact term="State">
+          <Fact term={t('State')}>
             <SubscriptionState of={data} />
           </Fact>
           {data.failing && (
-            <Fact term="Failing since">
+            <Fact term={t('Failing since')}>
               <Time at={data.failing.since} relative /> · {data.failing.reason}
             </Fact>
           )}
           {data.full && (
-            <Fact term="Full since">
+            <Fact term={t('Full since')}>
               <Time at={data.full.since} relative /> · {data.full.reason}
             </Fact>
           )}
           {data.disabled && (
-            <Fact term="Turned off">
+            <Fact term={t('Turned off')}>
               <Time at={data.disabled.at} relative /> · {data.disabled.reason}
             </Fact>
           )}
-          <Fact term="Events">{data.events.join(', ')}</Fact>
+          <Fact term={t('Events')}>{data.events.join(', ')}</Fact>
           {data.channel && (
-            <Fact term="Channel">
-              <a href={hrefOf(`/channels/${data.channel}`)}>No. {data.channel}</a>
+            <Fact term={t('Channel')}>
+              <a href={hrefOf(`/channels/${data.channel}`)}>{numbered(data.channel)}</a>
             </Fact>
           )}
           {writable && (
-            <Fact term="Signing secret">
+            <Fact term={t('Signing secret')}>
               <Button small onClick={replaceSecret}>
-                Replace the signing secret
+                {t('Replace the signing secret')}
               </Button>
             </Fact>
           )}
@@ -153,9 +161,9 @@ function SubscriptionPage({ id, query }: { id: string; query: URLSearchParams })
       <Deliveries path={path} query={query} writable={writable && data.active} />
       <HistoryCard path="subscriptions" id={id} changed={data.updatedAt} />
       {secret && (
-        <Dialog title="The new signing secret" onClose={() => setSecret(undefined)}>
-          <p>Store it now: it is not shown again, and the old one signs nothing more.</p>
-          <Paste value={secret} label="the signing secret" />
+        <Dialog title={t('The new signing secret')} onClose={() => setSecret(undefined)}>
+          <p>{t('Store it now: it is not shown again, and the old one signs nothing more.')}</p>
+          <Paste value={secret} label={t('the signing secret')} />
         </Dialog>
       )}
     </>
@@ -168,9 +176,9 @@ const bodyOf = ({ name, url, events, channel, active }: Subscription): object =>
 })
 
 function SubscriptionState({ of: { active, failing, full, disabled } }: { of: Subscription }) {
-  if (disabled) return <Badge tone="bad">turned off</Badge>
-  if (!active) return <Badge>off</Badge>
-  if (full) return <Badge tone="bad">full</Badge>
-  if (failing) return <Badge tone="warn">failing</Badge>
-  return <Badge tone="good">active</Badge>
+  if (disabled) return <Badge tone="bad">{t('turned off')}</Badge>
+  if (!active) return <Badge>{t('off')}</Badge>
+  if (full) return <Badge tone="bad">{t('full')}</Badge>
+  if (failing) return <Badge tone="warn">{t('failing')}</Badge>
+  return <Badge tone="good">{t('active')}</Badge>
 }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call, type Page } from '../api.ts'
 import { Badge, Card } from '../components/basics.tsx'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
@@ -26,32 +27,34 @@ export function useBegun(): Begun | undefined {
 export function FirstSteps({ begun: { assistant, channel } }: { begun: Begun }) {
   const steps = [
     {
-      name: 'Make an assistant',
+      name: t('Make an assistant'),
       href: '/assistants/new',
-      note: 'Who it is, its model, tools and steps. A channel that only sends needs none.',
+      note: t('Who it is, its model, tools and steps. A channel that only sends needs none.'),
       isDone: assistant !== undefined,
     },
     {
-      name: 'Try it',
+      name: t('Try it'),
       href: assistant === undefined ? undefined : `/assistants/${assistant}`,
-      note: 'On its page, where what it says reaches nobody. It speaks once its model has a key.',
+      note: t('On its page, where what it says reaches nobody. It speaks once its model has a key.'),
       isDone: false,
     },
     {
-      name: 'Connect a channel',
+      name: t('Connect a channel'),
       href: '/channels/new',
-      note: 'A number of yours, or the simulator of npm start: any phone number id and access token, and as API address the simulatorUrl in .local/run.json with /v23.0 behind it.',
+      note: t(
+        'A number of yours, or the simulator of npm start: any phone number id and access token, and as API address the simulatorUrl in .local/run.json with /v23.0 behind it.',
+      ),
       isDone: channel !== undefined,
     },
     {
-      name: 'Send a first message',
+      name: t('Send a first message'),
       href: channel === undefined ? undefined : `/channels/${channel._id}/connect`,
-      note: 'To your own phone, or to any number of the simulator.',
+      note: t('To your own phone, or to any number of the simulator.'),
       isDone: false,
     },
   ]
   return (
-    <Card title="First steps" note="This workspace has no messages yet">
+    <Card title={t('First steps')} note={t('This workspace has no messages yet')}>
       <ol class="rows">
         {steps.map(({ name, href, note, isDone }, at) => (
           <li key={name}>
@@ -61,7 +64,7 @@ export function FirstSteps({ begun: { assistant, channel } }: { begun: Begun }) 
             <div class="grow">
               <p class="line">
                 {href === undefined ? <strong>{name}</strong> : <a href={hrefOf(href)}>{name}</a>}
-                {isDone && <Badge tone="good">done</Badge>}
+                {isDone && <Badge tone="good">{t('done')}</Badge>}
               </p>
               <p class="note">{note}</p>
             </div>

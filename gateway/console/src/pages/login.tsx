@@ -5,6 +5,7 @@ import { Button, notify } from '../components/actions.tsx'
 import { Failure, Icon } from '../components/basics.tsx'
 import { PasswordField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { t } from '../language.ts'
 import { InputError } from '../problems.ts'
 import { hrefOf, navigate, usePlace } from '../router.ts'
 import { setTitle } from '../title.ts'
@@ -12,9 +13,9 @@ import { setTitle } from '../title.ts'
 type Mode = 'login' | 'register' | 'invitation'
 
 const TITLES: Record<Mode, string> = {
-  login: 'Log in',
-  register: 'Create a workspace',
-  invitation: 'Accept the invitation',
+  login: t('Log in'),
+  register: t('Create a workspace'),
+  invitation: t('Accept the invitation'),
 }
 
 interface Input {
@@ -58,12 +59,12 @@ export function LoginPage({ hasEnded }: { hasEnded: boolean }) {
   const box = (
     <div class="login-box">
       <p class="logo">
-        <Icon name="logo" /> Parley
+        <Icon name="logo" /> {t('Parley')}
       </p>
       <h1>{title}</h1>
       {hasEnded && (
         <p class="note" role="status">
-          Your session has ended. Log in again, and what you typed is still there.
+          {t('Your session has ended. Log in again, and what you typed is still there.')}
         </p>
       )}
       <form onSubmit={submit} data-passing>
@@ -75,7 +76,7 @@ export function LoginPage({ hasEnded }: { hasEnded: boolean }) {
       </form>
       {mode !== 'invitation' && !hasEnded && (
         <p class="login-switch">
-          {mode === 'login' ? 'New here? ' : 'You have an account? '}
+          {mode === 'login' ? `${t('New here?')} ` : `${t('You have an account?')} `}
           <a href={hrefOf(mode === 'login' ? '/register' : '/login')}>
             {mode === 'login' ? TITLES.register : TITLES.login}
           </a>
@@ -119,11 +120,11 @@ function Fields({ mode, input, set }: FieldsProps) {
   const text = (field: keyof Input) => ({ value: input[field], onChange: set(field), required: true })
   return (
     <>
-      {!isLogin && <TextField {...text('name')} label="Your name" autocomplete="name" isFirst />}
+      {!isLogin && <TextField {...text('name')} label={t('Your name')} autocomplete="name" isFirst />}
       {mode !== 'invitation' && (
         <TextField
           {...text('email')}
-          label="Email"
+          label={t('Email')}
           type="email"
           autocomplete="username"
           isFirst={isLogin && input.email === ''}
@@ -133,20 +134,27 @@ function Fields({ mode, input, set }: FieldsProps) {
         <>
           <TextField
             {...text('phone')}
-            label="Phone"
+            label={t('Phone')}
             type="tel"
             autocomplete="tel"
-            note="With the country’s code, such as +351 912 345 678"
+            note={t('With the country’s code, such as +351 912 345 678')}
           />
-          <TextField {...text('namespace')} label="Workspace" note="A short name, such as your company’s" />
+          <TextField
+            {...text('namespace')}
+            label={t('Workspace')}
+            note={t('A short name, such as your company’s')}
+          />
         </>
       )}
       <PasswordField
         {...text('password')}
-        label="Password"
+        label={t('Password')}
         autocomplete={isLogin ? 'current-password' : 'new-password'}
         isFirst={isLogin && input.email !== ''}
-        {...(!isLogin && { least: LEAST_PASSWORD, note: `At least ${LEAST_PASSWORD} characters` })}
+        {...(!isLogin && {
+          least: LEAST_PASSWORD,
+          note: t('At least {count} characters', { count: LEAST_PASSWORD }),
+        })}
       />
     </>
   )
@@ -161,13 +169,16 @@ function requireSound({ phone, namespace }: Input): void {
     ...(PHONE.test(phone.trim())
       ? []
       : [
-          { path: '/phone', message: 'is no phone number with its country’s code, such as +351 912 345 678' },
+          {
+            path: '/phone',
+            message: t('is no phone number with its country’s code, such as +351 912 345 678'),
+          },
         ]),
     ...(WORKSPACE.test(namespace.trim())
       ? []
-      : [{ path: '/workspace', message: 'has letters, digits, spaces and hyphens only' }]),
+      : [{ path: '/workspace', message: t('has letters, digits, spaces and hyphens only') }]),
   ]
-  if (fields.length > 0) throw new InputError('Something is not right yet.', fields)
+  if (fields.length > 0) throw new InputError(t('Something is not right yet.'), fields)
 }
 
 async function enter(mode: Mode, input: Input, token: string): Promise<void> {
@@ -185,7 +196,12 @@ async function enter(mode: Mode, input: Input, token: string): Promise<void> {
     )
     await logIn({ username, password })
     if (/-\d+$/.test(made.workspace.namespace) && !/\d$/.test(namespace.trim()))
-      notify(`The name ${namespace.trim()} was taken: your workspace is ${made.workspace.namespace}.`)
+      notify(
+        t('The name {namespace} was taken: your workspace is {given}.', {
+          namespace: namespace.trim(),
+          given: made.workspace.namespace,
+        }),
+      )
     return
   }
   if (mode === 'invitation') {
@@ -198,6 +214,6 @@ async function enter(mode: Mode, input: Input, token: string): Promise<void> {
 /** The API calls it a user name, which no field here is called. */
 function inWordsOfTheForm(error: unknown): never {
   if (error instanceof ParleyError && error.problem?.code === 'invalid_credentials')
-    throw new InputError('The email or the password is wrong.', [])
+    throw new InputError(t('The email or the password is wrong.'), [])
   throw error
 }

@@ -6,11 +6,14 @@ import { Button, notify } from '../components/actions.tsx'
 import { Card, Empty, Fact, Failure, Json, Loading, PageHead, State, Time } from '../components/basics.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { Turns } from '../components/turns.tsx'
+import { count } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { costOf, type MessageDetail, REPLAYABLE, type Turn } from '../messages.ts'
 import type { Document } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
+import { wordOf } from '../words.ts'
 import { Audio } from './bubbles.tsx'
 
 /** One message with all that happened to it. */
@@ -20,7 +23,7 @@ export function MessagePage({ id }: { id: string }) {
     everyMs: 2_000,
     live: ({ event, data: { _id } }) => event === 'state' && _id === id,
   })
-  const back = { href: hrefOf('/messages'), label: 'Messages' }
+  const back = { href: hrefOf('/messages'), label: t('Messages') }
   const { data: around = {} } = useLoad(
     `around ${path} ${data?.state} ${data?.waiting?.message}`,
     (signal) => (data === undefined ? Promise.resolve({}) : surroundingsOf(data, signal)),
@@ -28,22 +31,22 @@ export function MessagePage({ id }: { id: string }) {
   if (data === undefined)
     return (
       <>
-        <PageHead title="Message" back={back} />
+        <PageHead title={t('Message')} back={back} />
         {error ? <Failure error={error} /> : <Loading />}
       </>
     )
-  const explained = explainMessage(data, { now: new Date(), means: MEANS, ...around })
+  const explained = explainMessage(data, { now: new Date(), means: MEANS, say: t, ...around })
   const replay = async () => {
     await call('POST', `${path}/replay`)
-    notify('It is run again.')
+    notify(t('It is run again.'))
     reload()
   }
   return (
     <>
-      <PageHead title="Message" back={back} note={<code>{data._id}</code>}>
+      <PageHead title={t('Message')} back={back} note={<code>{data._id}</code>}>
         {REPLAYABLE.includes(data.state) && !explained.isReplayFutile && may('write', 'messages') && (
           <Button kind="primary" onClick={replay}>
-            Replay
+            {t('Replay')}
           </Button>
         )}
       </PageHead>
@@ -57,7 +60,7 @@ export function MessagePage({ id }: { id: string }) {
       <Attempts message={data} />
       {data.turns && data.turns.length > 0 && <TurnsCard turns={data.turns} />}
       <Card>
-        <Json title="All of it as JSON" value={data} />
+        <Json title={t('All of it as JSON')} value={data} />
       </Card>
     </>
   )
@@ -73,10 +76,10 @@ function Why({ explained, message }: { explained: Explanation; message: MessageD
       </p>
       {(waits || fault || advice.length > 0) && (
         <dl class="why">
-          {waits && <Fact term="Waits">{waits}</Fact>}
-          {fault && <Fact term="Caused by">{fault}</Fact>}
+          {waits && <Fact term={t('Waits')}>{waits}</Fact>}
+          {fault && <Fact term={t('Caused by')}>{fault}</Fact>}
           {advice.length > 0 && (
-            <Fact term="What to do">
+            <Fact term={t('What to do')}>
               {advice.map((sentence) => (
                 <p key={sentence}>{sentence}</p>
               ))}
@@ -90,10 +93,10 @@ function Why({ explained, message }: { explained: Explanation; message: MessageD
 
 /** How one does here what is advised. */
 const MEANS = {
-  replay: 'replay it.',
-  look: (id: string) => `Look at ${id}.`,
-  check: 'the problems on the overview',
-  doctor: 'parley doctor on the command line',
+  replay: t('replay it.'),
+  look: (id: string) => t('Look at {id}.', { id }),
+  check: t('the problems on the overview'),
+  doctor: t('parley doctor on the command line'),
 }
 
 /** What there is besides the message and the role may read; without it the message explains itself. */
@@ -115,28 +118,28 @@ function Facts({ message }: { message: MessageDetail }) {
     <Card>
       <dl class="facts">
         {message.due && (
-          <Fact term="Tried again">
+          <Fact term={t('Tried again')}>
             <Time at={message.due} relative />
           </Fact>
         )}
-        <Fact term="Received">
+        <Fact term={t('Received')}>
           <Time at={message.receivedAt} />
         </Fact>
-        <Fact term="Channel">
+        <Fact term={t('Channel')}>
           {message.channelId === undefined || !may('read', 'channels') ? (
             message.channel
           ) : (
             <a href={hrefOf(`/channels/${message.channelId}`)}>{message.channel}</a>
           )}
         </Fact>
-        <Fact term="Thread">
+        <Fact term={t('Thread')}>
           <ThreadLink message={message} />
         </Fact>
-        {user?.name && <Fact term="Person">{user.name}</Fact>}
-        {user?.phone && <Fact term="Phone">{user.phone}</Fact>}
-        <Fact term="Came by">{providerOfSource(message.source)?.description.label ?? 'API'}</Fact>
+        {user?.name && <Fact term={t('Person')}>{user.name}</Fact>}
+        {user?.phone && <Fact term={t('Phone')}>{user.phone}</Fact>}
+        <Fact term={t('Came by')}>{providerOfSource(message.source)?.description.label ?? t('API')}</Fact>
         {message.requestId && (
-          <Fact term="Request">
+          <Fact term={t('Request')}>
             <code>{message.requestId}</code>
           </Fact>
         )}
@@ -160,7 +163,7 @@ function Content({ message }: { message: MessageDetail }) {
   const reply = message.answer?.message ?? answer?.message
   if (!input && !audio && !reply) return null
   return (
-    <Card title="What was said">
+    <Card title={t('What was said')}>
       <div class="bubbles">
         {(input || audio) && (
           <div class="bubble theirs">
@@ -177,7 +180,7 @@ function Content({ message }: { message: MessageDetail }) {
 
 /** What happened, from the first on, as people say it. */
 const Happened = ({ events }: Pick<Explanation, 'events'>) => (
-  <Card title="Timeline">
+  <Card title={t('Timeline')}>
     <ol class="timeline">
       {events.map(({ at, text, code, isTrouble }, index) => (
         <li key={`${at} ${index}`} class={isTrouble ? 'wrong' : undefined}>
@@ -192,14 +195,14 @@ const Happened = ({ events }: Pick<Explanation, 'events'>) => (
 )
 
 const Sends = ({ message }: { message: MessageDetail }) => (
-  <Card title="Sends" note="What leaves for the person or an action">
-    {message.sends.length === 0 && <Empty title="Nothing leaves for this message" />}
+  <Card title={t('Sends')} note={t('What leaves for the person or an action')}>
+    {message.sends.length === 0 && <Empty title={t('Nothing leaves for this message')} />}
     <ul class="rows">
       {message.sends.map((send) => (
         <li key={send.id}>
           <div class="grow">
             <p class="line">
-              <State of={send.state} /> {send.content.kind}
+              <State of={send.state} /> {wordOf(send.content.kind)}
             </p>
             {send.failure && <p class="note">{send.failure.reason}</p>}
             {send.providerId && (
@@ -207,7 +210,7 @@ const Sends = ({ message }: { message: MessageDetail }) => (
                 <code>{send.providerId}</code>
               </p>
             )}
-            <Json title="Content" value={send.content} />
+            <Json title={t('Content')} value={send.content} />
           </div>
         </li>
       ))}
@@ -216,15 +219,15 @@ const Sends = ({ message }: { message: MessageDetail }) => (
 )
 
 const Attempts = ({ message }: { message: MessageDetail }) => (
-  <Card title="Attempts" flush>
+  <Card title={t('Attempts')} flush>
     {message.attempts.length === 0 ? (
-      <Empty title="None yet" />
+      <Empty title={t('None yet')} />
     ) : (
       <ScrollRegion class="table-box">
-        <table aria-label="Attempts">
+        <table aria-label={t('Attempts')}>
           <thead>
             <tr>
-              {['At', 'Step', 'Outcome', 'Code', 'It said', 'Took'].map((name) => (
+              {[t('At'), t('Step'), t('Outcome'), t('Code'), t('It said'), t('Took')].map((name) => (
                 <th key={name} scope="col">
                   {name}
                 </th>
@@ -237,13 +240,19 @@ const Attempts = ({ message }: { message: MessageDetail }) => (
                 <td>
                   <Time at={at} />
                 </td>
-                <td>{step.replace(`${message._id}:`, 'send ')}</td>
+                <td>
+                  {step.startsWith(`${message._id}:`)
+                    ? t('send {number}', { number: step.slice(message._id.length + 1) })
+                    : step === 'handler'
+                      ? t('handler')
+                      : step}
+                </td>
                 <td>
                   <State of={outcome} />
                 </td>
                 <td>{code && <code>{code}</code>}</td>
                 <td>{error}</td>
-                <td>{Math.round(ms)} ms</td>
+                <td>{count(Math.round(ms))} ms</td>
               </tr>
             ))}
           </tbody>
@@ -254,7 +263,7 @@ const Attempts = ({ message }: { message: MessageDetail }) => (
 )
 
 const TurnsCard = ({ turns }: { turns: readonly Turn[] }) => (
-  <Card title="Turns" note={costOf(turns)}>
+  <Card title={t('Turns')} note={costOf(turns)}>
     <div class="bubbles">
       <Turns turns={turns} />
     </div>

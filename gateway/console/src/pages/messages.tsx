@@ -7,12 +7,14 @@ import { Button, Dialog, notify } from '../components/actions.tsx'
 import { Empty, Failure, PageHead, State, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
-import { count, localTime } from '../format.ts'
+import { anyOf, count, localTime } from '../format.ts'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { causeInWords, type MessageSummary, REPLAYABLE, STATES, waitInWords } from '../messages.ts'
 import { channelNames } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate, type PageProps, setQuery } from '../router.ts'
+import { wordOf } from '../words.ts'
 import { MessagePage } from './message.tsx'
 
 interface Filter {
@@ -28,12 +30,12 @@ interface Filter {
 }
 
 const COLUMNS: Column<MessageSummary>[] = [
-  { name: 'Received', cell: ({ receivedAt }) => <Time at={receivedAt} /> },
-  { name: 'State', cell: ({ state }) => <State of={state} /> },
-  { name: 'Direction', wide: true, cell: ({ source }) => (providerOfSource(source) ? 'in' : 'out') },
-  { name: 'Channel', wide: true, cell: ({ channel }) => channel },
+  { name: t('Received'), cell: ({ receivedAt }) => <Time at={receivedAt} /> },
+  { name: t('State'), cell: ({ state }) => <State of={state} /> },
+  { name: t('Direction'), wide: true, cell: ({ source }) => (providerOfSource(source) ? t('in') : t('out')) },
+  { name: t('Channel'), wide: true, cell: ({ channel }) => channel },
   {
-    name: 'Thread',
+    name: t('Thread'),
     cell: ({ thread, phone }) => (
       <span class="cut">
         {thread}
@@ -42,16 +44,20 @@ const COLUMNS: Column<MessageSummary>[] = [
     ),
   },
   {
-    name: 'Reason',
+    name: t('Reason'),
     wide: true,
     cell: ({ reason, waitingFor, fault }) => (
       <span class="quiet">
-        {reason ? reasonInWords(reason) : waitingFor ? `waits ${waitInWords(waitingFor)}` : ''}
-        {causeInWords(fault) && ` · caused by ${causeInWords(fault)}`}
+        {reason
+          ? reasonInWords(reason, t)
+          : waitingFor
+            ? t('waits {wait}', { wait: waitInWords(waitingFor) })
+            : ''}
+        {causeInWords(fault) && ` · ${t('caused by {cause}', { cause: causeInWords(fault) })}`}
       </span>
     ),
   },
-  { name: 'Changed', wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
+  { name: t('Changed'), wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
 ]
 
 /** What one may search by; which of them is meant is seen from what is typed. */
@@ -88,29 +94,29 @@ function Log({ query }: { query: URLSearchParams }) {
   const isFiltered = Object.keys(filter).length > 0
   return (
     <>
-      <PageHead title="Messages">
+      <PageHead title={t('Messages')}>
         {isReplayable && may('write', 'messages') && (
-          <Button onClick={() => setReplaying(true)}>Replay these…</Button>
+          <Button onClick={() => setReplaying(true)}>{t('Replay these…')}</Button>
         )}
       </PageHead>
       <Filters filter={filter} />
       <Table
-        {...{ label: 'Messages', columns: COLUMNS, rows: list.rows, error: list.error }}
+        {...{ label: t('Messages'), columns: COLUMNS, rows: list.rows, error: list.error }}
         keyOf={({ _id }) => _id}
         hrefOf={({ _id }) => hrefOf(`/messages/${_id}`)}
         empty={
           isFiltered ? (
-            <Empty title="No messages match">
+            <Empty title={t('No messages match')}>
               <Button small onClick={() => navigate('/messages')}>
-                Show all
+                {t('Show all')}
               </Button>
             </Empty>
           ) : (
-            <Empty title="No messages yet">
+            <Empty title={t('No messages yet')}>
               {may('write', 'channels') ? (
-                <a href={hrefOf('/channels/new')}>Connect a channel</a>
+                <a href={hrefOf('/channels/new')}>{t('Connect a channel')}</a>
               ) : (
-                'They appear here as they come in.'
+                t('They appear here as they come in.')
               )}
             </Empty>
           )
@@ -141,36 +147,39 @@ function Filters({ filter }: { filter: Filter }) {
     <search class="filters">
       <div data-search>
         <TextField
-          label="Thread, +phone, or id"
+          label={t('Thread, +phone, or id')}
           type="search"
-          placeholder="Search"
+          placeholder={t('Search')}
           value={text}
           onChange={search}
         />
       </div>
       <MoreFilters isOpen={['state', 'channel', 'fault', 'from', 'to'].some((name) => name in filter)}>
         <SelectField
-          label="State"
+          label={t('State')}
           value={filter.state ?? ''}
           options={stateOptions(filter.state)}
           onChange={(state) => setQuery({ state })}
         />
         <SelectField
-          label="Channel"
+          label={t('Channel')}
           value={filter.channel ?? ''}
-          options={[{ value: '', name: 'Any' }, ...all.map((channel) => ({ value: channel, name: channel }))]}
+          options={[
+            { value: '', name: t('Any') },
+            ...all.map((channel) => ({ value: channel, name: channel })),
+          ]}
           onChange={(channel) => setQuery({ channel })}
         />
         <SelectField
-          label="Caused by"
+          label={t('Caused by')}
           value={filter.fault ?? ''}
-          options={[{ value: '', name: 'Anybody' }, ...CULPRITS]}
+          options={[{ value: '', name: t('Anybody') }, ...CULPRITS]}
           onChange={(fault) => setQuery({ fault })}
         />
         {(['from', 'to'] as const).map((name) => (
           <TextField
             key={name}
-            label={name === 'from' ? 'Received from' : 'Until'}
+            label={name === 'from' ? t('Received from') : t('Until')}
             type="datetime-local"
             value={localTime(filter[name])}
             onChange={(value) => setQuery({ [name]: value === '' ? '' : new Date(value).toISOString() })}
@@ -186,7 +195,7 @@ function MoreFilters({ isOpen, children }: { isOpen: boolean; children: Componen
   const [isNarrow] = useState(() => matchMedia('(width < 56rem)').matches)
   return (
     <details class="more-filters" open={isOpen || !isNarrow}>
-      <summary>Filters</summary>
+      <summary>{t('Filters')}</summary>
       <div class="filters">{children}</div>
     </details>
   )
@@ -221,32 +230,43 @@ function ReplayDialog({ filter, onClose, onDone }: { filter: Filter; onClose(): 
       '/rest/messages/replay',
       { body },
     )
-    notify(`${count(replayed)} run again.${more ? ' There are more: replay once more.' : ''}`)
+    notify(
+      [
+        t('{count} run again.', { count: count(replayed) }),
+        more ? t('There are more: replay once more.') : '',
+      ]
+        .join(' ')
+        .trim(),
+    )
     onDone()
     onClose()
   }
   return (
-    <Dialog title="Replay messages" onClose={onClose}>
+    <Dialog title={t('Replay messages')} onClose={onClose}>
       <Failure error={error} />
-      {data === undefined && !error && <p role="status">Counting …</p>}
+      {data === undefined && !error && <p role="status">{t('Counting …')}</p>}
       {data !== undefined && (
         <p>
-          <strong>
-            {data.more ? 'More than ' : ''}
-            {count(data.found)}
-          </strong>{' '}
-          {filter.state} messages match the filter. Each is handled and sent as if it had just come in.
+          {data.more
+            ? rich('<b>More than {count}</b> messages match the filter. {each}', matching(data.found))
+            : rich('<b>{count}</b> messages match the filter. {each}', matching(data.found))}
         </p>
       )}
       <div class="actions end">
-        <Button onClick={onClose}>Cancel</Button>
+        <Button onClick={onClose}>{t('Cancel')}</Button>
         <Button kind="primary" disabled={!data?.found} onClick={replay}>
-          Replay
+          {t('Replay')}
         </Button>
       </div>
     </Dialog>
   )
 }
+
+const matching = (found: number) => ({
+  b: (text: ComponentChildren) => <strong>{text}</strong>,
+  count: count(found),
+  each: t('Each is handled and sent as if it had just come in.'),
+})
 
 async function countOf(filter: Filter): Promise<{ found: number; more: boolean }> {
   let found = 0
@@ -262,10 +282,10 @@ async function countOf(filter: Filter): Promise<{ found: number; more: boolean }
 
 /** A link may ask for several states, which nobody chooses here. */
 function stateOptions(state = ''): { value: string; name: string }[] {
-  const several = state.includes(',') ? [{ value: state, name: state.split(',').join(' or ') }] : []
+  const several = state.includes(',') ? [{ value: state, name: anyOf(state.split(',').map(wordOf)) }] : []
   return [
-    { value: '', name: 'Any' },
+    { value: '', name: t('Any') },
     ...several,
-    ...STATES.map((name) => ({ value: name as string, name: name as string })),
+    ...STATES.map((name) => ({ value: name as string, name: wordOf(name) })),
   ]
 }

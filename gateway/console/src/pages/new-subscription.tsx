@@ -4,24 +4,25 @@ import { Button, LinkButton, Paste } from '../components/actions.tsx'
 import { Card, Failure, Loading, PageHead } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { schemaNamed } from '../openapi.ts'
 import { choicesOf } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
-import { groupsOf, type Subscription } from '../subscriptions.ts'
+import { eventInWords, groupsOf, type Subscription } from '../subscriptions.ts'
 
-const BACK = { href: hrefOf('/events'), label: 'Events' }
+const BACK = { href: hrefOf('/events'), label: t('Events') }
 const FIRST = ['message.received', 'message.delivered', 'message.failed', 'message.dead']
 
 /** Makes a subscription; its signing secret is shown once. */
 export function NewSubscription() {
   const [made, setMade] = useState<Subscription>()
   if (!may('write', 'subscriptions'))
-    return <PageHead title="Your role can’t make subscriptions" back={BACK} />
+    return <PageHead title={t('Your role can’t make subscriptions')} back={BACK} />
   return (
     <>
-      <PageHead title="New subscription" back={BACK} />
+      <PageHead title={t('New subscription')} back={BACK} />
       <Card>{made === undefined ? <Form onMade={setMade} /> : <Made subscription={made} />}</Card>
     </>
   )
@@ -41,22 +42,22 @@ function Form({ onMade }: { onMade(made: Subscription): void }) {
   })
   return (
     <form class="form" onSubmit={submit}>
-      <TextField label="Name" value={name} onChange={setName} required />
+      <TextField label={t('Name')} value={name} onChange={setName} required />
       <TextField
-        label="Address"
+        label={t('Address')}
         type="url"
-        note="Gets each event as a signed POST"
+        note={t('Gets each event as a signed POST')}
         value={url}
         onChange={setUrl}
         required
       />
       {(channels.data?.length ?? 0) > 0 && (
         <SelectField
-          label="Channel"
+          label={t('Channel')}
           value={channel}
           onChange={setChannel}
           options={[
-            { value: '', name: 'All' },
+            { value: '', name: t('All') },
             ...(channels.data ?? []).map((one) => ({ value: String(one.value), name: one.name })),
           ]}
         />
@@ -65,7 +66,7 @@ function Form({ onMade }: { onMade(made: Subscription): void }) {
       <Failure error={error} />
       <div class="actions">
         <Button type="submit" kind="primary" disabled={busy || events.length === 0}>
-          Create
+          {t('Create')}
         </Button>
       </div>
     </form>
@@ -96,7 +97,7 @@ function EventChoices({
                 checked={chosen.includes(event)}
                 onChange={({ currentTarget }) => toggle(event, currentTarget.checked)}
               />
-              {event.slice(event.indexOf('.') + 1).replaceAll(/[._]/g, ' ')}
+              {eventInWords(event)}
             </label>
           ))}
         </fieldset>
@@ -110,15 +111,17 @@ function Made({ subscription: { _id, name, signingSecret } }: { subscription: Su
   return (
     <>
       <p>
-        {name} gets events from now on. Its endpoint checks their signature with this secret; store it now: it
-        is not shown again.
+        {t(
+          '{name} gets events from now on. Its endpoint checks their signature with this secret; store it now: it is not shown again.',
+          { name },
+        )}
       </p>
       <p class="paste-line">
-        <Paste value={signingSecret ?? ''} label="the signing secret" />
+        <Paste value={signingSecret ?? ''} label={t('the signing secret')} />
       </p>
       <div class="actions">
         <LinkButton kind="primary" href={hrefOf(`/events/${_id}`)}>
-          Go to the subscription
+          {t('Go to the subscription')}
         </LinkButton>
       </div>
     </>

@@ -5,6 +5,7 @@ import { Failure, Time } from '../components/basics.tsx'
 import { Linked } from '../components/formatted.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { useDraft } from '../drafts.ts'
+import { t } from '../language.ts'
 import { type Loaded, useLoad } from '../load.ts'
 import { may } from '../rights.ts'
 import type { LiveEvent } from '../shared-stream.ts'
@@ -43,11 +44,11 @@ export function NoteBubble({
         </p>
       </div>
       <p class="under">
-        <span>Note of {by.name}, for the team only</span>
+        <span>{t('Note of {name}, for the team only', { name: by.name })}</span>
         <Time at={at} />
         {may('write', 'threads') && (
-          <Button small label={`Delete the note ${text.slice(0, 40)}`} onClick={remove}>
-            Delete
+          <Button small label={t('Delete the note {text}', { text: text.slice(0, 40) })} onClick={remove}>
+            {t('Delete')}
           </Button>
         )}
       </p>
@@ -76,13 +77,13 @@ export function NoteBox({ thread, onSaved, onClose }: NoteBoxProps) {
   return (
     <form class="reply noting" onSubmit={submit} data-passing>
       <div class="reply-head">
-        <strong>Note</strong>
-        <p class="note">Only the team sees it</p>
+        <strong>{t('Note')}</strong>
+        <p class="note">{t('Only the team sees it')}</p>
       </div>
       <textarea
         ref={area}
-        aria-label="A note for the team"
-        placeholder="Enter saves it"
+        aria-label={t('A note for the team')}
+        placeholder={t('Enter saves it')}
         rows={3}
         value={text}
         onInput={(event) => {
@@ -96,9 +97,9 @@ export function NoteBox({ thread, onSaved, onClose }: NoteBoxProps) {
       />
       <Failure error={error} />
       <div class="actions end">
-        <Button onClick={onClose}>Back</Button>
+        <Button onClick={onClose}>{t('Back')}</Button>
         <Button type="submit" kind="primary" disabled={busy || text.trim() === ''}>
-          Save the note
+          {t('Save the note')}
         </Button>
       </div>
     </form>

@@ -1,5 +1,6 @@
 import { ForeignDocumentError, readForeignDocument } from '@parley/shared/foreign-document'
 import { Card, Empty } from '../components/basics.tsx'
+import { t } from '../language.ts'
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace']
 
@@ -15,10 +16,10 @@ export function Operations({ document: { specType, spec } }: { document: Record<
   if (specType !== undefined && specType !== 'openapi3-yaml') return null
   const { operations, problem } = operationsOf(String(spec ?? ''))
   return (
-    <Card title="Operations" note="What an assistant may call, by operationId">
+    <Card title={t('Operations')} note={t('What an assistant may call, by operationId')}>
       {problem && <p class="field-error">{problem}</p>}
       {!problem && operations.length === 0 && (
-        <Empty title="The document has no operation with an operationId" />
+        <Empty title={t('The document has no operation with an operationId')} />
       )}
       <ul class="rows">
         {operations.map(({ id, method, path, summary }) => (
@@ -53,7 +54,9 @@ function operationsOf(spec: string): { operations: Operation[]; problem?: string
     return { operations }
   } catch (error) {
     const reason =
-      error instanceof ForeignDocumentError ? (error.syntax ?? `it ${error.message}`) : String(error)
-    return { operations: [], problem: `It can’t be read: ${reason}` }
+      error instanceof ForeignDocumentError
+        ? (error.syntax ?? t('it {message}', { message: error.message }))
+        : String(error)
+    return { operations: [], problem: t('It can’t be read: {reason}', { reason }) }
   }
 }

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { call, type Page } from '../api.ts'
 import { Card, Empty, Failure, Loading, PageHead } from '../components/basics.tsx'
 import { count, duration } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { IN_FLIGHT } from '../messages.ts'
 import { type Finding, hrefOfFinding } from '../resources.ts'
@@ -22,14 +23,18 @@ export function OverviewPage(_props: PageProps) {
   const mayReadMessages = may('read', 'messages')
   return (
     <>
-      <PageHead title="Overview" />
+      <PageHead title={t('Overview')} />
       {mayAll('read', 'messages') ? (
         <Busy />
       ) : (
         <Empty
-          title={`Your role can’t read ${mayReadMessages ? 'all ' : ''}messages, so they are not counted`}
+          title={
+            mayReadMessages
+              ? t('Your role can’t read all messages, so they are not counted')
+              : t('Your role can’t read messages, so they are not counted')
+          }
         >
-          Ask an admin for a role that can.
+          {t('Ask an admin for a role that can.')}
         </Empty>
       )}
       <div class="columns">
@@ -54,7 +59,7 @@ function Busy() {
   return (
     <>
       <div class="period">
-        <h2>In the last {last}</h2>
+        <h2>{RANGES.find((range) => range.last === last)?.inLast}</h2>
         <div class="segments">
           {RANGES.map((range) => (
             <button
@@ -69,7 +74,7 @@ function Busy() {
         </div>
       </div>
       <Tiles traffic={data} waiting={waiting.data} />
-      <Card title={`Messages ${data.by === 'hour' ? 'an hour' : 'a minute'}`}>
+      <Card title={data.by === 'hour' ? t('Messages an hour') : t('Messages a minute')}>
         {data.periods.length === 0 ? <Nothing last={last} /> : <TrafficChart traffic={data} />}
       </Card>
       <div class="columns">
@@ -81,7 +86,9 @@ function Busy() {
 }
 
 const Nothing = ({ last }: { last: Last }) => (
-  <Empty title={`Nothing has come in this ${last}`}>Messages appear here as they come in.</Empty>
+  <Empty title={RANGES.find((range) => range.last === last)?.nothing ?? ''}>
+    {t('Messages appear here as they come in.')}
+  </Empty>
 )
 
 interface Tile {
@@ -109,42 +116,46 @@ function Tiles({ traffic, waiting }: { traffic: Traffic; waiting: Waiting }) {
 function tilesOf(traffic: Traffic, { messages, more }: Waiting): Tile[] {
   const { accepted, sent, delivered, read, done, dead, failed, unrouted, latency, difference } = traffic
   return [
-    { name: 'Accepted', value: count(accepted), href: '/messages' },
+    { name: t('Accepted'), value: count(accepted), href: '/messages' },
     {
-      name: 'In flight',
-      value: more ? `over ${count(messages)}` : count(messages),
-      note: 'at the moment',
+      name: t('In flight'),
+      value: more ? t('over {count}', { count: count(messages) }) : count(messages),
+      note: t('at the moment'),
       href: `/messages?state=${IN_FLIGHT}`,
     },
     {
-      name: 'Sent',
+      name: t('Sent'),
       value: count(sent),
       href: '/messages?state=sent,delivered,read',
-      note: `${count(delivered)} delivered, ${count(read)} read`,
+      note: t('{delivered} delivered, {read} read', { delivered: count(delivered), read: count(read) }),
     },
     {
-      name: 'Accepted to sent',
+      name: t('Accepted to sent'),
       value: latency === null ? '–' : duration(latency.p50),
-      note: latency === null ? 'nothing was sent' : `median; 99 of 100 within ${duration(latency.p99)}`,
+      note:
+        latency === null
+          ? t('nothing was sent')
+          : t('median; 99 of 100 within {duration}', { duration: duration(latency.p99) }),
     },
     {
-      name: 'Done without a send',
+      name: t('Done without a send'),
       value: count(done),
       href: '/messages?state=done',
-      note: 'nothing had to leave, as where the team has the conversation',
+      note: t('nothing had to leave, as where the team has the conversation'),
     },
-    { name: 'Dead', value: count(dead), href: '/messages?state=dead', tone: dead > 0 ? 'bad' : '' },
+    { name: t('Dead'), value: count(dead), href: '/messages?state=dead', tone: dead > 0 ? 'bad' : '' },
     {
-      name: 'Failed or unrouted',
+      name: t('Failed or unrouted'),
       value: count(failed + unrouted),
       href: `/messages?state=${failed > 0 ? 'failed' : 'unrouted'}`,
       tone: failed + unrouted > 0 ? 'warn' : '',
     },
     {
-      name: 'Difference',
+      name: t('Difference'),
       value: count(difference),
       tone: difference === 0 ? 'good' : 'bad',
-      note: difference === 0 ? 'every message is accounted for' : 'accepted, but not found in any state',
+      note:
+        difference === 0 ? t('every message is accounted for') : t('accepted, but not found in any state'),
     },
   ]
 }
@@ -154,8 +165,8 @@ const rate = (aMinute: number): string => count(Math.round(aMinute / 60))
 /** How much of its rate each number uses. */
 function NumberRates({ numbers }: Pick<Traffic, 'numbers'>) {
   return (
-    <Card title="Rate of each number" note="In the last full minute, of what it may send in one">
-      {numbers.length === 0 && <Empty title="Nothing was sent in the last hour" />}
+    <Card title={t('Rate of each number')} note={t('In the last full minute, of what it may send in one')}>
+      {numbers.length === 0 && <Empty title={t('Nothing was sent in the last hour')} />}
       <ul class="rows">
         {numbers.slice(0, MOST_SHOWN).map(({ number, channels, sends, busiest, limit }) => (
           <li key={number}>
@@ -169,17 +180,26 @@ function NumberRates({ numbers }: Pick<Traffic, 'numbers'>) {
                 max={limit}
                 high={limit * NEARLY}
                 value={sends}
-                aria-label={`Rate that ${number} uses`}
+                aria-label={t('Rate that {number} uses', { number })}
               />
               <p class="note">
-                {count(sends)} of {count(limit)}, {rate(limit)} a second; {count(busiest)} in the busiest
-                minute of the last hour
+                {t(
+                  '{sends} of {limit}, {perSecond} a second; {busiest} in the busiest minute of the last hour',
+                  {
+                    sends: count(sends),
+                    limit: count(limit),
+                    perSecond: rate(limit),
+                    busiest: count(busiest),
+                  },
+                )}
               </p>
             </div>
           </li>
         ))}
       </ul>
-      {numbers.length > MOST_SHOWN && <p class="note">{count(numbers.length - MOST_SHOWN)} more</p>}
+      {numbers.length > MOST_SHOWN && (
+        <p class="note">{t('{count} more', { count: count(numbers.length - MOST_SHOWN) })}</p>
+      )}
     </Card>
   )
 }
@@ -193,9 +213,9 @@ function Problems() {
   )
   const findings = data?.data ?? []
   return (
-    <Card title="Configuration" note="What is wrong with it">
+    <Card title={t('Configuration')} note={t('What is wrong with it')}>
       {data === undefined && (error ? <Failure error={error} /> : <Loading />)}
-      {data !== undefined && findings.length === 0 && <Empty title="Nothing is wrong" />}
+      {data !== undefined && findings.length === 0 && <Empty title={t('Nothing is wrong')} />}
       <ul class="rows">
         {findings.slice(0, MOST_FINDINGS).map((finding) => (
           <li key={`${finding.resource} ${finding._id} ${finding.path} ${finding.code}`}>
@@ -211,7 +231,9 @@ function Problems() {
           </li>
         ))}
       </ul>
-      {findings.length > MOST_FINDINGS && <p class="note">{count(findings.length - MOST_FINDINGS)} more</p>}
+      {findings.length > MOST_FINDINGS && (
+        <p class="note">{t('{count} more', { count: count(findings.length - MOST_FINDINGS) })}</p>
+      )}
     </Card>
   )
 }

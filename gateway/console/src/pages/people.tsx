@@ -5,10 +5,12 @@ import { Badge, Empty, Failure, NotFound, PageHead, Tabs, Time } from '../compon
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { t } from '../language.ts'
 import type { Person } from '../person-of.ts'
 import { listIn, nameOf, shownAddress, TONES } from '../persons.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate, type PageProps, setQuery } from '../router.ts'
+import { wordOf } from '../words.ts'
 import { AttributesSection } from './attributes.tsx'
 import { PersonPage } from './person.tsx'
 import { SegmentPage, SegmentsSection } from './segments.tsx'
@@ -16,9 +18,9 @@ import { SegmentPage, SegmentsSection } from './segments.tsx'
 const FILTERS = ['q', 'tag', 'marketing'] as const
 const TYPING_MS = 350
 const SECTIONS = [
-  { path: '', name: 'People', reads: 'people' },
-  { path: '/segments', name: 'Segments', reads: 'segments' },
-  { path: '/attributes', name: 'Attributes', reads: 'people' },
+  { path: '', name: t('People'), reads: 'people' },
+  { path: '/segments', name: t('Segments'), reads: 'segments' },
+  { path: '/attributes', name: t('Attributes'), reads: 'people' },
 ] as const
 
 /** Who is written to: the list, one of them, segments of them, and what is known of each. */
@@ -34,7 +36,7 @@ export function PeoplePage({ rest: [path, id], query }: PageProps) {
 
 const Sections = ({ at }: { at: string }) => (
   <Tabs
-    label="People"
+    label={t('People')}
     tabs={SECTIONS.filter(({ reads }) => may('read', reads)).map(({ path, name }) => ({
       href: hrefOf(`/people${path}`),
       name,
@@ -44,19 +46,19 @@ const Sections = ({ at }: { at: string }) => (
 )
 
 const COLUMNS: Column<Person>[] = [
-  { name: 'Name', cell: (person) => <span class="cut">{nameOf(person)}</span> },
+  { name: t('Name'), cell: (person) => <span class="cut">{nameOf(person)}</span> },
   {
-    name: 'Addresses',
+    name: t('Addresses'),
     wide: true,
     cell: ({ addresses: [first = '', ...others] }) => (
       <span class="cut" title={others.map(shownAddress).join('\n')}>
         {shownAddress(first)}
-        {others.length > 0 && <span class="quiet"> and {others.length} more</span>}
+        {others.length > 0 && <span class="quiet"> {t('and {count} more', { count: others.length })}</span>}
       </span>
     ),
   },
   {
-    name: 'Tags',
+    name: t('Tags'),
     wide: true,
     cell: ({ tags }) => (
       <span class="labels">
@@ -65,15 +67,17 @@ const COLUMNS: Column<Person>[] = [
             {tag}
           </span>
         ))}
-        {tags.length > 4 && <span class="quiet">and {tags.length - 4} more</span>}
+        {tags.length > 4 && <span class="quiet">{t('and {count} more', { count: tags.length - 4 })}</span>}
       </span>
     ),
   },
   {
-    name: 'Marketing',
-    cell: ({ consent: { marketing } }) => <Badge tone={TONES[marketing.status]}>{marketing.status}</Badge>,
+    name: t('Marketing'),
+    cell: ({ consent: { marketing } }) => (
+      <Badge tone={TONES[marketing.status]}>{wordOf(marketing.status)}</Badge>
+    ),
   },
-  { name: 'Last wrote', wide: true, cell: ({ lastContactAt }) => <Time at={lastContactAt} relative /> },
+  { name: t('Last wrote'), wide: true, cell: ({ lastContactAt }) => <Time at={lastContactAt} relative /> },
 ]
 
 function PersonList({ query }: { query: URLSearchParams }) {
@@ -83,21 +87,21 @@ function PersonList({ query }: { query: URLSearchParams }) {
   const isFiltered = FILTERS.some((name) => query.get(name))
   return (
     <>
-      <PageHead title="People" note="Everybody who wrote, was written to, or was added">
-        {may('write', 'people') && <Button onClick={() => setAdding(true)}>Add a person</Button>}
+      <PageHead title={t('People')} note={t('Everybody who wrote, was written to, or was added')}>
+        {may('write', 'people') && <Button onClick={() => setAdding(true)}>{t('Add a person')}</Button>}
       </PageHead>
       <Sections at="" />
       <Filters query={query} />
       <Table
-        {...{ label: 'People', columns: COLUMNS, rows: list.rows, error: list.error }}
+        {...{ label: t('People'), columns: COLUMNS, rows: list.rows, error: list.error }}
         keyOf={({ _id }) => _id}
         hrefOf={({ _id }) => hrefOf(`/people/${_id}`)}
         empty={
-          <Empty title={isFiltered ? 'Nobody matches' : 'Nobody yet'}>
+          <Empty title={isFiltered ? t('Nobody matches') : t('Nobody yet')}>
             {isFiltered ? (
-              <a href={hrefOf('/people')}>Show all</a>
+              <a href={hrefOf('/people')}>{t('Show all')}</a>
             ) : (
-              'Whoever writes is here, and whoever is added.'
+              t('Whoever writes is here, and whoever is added.')
             )}
           </Empty>
         }
@@ -121,22 +125,22 @@ function Filters({ query }: { query: URLSearchParams }) {
     <search class="filters">
       <div data-search>
         <TextField
-          label="Name or number"
+          label={t('Name or number')}
           type="search"
-          placeholder="Search"
+          placeholder={t('Search')}
           value={typed.q}
           onChange={type('q')}
         />
       </div>
-      <TextField label="Tag" type="search" value={typed.tag} onChange={type('tag')} />
+      <TextField label={t('Tag')} type="search" value={typed.tag} onChange={type('tag')} />
       <SelectField
-        label="Marketing"
+        label={t('Marketing')}
         value={query.get('marketing') ?? ''}
         options={[
-          { value: '', name: 'Any' },
-          { value: 'granted', name: 'Granted' },
-          { value: 'withdrawn', name: 'Withdrawn' },
-          { value: 'unknown', name: 'Said nothing' },
+          { value: '', name: t('Any') },
+          { value: 'granted', name: t('Granted') },
+          { value: 'withdrawn', name: t('Withdrawn') },
+          { value: 'unknown', name: t('Said nothing') },
         ]}
         onChange={(marketing) => setQuery({ marketing })}
       />
@@ -155,25 +159,31 @@ function AddDialog({ onClose }: { onClose(): void }) {
       ...(tags !== '' && { tags: listIn(tags) }),
     }
     const { data } = await callTagged<Person>('POST', '/rest/people', { body })
-    notify(`${nameOf(data)} is there.`)
+    notify(t('{name} is there.', { name: nameOf(data) }))
     navigate(`/people/${data._id}`)
   })
   return (
-    <Dialog title="Add a person" onClose={onClose}>
+    <Dialog title={t('Add a person')} onClose={onClose}>
       <form onSubmit={submit}>
         <AreaField
-          label="Numbers or addresses"
-          note="One on each line. Who has one of them already is changed."
+          label={t('Numbers or addresses')}
+          note={t('One on each line. Who has one of them already is changed.')}
           rows={2}
           value={addresses}
           onChange={setAddresses}
         />
-        <TextField label="Name" value={name} onChange={setName} required={false} />
-        <TextField label="Tags" note="Between commas" value={tags} onChange={setTags} required={false} />
+        <TextField label={t('Name')} value={name} onChange={setName} required={false} />
+        <TextField
+          label={t('Tags')}
+          note={t('Between commas')}
+          value={tags}
+          onChange={setTags}
+          required={false}
+        />
         <Failure error={error} />
         <div class="actions end">
           <Button type="submit" kind="primary" disabled={busy || addresses.trim() === ''}>
-            Add
+            {t('Add')}
           </Button>
         </div>
       </form>

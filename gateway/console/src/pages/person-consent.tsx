@@ -6,17 +6,19 @@ import { Badge, Card, Failure, Time } from '../components/basics.tsx'
 import { AreaField, SelectField } from '../components/fields.tsx'
 import { More, useList } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { t } from '../language.ts'
 import type { Person } from '../person-of.ts'
 import { type ConsentStatus, PURPOSES, type Purpose, TONES } from '../persons.ts'
 import { may } from '../rights.ts'
+import { wordOf } from '../words.ts'
 
 const SOURCES: Record<string, string> = {
-  message: 'in a message',
-  button: 'by a button',
-  provider: 'in the settings of the messenger',
-  refusal: 'seen from a refusal of the provider',
-  api: 'through the API or here',
-  import: 'by an import',
+  message: t('in a message'),
+  button: t('by a button'),
+  provider: t('in the settings of the messenger'),
+  refusal: t('seen from a refusal of the provider'),
+  api: t('through the API or here'),
+  import: t('by an import'),
 }
 
 /** What somebody agreed to, how that came, and a change of it. */
@@ -25,18 +27,18 @@ export function ConsentCard({ person, onChange }: { person: Person; onChange(): 
   const history = useList<Schemas['ConsentChange']>(`/rest/people/${person._id}/consent`)
   return (
     <Card
-      title="Consent"
-      note="Who has withdrawn it gets none of it, whoever sends it"
-      action={may('write', 'people') && <Button onClick={() => setOpen(true)}>Change consent</Button>}
+      title={t('Consent')}
+      note={t('Who has withdrawn it gets none of it, whoever sends it')}
+      action={may('write', 'people') && <Button onClick={() => setOpen(true)}>{t('Change consent')}</Button>}
     >
       <dl class="facts">
         {PURPOSES.map((purpose) => {
           const { status, at, source } = person.consent[purpose]
           return (
             <div key={purpose} class="fact">
-              <dt>{purpose}</dt>
+              <dt>{wordOf(purpose)}</dt>
               <dd>
-                <Badge tone={TONES[status]}>{status}</Badge>{' '}
+                <Badge tone={TONES[status]}>{wordOf(status)}</Badge>{' '}
                 {at && (
                   <span class="quiet">
                     <Time at={at} relative /> {SOURCES[source ?? ''] ?? source}
@@ -50,12 +52,12 @@ export function ConsentCard({ person, onChange }: { person: Person; onChange(): 
       <Failure error={history.error} />
       {(history.rows?.length ?? 0) > 0 && (
         <>
-          <h3>History</h3>
+          <h3>{t('History')}</h3>
           <ol class="timeline">
             {history.rows?.map(({ _id, purpose, status, at, source, text }) => (
               <li key={_id}>
                 <span>
-                  {purpose} {status}
+                  {wordOf(purpose)} {wordOf(status)}
                   {text && ' '}
                   {text && <q class="quiet">{text}</q>}
                 </span>
@@ -90,30 +92,30 @@ function ChangeDialog({ person, onClose, onDone }: ChangeProps) {
     const consent = { [purpose]: { status, ...(text !== '' && { text }) } }
     await call('PATCH', `/rest/people/${person._id}`, { body: { consent } })
     for (const done of onDone) done()
-    notify(`${purpose}: ${status}.`)
+    notify(`${wordOf(purpose)}: ${wordOf(status)}.`)
     onClose()
   })
   return (
-    <Dialog title="Change consent" onClose={onClose}>
+    <Dialog title={t('Change consent')} onClose={onClose}>
       <form onSubmit={submit}>
         <SelectField
-          label="To"
+          label={t('To')}
           value={purpose}
-          options={PURPOSES.map((value) => ({ value, name: value }))}
+          options={PURPOSES.map((value) => ({ value, name: wordOf(value) }))}
           onChange={(value) => setPurpose(value as Purpose)}
         />
         <SelectField
-          label="They have"
+          label={t('They have')}
           value={status}
           options={[
-            { value: 'granted', name: 'granted it' },
-            { value: 'withdrawn', name: 'withdrawn it' },
+            { value: 'granted', name: t('granted it') },
+            { value: 'withdrawn', name: t('withdrawn it') },
           ]}
           onChange={(value) => setStatus(value as ConsentStatus)}
         />
         <AreaField
-          label="Their words, or the text that they agreed to"
-          note="You have to be able to show it"
+          label={t('Their words, or the text that they agreed to')}
+          note={t('You have to be able to show it')}
           rows={3}
           value={text}
           onChange={setText}
@@ -122,7 +124,7 @@ function ChangeDialog({ person, onClose, onDone }: ChangeProps) {
         <Failure error={error} />
         <div class="actions end">
           <Button type="submit" kind="primary" disabled={busy}>
-            Change
+            {t('Change')}
           </Button>
         </div>
       </form>

@@ -4,6 +4,7 @@ import { Button, notify } from '../components/actions.tsx'
 import { Card, Failure } from '../components/basics.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import type { Person } from '../person-of.ts'
 import { type Attribute, listIn } from '../persons.ts'
@@ -37,7 +38,7 @@ export function PersonForm({ read, onReload, onSaved }: PersonFormProps) {
     const body = bodyOf(fields, attributes, known)
     onSaved(await patchDocument<Person>('people', read.data._id, { body, over }))
     setTyped(undefined)
-    notify('Saved.')
+    notify(t('Saved.'))
   })
   const person = over.data
   const reload = () => {
@@ -56,30 +57,30 @@ export function PersonForm({ read, onReload, onSaved }: PersonFormProps) {
     disabled: !writable,
   })
   return (
-    <Card title="Details">
+    <Card title={t('Details')}>
       <form class="form" onSubmit={submit}>
-        <TextField label="Name" {...text('name', person.name ?? '')} required={false} />
+        <TextField label={t('Name')} {...text('name', person.name ?? '')} required={false} />
         <AreaField
-          label="Addresses"
-          note="One on each line: a number, or what a provider names them by"
+          label={t('Addresses')}
+          note={t('One on each line: a number, or what a provider names them by')}
           rows={Math.min(6, person.addresses.length + 1)}
           {...text('addresses', person.addresses.join('\n'))}
         />
         <TextField
-          label="Language"
-          note="Such as pt_BR"
+          label={t('Language')}
+          note={t('Such as pt_BR')}
           {...text('language', person.language ?? '')}
           required={false}
         />
         <TextField
-          label="Time zone"
-          note="Such as America/Sao_Paulo"
+          label={t('Time zone')}
+          note={t('Such as America/Sao_Paulo')}
           {...text('timeZone', person.timeZone ?? '')}
           required={false}
         />
         <TextField
-          label="Tags"
-          note="Between commas"
+          label={t('Tags')}
+          note={t('Between commas')}
           {...text('tags', person.tags.join(', '))}
           required={false}
         />
@@ -89,9 +90,9 @@ export function PersonForm({ read, onReload, onSaved }: PersonFormProps) {
               key={name}
               label={name}
               options={[
-                { value: '', name: 'Not known' },
-                { value: 'true', name: 'Yes' },
-                { value: 'false', name: 'No' },
+                { value: '', name: t('Not known') },
+                { value: 'true', name: t('Yes') },
+                { value: 'false', name: t('No') },
               ]}
               {...attribute(name)}
             />
@@ -102,14 +103,14 @@ export function PersonForm({ read, onReload, onSaved }: PersonFormProps) {
         <Failure error={error} />
         {isChangedSince(error) && (
           <div class="actions">
-            <Button onClick={reload}>Load it again</Button>
-            <p class="note">What you typed here is lost then.</p>
+            <Button onClick={reload}>{t('Load it again')}</Button>
+            <p class="note">{t('What you typed here is lost then.')}</p>
           </div>
         )}
         {writable && (
           <div class="actions">
             <Button type="submit" kind="primary" disabled={busy || typed === undefined}>
-              Save
+              {t('Save')}
             </Button>
           </div>
         )}
@@ -119,8 +120,8 @@ export function PersonForm({ read, onReload, onSaved }: PersonFormProps) {
 }
 
 const NOTES: Partial<Record<Attribute['type'], string>> = {
-  number: 'A number',
-  date: 'A day such as 2026-05-31',
+  number: t('A number'),
+  date: t('A day such as 2026-05-31'),
 }
 const LISTS = ['addresses', 'tags']
 

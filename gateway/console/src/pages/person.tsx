@@ -2,6 +2,7 @@ import { call, listAll } from '../api.ts'
 import { Button, DeleteButton, notify } from '../components/actions.tsx'
 import { Badge, Card, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { download } from '../download.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import type { Person } from '../person-of.ts'
 import { nameOf, shownAddress } from '../persons.ts'
@@ -13,7 +14,7 @@ import { shownLast, type Thread } from '../threads.ts'
 import { ConsentCard } from './person-consent.tsx'
 import { PersonForm } from './person-form.tsx'
 
-const BACK = { href: hrefOf('/people'), label: 'People' }
+const BACK = { href: hrefOf('/people'), label: t('People') }
 /** What everything of a person is made of. */
 const PARTS = ['people', 'threads', 'messages', 'tasks']
 const MOST_THREADS = 200
@@ -32,7 +33,7 @@ export function PersonPage({ id }: { id: string }) {
   if (read === undefined || isGone(error))
     return (
       <>
-        <PageHead title="Person" back={BACK} />
+        <PageHead title={t('Person')} back={BACK} />
         {error ? <Failure error={error} /> : <Loading />}
       </>
     )
@@ -44,7 +45,7 @@ export function PersonPage({ id }: { id: string }) {
   }
   const erase = async () => {
     await call('DELETE', path)
-    notify(`${name} was erased.`)
+    notify(t('{name} was erased.', { name }))
     navigate('/people')
   }
   return (
@@ -54,12 +55,14 @@ export function PersonPage({ id }: { id: string }) {
         back={BACK}
         note={name === shownAddress(first) ? undefined : shownAddress(first)}
       >
-        {PARTS.every((part) => mayAll('read', part)) && <Button onClick={save}>Export</Button>}
+        {PARTS.every((part) => mayAll('read', part)) && <Button onClick={save}>{t('Export')}</Button>}
         {PARTS.every((part) => mayAll('write', part)) && (
           <DeleteButton
-            action="Erase"
+            action={t('Erase')}
             what={name}
-            note="Everything goes for good, in every service: the person, their consent, conversations and messages. They get no marketing any more. Export it first if you have to show it."
+            note={t(
+              'Everything goes for good, in every service: the person, their consent, conversations and messages. They get no marketing any more. Export it first if you have to show it.',
+            )}
             onDelete={erase}
           />
         )}
@@ -88,16 +91,16 @@ function ThreadsCard({ person }: { person: Person }) {
   const { _id, addresses } = person
   const { data: threads, error } = useLoad(`threads of ${_id} ${addresses.join()}`, () => threadsOf(person))
   return (
-    <Card title="Conversations">
+    <Card title={t('Conversations')}>
       <Failure error={error} />
       {threads === undefined && !error && <Loading lines={2} />}
-      {threads?.length === 0 && <Empty title="None that you may read" />}
+      {threads?.length === 0 && <Empty title={t('None that you may read')} />}
       <ul class="rows">
         {threads?.map((thread) => (
           <li key={thread._id}>
             <div class="grow">
               <a href={hrefOf(`/conversations/${encodeURIComponent(thread._id)}`)}>{thread.channel}</a>{' '}
-              {thread.handler === 'person' && <Badge tone="info">with the team</Badge>}
+              {thread.handler === 'person' && <Badge tone="info">{t('with the team')}</Badge>}
               <p class="quiet">{shownLast(thread.lastMessage).slice(0, 120)}</p>
             </div>
             <Time at={thread.lastAt} relative />

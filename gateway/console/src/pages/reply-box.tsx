@@ -9,6 +9,7 @@ import { SelectField, TextField } from '../components/fields.tsx'
 import { Formatted } from '../components/formatted.tsx'
 import { useSendKey, useSubmit } from '../components/submit.ts'
 import type { ChangeDraft } from '../drafts.ts'
+import { t } from '../language.ts'
 import {
   type Draft,
   draftOf,
@@ -23,15 +24,16 @@ import {
 import { sendable, showTemplate, type Template, useTemplates } from '../templates.ts'
 import { previewOf, type Thread } from '../threads.ts'
 import { endTyping, showTyping } from '../typing.ts'
+import { wordOf } from '../words.ts'
 import { ObjectContent, TemplateContent } from './bubbles.tsx'
 import { CannedReplies, useCannedReplies } from './canned-replies.tsx'
 import { AttachButton, ReplyFiles, useAttaching } from './reply-files.tsx'
 import { TemplatePicker, TypedTemplate } from './template-picker.tsx'
 
 const KINDS: { kind: ReplyKind; name: string }[] = [
-  { kind: 'text', name: 'Text' },
-  { kind: 'template', name: 'Template' },
-  { kind: 'media', name: 'Media' },
+  { kind: 'text', name: t('Text') },
+  { kind: 'template', name: t('Template') },
+  { kind: 'media', name: t('Media') },
 ]
 const MEDIA = ['image', 'document', 'video', 'audio'] as const
 
@@ -136,7 +138,7 @@ export function ReplyBox({ thread, stored, setDraft, isFirst, onSent, onNote }: 
             </button>
           ))}
           <button type="button" aria-pressed={false} onClick={onNote}>
-            Note
+            {t('Note')}
           </button>
         </div>
         <WindowNote left={left} />
@@ -144,7 +146,7 @@ export function ReplyBox({ thread, stored, setDraft, isFirst, onSent, onNote }: 
       {draft.quoted && kind !== 'template' && (
         <div class="quoted">
           <blockquote class="quiet">{draft.quoted.text}</blockquote>
-          <button type="button" aria-label="Do not quote it" onClick={() => set({ quoted: undefined })}>
+          <button type="button" aria-label={t('Do not quote it')} onClick={() => set({ quoted: undefined })}>
             ✕
           </button>
         </div>
@@ -156,11 +158,11 @@ export function ReplyBox({ thread, stored, setDraft, isFirst, onSent, onNote }: 
           aria-autocomplete="list"
           aria-controls={isChoosing ? canned.id : undefined}
           aria-activedescendant={isChoosing ? `${canned.id}-${canned.at}` : undefined}
-          aria-label="Your reply"
+          aria-label={t('Your reply')}
           placeholder={
             isOver
-              ? 'The 24 hours are over: send a template'
-              : 'Write a reply; Enter sends it, / finds a canned one'
+              ? t('The 24 hours are over: send a template')
+              : t('Write a reply; Enter sends it, / finds a canned one')
           }
           disabled={isOver}
           rows={3}
@@ -196,7 +198,7 @@ export function ReplyBox({ thread, stored, setDraft, isFirst, onSent, onNote }: 
       <div class="actions end">
         {kind === 'text' && !isOver && <AttachButton {...{ provider, attach }} />}
         <Button type="submit" kind="primary" disabled={busy || reply === undefined || attaching.isBusy}>
-          Send
+          {t('Send')}
         </Button>
       </div>
     </form>
@@ -244,22 +246,22 @@ interface FieldsProps {
 const MediaFields = ({ draft, set }: FieldsProps) => (
   <div class="filters">
     <SelectField
-      label="Kind"
+      label={t('Kind')}
       value={draft.media}
-      options={MEDIA.map((value) => ({ value, name: value }))}
+      options={MEDIA.map((value) => ({ value, name: wordOf(value) }))}
       onChange={(media) => set({ media: media as Draft['media'] })}
     />
     <TextField
-      label="Address"
+      label={t('Address')}
       type="url"
-      note="Where the provider gets it"
+      note={t('Where the provider gets it')}
       value={draft.link}
       onChange={(link) => set({ link })}
       required
     />
     {draft.media !== 'audio' && (
       <TextField
-        label="Caption"
+        label={t('Caption')}
         value={draft.caption}
         onChange={(caption) => set({ caption })}
         required={false}
@@ -288,7 +290,7 @@ function Preview({ reply, isWhole, channel, templates }: PreviewProps) {
   const shown = given && showTemplate(templates, given, channel)
   return (
     <div class="preview">
-      <p class="note">Preview</p>
+      <p class="note">{t('Preview')}</p>
       <div class="bubble ours team">
         {written && <Formatted text={written} />}
         {given && <TemplateContent given={given} shown={shown} />}
@@ -314,16 +316,19 @@ function useTimeLeft(endsAt: string | null): number | undefined {
 
 function WindowNote({ left }: { left: number | undefined }) {
   if (left === undefined) return null
-  if (left <= 0) return <p class="note over">The 24 hours are over: only templates go out</p>
+  if (left <= 0) return <p class="note over">{t('The 24 hours are over: only templates go out')}</p>
   const minutes = Math.floor(left / 60_000)
   const hours = Math.floor(minutes / 60)
   const shown =
     hours > 0
-      ? `${hours} h ${minutes % 60} min`
-      : `${minutes} min ${String(Math.floor(left / 1_000) % 60).padStart(2, '0')} s`
+      ? t('{hours} h {minutes} min', { hours, minutes: minutes % 60 })
+      : t('{minutes} min {seconds} s', {
+          minutes,
+          seconds: String(Math.floor(left / 1_000) % 60).padStart(2, '0'),
+        })
   return (
     <p class={hours > 0 ? 'note' : 'note over'} role="timer">
-      {`Free text for another ${shown}`}
+      {t('Free text for another {time}', { time: shown })}
     </p>
   )
 }

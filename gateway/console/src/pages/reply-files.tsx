@@ -3,9 +3,12 @@ import type { Provider } from '@parley/shared/providers/provider'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { callWithFile } from '../api.ts'
 import { notify } from '../components/actions.tsx'
+import { count, percent, rounded } from '../format.ts'
+import { t } from '../language.ts'
 import { messageOf } from '../problems.ts'
 import type { Draft, SentFile } from '../replies.ts'
 import type { Thread } from '../threads.ts'
+import { wordOf } from '../words.ts'
 
 const MOST_FILES = 10
 const MIB = 1024 * 1024
@@ -94,7 +97,8 @@ export function useAttaching({ thread, provider, files, add }: AttachingOptions)
     const waiting = underway.filter(({ error }) => error === undefined).length
     const room = MOST_FILES - files.length - waiting
     const added = [...given].map((file, at) => {
-      const error = at >= room ? `A reply has ${MOST_FILES} files at most.` : refusalOf(file, accepts)
+      const error =
+        at >= room ? t('A reply has {count} files at most.', { count: MOST_FILES }) : refusalOf(file, accepts)
       return { file, entry: { key: crypto.randomUUID(), name: file.name, share: 0, ...(error && { error }) } }
     })
     setUnderway((before) => [...before, ...added.map(({ entry }) => entry)])
@@ -116,10 +120,17 @@ function refusalOf(
   accepts: readonly AcceptedFiles[],
 ): string | undefined {
   const rules = accepts.find(({ contentTypes }) => contentTypes.includes(TYPES[type] ?? type))
-  if (rules === undefined) return `is of a type that is not taken${type && `: ${type}`}`
-  if (size === 0) return 'is empty'
+  if (rules === undefined)
+    return type === ''
+      ? t('is of a type that is not taken')
+      : t('is of a type that is not taken: {type}', { type })
+  if (size === 0) return t('is empty')
   if (size <= rules.maxBytes) return undefined
-  return `has ${(size / MIB).toFixed(1)} MiB; as ${rules.type} ${rules.maxBytes / MIB} are taken`
+  return t('has {size} MiB; as {type} {most} are taken', {
+    size: rounded(size / MIB, 1),
+    type: wordOf(rules.type),
+    most: count(rules.maxBytes / MIB),
+  })
 }
 
 interface FilesProps {
@@ -133,18 +144,18 @@ export function ReplyFiles({ draft: { files }, attaching, set }: FilesProps) {
   const { underway, pictures, dismiss } = attaching
   if (files.length + underway.length === 0) return null
   return (
-    <ul class="reply-files" aria-label="Files of this reply">
+    <ul class="reply-files" aria-label={t('Files of this reply')}>
       {files.map(({ _id, type, name, bytes }) => {
         const picture = pictures.get(_id)
         return (
           <li key={_id}>
             {picture && <img src={picture} alt="" />}
             <span class="grow">
-              {name} <span class="quiet">{`${type}, ${sizeOf(bytes)}`}</span>
+              {name} <span class="quiet">{`${wordOf(type)}, ${sizeOf(bytes)}`}</span>
             </span>
             <button
               type="button"
-              aria-label={`Remove ${name}`}
+              aria-label={t('Remove {name}', { name })}
               onClick={() => set({ files: files.filter((one) => one._id !== _id) })}
             >
               ✕
@@ -155,12 +166,14 @@ export function ReplyFiles({ draft: { files }, attaching, set }: FilesProps) {
       {underway.map(({ key, name, share, error }) => (
         <li key={key} class={error && 'wrong'} role={error ? 'alert' : undefined}>
           <span class="grow">
-            {name} {error ?? <span class="quiet">{share < 1 ? percent(share) : 'is with Parley …'}</span>}
+            {name} {error ?? <span class="quiet">{share < 1 ? percent(share) : t('is with Parley …')}</span>}
           </span>
-          {error === undefined && <progress aria-label={`${name} is on its way`} value={share} max={1} />}
+          {error === undefined && (
+            <progress aria-label={t('{name} is on its way', { name })} value={share} max={1} />
+          )}
           <button
             type="button"
-            aria-label={`${error ? 'Dismiss' : 'Cancel'} ${name}`}
+            aria-label={error ? t('Dismiss {name}', { name }) : t('Cancel {name}', { name })}
             onClick={() => dismiss(key)}
           >
             ✕
@@ -171,10 +184,8 @@ export function ReplyFiles({ draft: { files }, attaching, set }: FilesProps) {
   )
 }
 
-const percent = (share: number): string => `${Math.floor(share * 100)} %`
-
 const sizeOf = (bytes: number): string =>
-  bytes < MIB ? `${Math.max(1, Math.round(bytes / 1024))} KiB` : `${(bytes / MIB).toFixed(1)} MiB`
+  bytes < MIB ? `${Math.max(1, Math.round(bytes / 1024))} KiB` : `${rounded(bytes / MIB, 1)} MiB`
 
 /** A button that opens the system's picker of files; on a phone the camera as well. */
 export function AttachButton({ provider, attach }: { provider: Provider } & Pick<Attaching, 'attach'>) {
@@ -189,7 +200,7 @@ export function AttachButton({ provider, attach }: { provider: Provider } & Pick
         class="hidden"
         multiple
         tabIndex={-1}
-        aria-label="Files to attach"
+        aria-label={t('Files to attach')}
         accept={accepts.flatMap(({ contentTypes }) => contentTypes).join(',')}
         onChange={(event) => {
           attach(event.currentTarget.files ?? [])
@@ -197,7 +208,7 @@ export function AttachButton({ provider, attach }: { provider: Provider } & Pick
         }}
       />
       <button type="button" class="button small" onClick={() => input.current?.click()}>
-        Attach files
+        {t('Attach files')}
       </button>
     </>
   )

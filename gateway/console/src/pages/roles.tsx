@@ -6,11 +6,13 @@ import { Badge, Card, Empty, Failure, Time } from '../components/basics.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import type { Role } from '../people.ts'
 import { may, me } from '../rights.ts'
 import { type Entry, entriesOf, type RoleRights, rightsOf } from '../role-rights.ts'
 import { hrefOf } from '../router.ts'
+import { wordOf } from '../words.ts'
 import { RoleGrid } from './role-grid.tsx'
 
 /** The roles, and for each what it comes to. */
@@ -21,21 +23,25 @@ export function Roles({ id }: { id: string | undefined }) {
   const chosen = list.rows?.find((role) => String(role._id) === id)
   const own = me.get()?.role._id
   const columns: Column<Role>[] = [
-    { name: 'Name', cell: ({ name, _id }) => `${name}${_id === own ? ' (yours)' : ''}` },
-    { name: 'Entries', cell: ({ permissions }) => permissions.length },
-    { name: 'Version', wide: true, cell: ({ version }) => version },
-    { name: 'Changed', wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
+    { name: t('Name'), cell: ({ name, _id }) => (_id === own ? t('{name} (yours)', { name }) : name) },
+    { name: t('Entries'), cell: ({ permissions }) => permissions.length },
+    { name: t('Version'), wide: true, cell: ({ version }) => version },
+    { name: t('Changed'), wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
     ...(writable
       ? [
           {
-            name: 'Actions',
+            name: t('Actions'),
             cell: (role: Role) => (
               <div class="actions">
-                <Button small label={`Change ${role.name}`} onClick={() => setEditing(role)}>
-                  Change
+                <Button
+                  small
+                  label={t('Change {name}', { name: role.name })}
+                  onClick={() => setEditing(role)}
+                >
+                  {t('Change')}
                 </Button>
                 {role._id !== own && (
-                  <DeleteButton what={`role ${role.name}`} onDelete={() => remove(role)} />
+                  <DeleteButton what={t('role {name}', { name: role.name })} onDelete={() => remove(role)} />
                 )}
               </div>
             ),
@@ -50,21 +56,21 @@ export function Roles({ id }: { id: string | undefined }) {
   return (
     <>
       <Card
-        title="Roles"
-        note="Open one to ask what it allows"
+        title={t('Roles')}
+        note={t('Open one to ask what it allows')}
         flush
         action={
           writable && (
             <Button kind="primary" onClick={() => setEditing('new')}>
-              New role
+              {t('New role')}
             </Button>
           )
         }
       >
         <Table
-          {...{ label: 'Roles', columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
+          {...{ label: t('Roles'), columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
           hrefOf={({ _id }) => hrefOf(`/team/roles/${_id}`)}
-          empty={<Empty title="No roles" />}
+          empty={<Empty title={t('No roles')} />}
         />
         <More list={list} />
       </Card>
@@ -106,14 +112,14 @@ function Explain({ role }: { role: Role }) {
       setError(undefined)
       setAsked({ resource, ...(doc.trim() === '' ? {} : { doc: JSON.parse(doc) }) })
     } catch {
-      setError(new SyntaxError('The document is not JSON.'))
+      setError(new SyntaxError(t('The document is not JSON.')))
     }
   }
   return (
-    <Card title={`What ${role.name} allows`}>
+    <Card title={t('What {name} allows', { name: role.name })}>
       <form class="form" onSubmit={ask} data-passing>
         <SelectField
-          label="Resource"
+          label={t('Resource')}
           value={resource}
           onChange={(chosen) => {
             setResource(chosen)
@@ -122,15 +128,15 @@ function Explain({ role }: { role: Role }) {
           options={RULED_RESOURCES.map((name) => ({ value: name, name }))}
         />
         <AreaField
-          label="A document of it"
-          note="As JSON, to ask about one"
+          label={t('A document of it')}
+          note={t('As JSON, to ask about one')}
           code
           rows={2}
           value={doc}
           onChange={setDoc}
           required={false}
         />
-        <Button type="submit">Explain</Button>
+        <Button type="submit">{t('Explain')}</Button>
       </form>
       {error && <p class="field-error">{error.message}</p>}
       <Failure error={refused} />
@@ -142,15 +148,22 @@ function Explain({ role }: { role: Role }) {
               <li key={entry} class={schema.applies ? '' : 'faint'}>
                 <div class="grow">
                   <p class="line">
-                    Entry {entry}: <code>{String(schema.expression)}</code>
+                    {rich('Entry {entry}: {expression}', {
+                      entry,
+                      expression: <code>{String(schema.expression)}</code>,
+                    })}
                     <Badge tone={schema.applies ? 'info' : 'neutral'}>
-                      {schema.applies ? 'applies' : 'does not apply'}
+                      {schema.applies ? t('applies') : t('does not apply')}
                     </Badge>
                   </p>
                   {schema.applies ? (
                     <p class="note">
-                      read {read.grants} (<code>{String(read.expression)}</code>), write {write.grants} (
-                      <code>{String(write.expression)}</code>)
+                      {rich('read {grants} ({expression}), write {grants2} ({expression2})', {
+                        grants: wordOf(read.grants),
+                        expression: <code>{String(read.expression)}</code>,
+                        grants2: wordOf(write.grants),
+                        expression2: <code>{String(write.expression)}</code>,
+                      })}
                     </p>
                   ) : (
                     <p class="note">{schema.reason}</p>
@@ -193,14 +206,14 @@ function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
     if (syntax !== undefined) return
     const [method, path] = role ? ['PUT', `/rest/roles/${role._id}`] : ['POST', '/rest/roles']
     await call(method as string, path as string, { body: { name, permissions: entries } })
-    notify('Saved. It is in effect in two seconds.')
+    notify(t('Saved. It is in effect in two seconds.'))
     onDone()
     onClose()
   })
   return (
-    <Dialog title={role ? `Change ${role.name}` : 'New role'} onClose={onClose} wide>
+    <Dialog title={role ? t('Change {name}', { name: role.name }) : t('New role')} onClose={onClose} wide>
       <form onSubmit={submit}>
-        <TextField label="Name" value={name} onChange={setName} required />
+        <TextField label={t('Name')} value={name} onChange={setName} required />
         <RoleGrid
           role={rights}
           onChange={(changed) => {
@@ -225,7 +238,7 @@ function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
         <Failure error={error} />
         <div class="actions end">
           <Button type="submit" kind="primary" disabled={busy}>
-            Save
+            {t('Save')}
           </Button>
         </div>
       </form>

@@ -2,12 +2,13 @@ import { useEffect, useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button } from '../components/actions.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
-import { count } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { type Attribute, listIn, PURPOSES } from '../persons.ts'
 import { messageOf } from '../problems.ts'
 import { may } from '../rights.ts'
 import { type Condition, conditionInWords, countOf, GROUPS, type SegmentFilter } from '../segments.ts'
+import { wordOf } from '../words.ts'
 
 const COUNT_AFTER_MS = 500
 
@@ -15,25 +16,30 @@ type AttributeCondition = Extract<Condition, { attribute: string }>
 
 /** What may be asked of a person, with what a new condition of it begins with. */
 const KINDS: { kind: string; name: string; first: Condition; is(one: Condition): boolean }[] = [
-  { kind: 'tag', name: 'Tag', first: { tag: '' }, is: (one) => 'tag' in one },
+  { kind: 'tag', name: t('Tag'), first: { tag: '' }, is: (one) => 'tag' in one },
   {
     kind: 'consent',
-    name: 'Consent',
+    name: t('Consent'),
     first: { consent: 'marketing', is: 'granted' },
     is: (one) => 'consent' in one,
   },
-  { kind: 'attribute', name: 'Attribute', first: { attribute: '', in: [] }, is: (one) => 'attribute' in one },
-  { kind: 'language', name: 'Language', first: { language: '' }, is: (one) => 'language' in one },
-  { kind: 'timeZone', name: 'Time zone', first: { timeZone: '' }, is: (one) => 'timeZone' in one },
+  {
+    kind: 'attribute',
+    name: t('Attribute'),
+    first: { attribute: '', in: [] },
+    is: (one) => 'attribute' in one,
+  },
+  { kind: 'language', name: t('Language'), first: { language: '' }, is: (one) => 'language' in one },
+  { kind: 'timeZone', name: t('Time zone'), first: { timeZone: '' }, is: (one) => 'timeZone' in one },
   {
     kind: 'days',
-    name: 'Wrote lately',
+    name: t('Wrote lately'),
     first: { contactedInDays: 30 },
     is: (one) => 'contactedInDays' in one,
   },
   {
     kind: 'never',
-    name: 'Never wrote',
+    name: t('Never wrote'),
     first: { lastContact: 'never' },
     is: (one) => 'lastContact' in one && one.lastContact === 'never',
   },
@@ -60,7 +66,7 @@ export function SegmentFilterFields({ filter, onChange }: FilterProps) {
             <ConditionFields
               key={at}
               one={one}
-              label={`${name}, condition ${at + 1}`}
+              label={t('{name}, condition {at}', { name, at: at + 1 })}
               attributes={data ?? []}
               onChange={(next) => onChange(withCondition(filter, group, at, next))}
               onRemove={() => onChange(withCondition(filter, group, at))}
@@ -68,10 +74,10 @@ export function SegmentFilterFields({ filter, onChange }: FilterProps) {
           ))}
           <Button
             small
-            label={`Add a condition to: ${name}`}
+            label={t('Add a condition to: {name}', { name })}
             onClick={() => onChange({ ...filter, [group]: [...(filter[group] ?? []), { tag: '' }] })}
           >
-            Add a condition
+            {t('Add a condition')}
           </Button>
         </fieldset>
       ))}
@@ -119,8 +125,8 @@ function ConditionFields({ one, label, attributes, onChange, onRemove }: Conditi
           <Value {...{ one, attributes, onChange }} />
         </>
       )}
-      <Button small label={`Remove: ${label}`} onClick={onRemove}>
-        Remove
+      <Button small label={t('Remove: {label}', { label })} onClick={onRemove}>
+        {t('Remove')}
       </Button>
     </div>
   )
@@ -128,12 +134,12 @@ function ConditionFields({ one, label, attributes, onChange, onRemove }: Conditi
 
 function Value({ one, attributes, onChange }: Pick<ConditionProps, 'one' | 'attributes' | 'onChange'>) {
   if ('tag' in one)
-    return <TextField label="Is" value={one.tag} onChange={(tag) => onChange({ tag })} required />
+    return <TextField label={t('Is')} value={one.tag} onChange={(tag) => onChange({ tag })} required />
   if ('language' in one)
     return (
       <TextField
-        label="Is"
-        placeholder="pt, or pt_BR"
+        label={t('Is')}
+        placeholder={t('pt, or pt_BR')}
         value={one.language}
         onChange={(language) => onChange({ language })}
         required
@@ -142,7 +148,7 @@ function Value({ one, attributes, onChange }: Pick<ConditionProps, 'one' | 'attr
   if ('timeZone' in one)
     return (
       <TextField
-        label="Is"
+        label={t('Is')}
         placeholder="America/Sao_Paulo"
         value={one.timeZone}
         onChange={(timeZone) => onChange({ timeZone })}
@@ -152,7 +158,7 @@ function Value({ one, attributes, onChange }: Pick<ConditionProps, 'one' | 'attr
   if ('contactedInDays' in one)
     return (
       <TextField
-        label="In the last days"
+        label={t('In the last days')}
         type="number"
         value={String(one.contactedInDays)}
         onChange={(days) => onChange({ contactedInDays: Number(days) })}
@@ -163,15 +169,15 @@ function Value({ one, attributes, onChange }: Pick<ConditionProps, 'one' | 'attr
     return (
       <>
         <SelectField
-          label="To"
+          label={t('To')}
           value={one.consent}
-          options={PURPOSES.map((value) => ({ value, name: value }))}
+          options={PURPOSES.map((value) => ({ value, name: wordOf(value) }))}
           onChange={(value) => onChange({ ...one, consent: value as typeof one.consent })}
         />
         <SelectField
-          label="Is"
+          label={t('Is')}
           value={one.is}
-          options={['granted', 'withdrawn', 'unknown'].map((value) => ({ value, name: value }))}
+          options={['granted', 'withdrawn', 'unknown'].map((value) => ({ value, name: wordOf(value) }))}
           onChange={(value) => onChange({ ...one, is: value as typeof one.is })}
         />
       </>
@@ -190,11 +196,11 @@ function AttributeValue({
 }) {
   const { attribute } = one
   const type = attributes.find(({ name }) => name === attribute)?.type
-  const how = 'in' in one ? 'in' : 'exists' in one ? (one.exists ? 'is there' : 'is not there') : 'range'
+  const how = 'in' in one ? 'in' : 'exists' in one ? (one.exists ? 'there' : 'missing') : 'range'
   const choose = (next: string) => {
     if (next === 'in') onChange({ attribute, in: [] })
     else if (next === 'range') onChange({ attribute, from: typedValue('', type) })
-    else onChange({ attribute, exists: next === 'is there' })
+    else onChange({ attribute, exists: next === 'there' })
   }
   const change = (part: object) => onChange({ ...one, ...part } as Condition)
   const bound = (name: 'from' | 'below') => (text: string) =>
@@ -202,24 +208,24 @@ function AttributeValue({
   return (
     <>
       <SelectField
-        label="Name"
+        label={t('Name')}
         value={attribute}
         options={[
           ...(attributes.some(({ name }) => name === attribute)
             ? []
-            : [{ value: attribute, name: attribute || 'Choose …' }]),
+            : [{ value: attribute, name: attribute || t('Choose …') }]),
           ...attributes.map(({ name }) => ({ value: name, name })),
         ]}
         onChange={(name) => onChange({ attribute: name, in: [] })}
       />
       <SelectField
-        label="Is"
+        label={t('Is')}
         value={how}
         options={[
-          { value: 'in', name: 'one of' },
-          { value: 'range', name: 'between' },
-          { value: 'is there', name: 'known' },
-          { value: 'is not there', name: 'not known' },
+          { value: 'in', name: t('one of') },
+          { value: 'range', name: t('between') },
+          { value: 'there', name: t('known') },
+          { value: 'missing', name: t('not known') },
         ]}
         onChange={choose}
       />
@@ -232,13 +238,13 @@ function AttributeValue({
       {how === 'range' && (
         <>
           <TextField
-            label="From"
+            label={t('From')}
             value={String('from' in one ? (one.from ?? '') : '')}
             onChange={bound('from')}
             required={false}
           />
           <TextField
-            label="Below"
+            label={t('Below')}
             value={String('below' in one ? (one.below ?? '') : '')}
             onChange={bound('below')}
             required={false}
@@ -256,7 +262,9 @@ function Texts({ values, onChange }: { values: string[]; onChange(values: string
     setText(typed)
     onChange(listIn(typed))
   }
-  return <TextField label="Values" placeholder="Between commas" value={text} onChange={type} required />
+  return (
+    <TextField label={t('Values')} placeholder={t('Between commas')} value={text} onChange={type} required />
+  )
 }
 
 const typedValue = (text: string, type: Attribute['type'] | undefined): string | number | boolean => {
@@ -278,8 +286,8 @@ export function PeopleCount({ filter }: { filter: SegmentFilter }) {
       {error
         ? messageOf(error)
         : data === undefined
-          ? 'Counting …'
-          : `${count(data)} ${data === 1 ? 'person' : 'people'} now`}
+          ? t('Counting …')
+          : t('{count, plural, one {# person} other {# people}} now', { count: data })}
     </p>
   )
 }

@@ -7,6 +7,7 @@ import { TextField } from '../components/fields.tsx'
 import { type Column, Table } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { count } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import { may } from '../rights.ts'
@@ -14,7 +15,7 @@ import { hrefOf, navigate } from '../router.ts'
 import { countOf, filterInWords, type Segment, type SegmentFilter } from '../segments.ts'
 import { PeopleCount, SegmentFilterFields } from './segment-filter.tsx'
 
-const BACK = { href: hrefOf('/people/segments'), label: 'Segments' }
+const BACK = { href: hrefOf('/people/segments'), label: t('Segments') }
 const NEW = 'new'
 
 /** The segments that are saved. */
@@ -26,30 +27,33 @@ export function SegmentsSection({ tabs }: { tabs: ComponentChildren }) {
   )
   const writable = may('write', 'segments')
   const columns: Column<Segment>[] = [
-    { name: 'Name', cell: ({ name }) => name },
-    { name: 'Who', wide: true, cell: ({ filter }) => filterInWords(filter) },
+    { name: t('Name'), cell: ({ name }) => name },
+    { name: t('Who'), wide: true, cell: ({ filter }) => filterInWords(filter) },
     ...(may('read', 'people')
-      ? [{ name: 'People', cell: ({ filter }: Segment) => <People filter={filter} /> }]
+      ? [{ name: t('People'), cell: ({ filter }: Segment) => <People filter={filter} /> }]
       : []),
-    { name: 'Changed', wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
+    { name: t('Changed'), wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
   ]
   return (
     <>
-      <PageHead title="Segments" note="People by what is known of them, as it is whenever one is used">
+      <PageHead
+        title={t('Segments')}
+        note={t('People by what is known of them, as it is whenever one is used')}
+      >
         {writable && (
           <LinkButton kind="primary" href={hrefOf(`/people/segments/${NEW}`)}>
-            New segment
+            {t('New segment')}
           </LinkButton>
         )}
       </PageHead>
       {tabs}
       <Table
-        {...{ label: 'Segments', columns, rows: data?.data, error }}
+        {...{ label: t('Segments'), columns, rows: data?.data, error }}
         keyOf={({ _id }) => _id}
         hrefOf={({ _id }) => hrefOf(`/people/segments/${_id}`)}
         empty={
-          <Empty title="No segments yet">
-            {writable && <a href={hrefOf(`/people/segments/${NEW}`)}>Make the first one</a>}
+          <Empty title={t('No segments yet')}>
+            {writable && <a href={hrefOf(`/people/segments/${NEW}`)}>{t('Make the first one')}</a>}
           </Empty>
         }
       />
@@ -62,8 +66,8 @@ function People({ filter }: { filter: SegmentFilter }) {
   const [found, setFound] = useState<number>()
   const show = async () => setFound(await countOf(filter))
   return found === undefined ? (
-    <Button small label={`Count: ${filterInWords(filter)}`} onClick={show}>
-      Count
+    <Button small label={t('Count: {filter}', { filter: filterInWords(filter) })} onClick={show}>
+      {t('Count')}
     </Button>
   ) : (
     <span>{count(found)}</span>
@@ -81,7 +85,7 @@ export function SegmentPage({ id }: { id: string }) {
   if (data === undefined || isGone(error))
     return (
       <>
-        <PageHead title="Segment" back={BACK} />
+        <PageHead title={t('Segment')} back={BACK} />
         {error ? <Failure error={error} /> : <Loading />}
       </>
     )
@@ -95,21 +99,23 @@ function SegmentForm({ segment }: { segment?: Segment }) {
   const { busy, error, submit } = useSubmit(async () => {
     const id = segment?._id ?? idOf(name)
     const saved = await call<Segment>('PUT', `/rest/segments/${id}`, { body: { name, filter } })
-    notify(`${saved.name} is saved.`)
+    notify(t('{name} is saved.', { name: saved.name }))
     navigate(`/people/segments/${saved._id}`)
   })
   const remove = async () => {
     await call('DELETE', `/rest/segments/${segment?._id}`)
-    notify(`${name} was deleted.`)
+    notify(t('{name} was deleted.', { name }))
     navigate('/people/segments')
   }
   return (
     <>
-      <PageHead title={segment?.name ?? 'New segment'} back={BACK}>
+      <PageHead title={segment?.name ?? t('New segment')} back={BACK}>
         {segment && writable && (
           <DeleteButton
-            what={`segment ${segment.name}`}
-            note="People stay. A campaign that was scheduled has its filter already; a draft has to name another one."
+            what={t('segment {name}', { name: segment.name })}
+            note={t(
+              'People stay. A campaign that was scheduled has its filter already; a draft has to name another one.',
+            )}
             onDelete={remove}
           />
         )}
@@ -117,12 +123,12 @@ function SegmentForm({ segment }: { segment?: Segment }) {
       <Card>
         {writable ? (
           <form class="form" onSubmit={submit}>
-            <TextField label="Name" value={name} onChange={setName} required />
+            <TextField label={t('Name')} value={name} onChange={setName} required />
             <SegmentFilterFields filter={filter} onChange={setFilter} />
             <Failure error={error} />
             <div class="actions">
               <Button type="submit" kind="primary" disabled={busy}>
-                Save
+                {t('Save')}
               </Button>
             </div>
           </form>

@@ -1,6 +1,8 @@
 import type { ComponentType } from 'preact'
 import { Card, Empty, NotFound, PageHead, Tabs, Time } from '../components/basics.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
+import { numbered } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { names } from '../people.ts'
 import { may } from '../rights.ts'
@@ -20,24 +22,30 @@ interface Section {
 const SECTIONS: readonly Section[] = [
   {
     path: 'users',
-    name: 'Users',
+    name: t('Users'),
     reads: 'users',
-    note: 'Who can log in, and who is invited',
+    note: t('Who can log in, and who is invited'),
     section: Users,
   },
-  { path: 'roles', name: 'Roles', reads: 'roles', note: 'What users and tokens may do', section: Roles },
+  {
+    path: 'roles',
+    name: t('Roles'),
+    reads: 'roles',
+    note: t('What users and tokens may do'),
+    section: Roles,
+  },
   {
     path: 'tokens',
-    name: 'API tokens',
+    name: t('API tokens'),
     reads: 'tokens',
-    note: 'For programs that call the API',
+    note: t('For programs that call the API'),
     section: ApiTokens,
   },
   {
     path: 'audit',
-    name: 'Audit log',
+    name: t('Audit log'),
     reads: 'audit',
-    note: 'What was administered, and by whom',
+    note: t('What was administered, and by whom'),
     section: AuditLog,
   },
 ]
@@ -45,7 +53,7 @@ const SECTIONS: readonly Section[] = [
 /** Users, roles, API tokens and the audit log. */
 export function TeamPage({ rest: [path, id] }: PageProps) {
   const readable = SECTIONS.filter(({ reads }) => may('read', reads))
-  if (readable.length === 0) return <Empty title="Your role can’t read the team" />
+  if (readable.length === 0) return <Empty title={t('Your role can’t read the team')} />
   const current = path === undefined ? readable[0] : readable.find((one) => one.path === path)
   if (current === undefined) return <NotFound />
   const tabs = readable.map((one) => ({ href: hrefOf(`/team/${one.path}`), name: one.name }))
@@ -53,7 +61,7 @@ export function TeamPage({ rest: [path, id] }: PageProps) {
   return (
     <>
       <PageHead title={current.name} note={current.note} />
-      <Tabs label="Team" tabs={tabs} at={hrefOf(`/team/${current.path}`)} />
+      <Tabs label={t('Team')} tabs={tabs} at={hrefOf(`/team/${current.path}`)} />
       <Section id={id} />
     </>
   )
@@ -75,19 +83,22 @@ function AuditLog() {
   const list = useList<AuditEntry>('/rest/audit')
   const { data } = useLoad('names', names)
   const columns: Column<AuditEntry>[] = [
-    { name: 'At', cell: ({ at }) => <Time at={at} /> },
+    { name: t('At'), cell: ({ at }) => <Time at={at} /> },
     {
-      name: 'Who',
+      name: t('Who'),
       cell: ({ account, token }) => (
         <span class="cut">
-          {data?.users.get(account) ?? `No. ${account}`}
-          {token !== undefined && ` by token ${token}`}
+          {data?.users.get(account) ?? numbered(account)}
+          {token !== undefined && ` ${t('by token {token}', { token })}`}
         </span>
       ),
     },
-    { name: 'What', cell: ({ action, resource, document }) => `${action} ${resource} ${document}` },
     {
-      name: 'Details',
+      name: t('What'),
+      cell: ({ action, resource, document }) => <code>{`${action} ${resource} ${document}`}</code>,
+    },
+    {
+      name: t('Details'),
       wide: true,
       cell: ({ details }) => (
         <code class="cut">{Object.keys(details).length > 0 && JSON.stringify(details)}</code>
@@ -97,8 +108,8 @@ function AuditLog() {
   return (
     <Card flush>
       <Table
-        {...{ label: 'Audit log', columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
-        empty={<Empty title="Nothing was administered yet" />}
+        {...{ label: t('Audit log'), columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
+        empty={<Empty title={t('Nothing was administered yet')} />}
       />
       <More list={list} />
     </Card>

@@ -6,41 +6,44 @@ import { Card, Empty, Failure, Loading, PageHead } from '../components/basics.ts
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { TemplateView } from '../components/template-view.tsx'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { InputError } from '../problems.ts'
 import { mayAll } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
 import {
-  inWords,
   shownTemplate,
   type Template,
   type TemplateChannel,
   type TemplateProvider,
   templateChannels,
 } from '../template-accounts.ts'
+import { wordOf } from '../words.ts'
 import { TemplatePartsFields } from './template-parts.tsx'
 
-const BACK = { href: hrefOf('/templates'), label: 'Templates' }
+const BACK = { href: hrefOf('/templates'), label: t('Templates') }
 const CATEGORIES = ['MARKETING', 'UTILITY', 'AUTHENTICATION'].map((value) => ({
   value,
-  name: inWords(value),
+  name: wordOf(value),
 }))
 const CODE = 'AUTHENTICATION'
+const UNNAMED = 'template'
 const EMPTY: TemplateParts = { body: '', footer: '', buttons: [], examples: {} }
 
 /** Makes a template at the provider of a channel. */
 export function NewTemplate() {
   const { data: channels, error } = useLoad('template channels', templateChannels)
-  if (!mayAll('write', 'templates')) return <PageHead title="Your role can’t make templates" back={BACK} />
+  if (!mayAll('write', 'templates'))
+    return <PageHead title={t('Your role can’t make templates')} back={BACK} />
   return (
     <>
       <PageHead
-        title="New template"
+        title={t('New template')}
         back={BACK}
-        note="The provider reviews it, which takes minutes to a day"
+        note={t('The provider reviews it, which takes minutes to a day')}
       />
       {channels === undefined && (error ? <Failure error={error} /> : <Loading />)}
-      {channels?.length === 0 && <Empty title="No channel names an account that has templates" />}
+      {channels?.length === 0 && <Empty title={t('No channel names an account that has templates')} />}
       {channels?.[0] && <NewForm channels={channels} first={channels[0]} />}
     </>
   )
@@ -54,36 +57,36 @@ function NewForm({ channels, first }: { channels: readonly TemplateChannel[]; fi
   const create = async (draft: Omit<TemplateDraft, 'name' | 'language'>) => {
     const body = { channel: chosen._id, name, language, ...draft }
     const made = await call<Template>('POST', '/rest/templates', { body })
-    notify(`${name} is made: it is ${inWords(made.status)}.`)
+    notify(t('{name} is made: it is {status}.', { name, status: wordOf(made.status) }))
     navigate(`/templates/${encodeURIComponent(made._id)}`)
   }
   return (
     <TemplateForm
       provider={chosen.provider as TemplateProvider}
       of={{ name, language, category: 'MARKETING', components: [] }}
-      action="Submit for review"
+      action={t('Submit for review')}
       onSubmit={create}
     >
       {channels.length > 1 && (
         <SelectField
-          label="Channel"
-          note="Others of its account share it"
+          label={t('Channel')}
+          note={t('Others of its account share it')}
           value={channel}
           options={channels.map((one) => ({ value: String(one._id), name: one.name }))}
           onChange={setChannel}
         />
       )}
       <TextField
-        label="Name"
-        note="Small letters, digits and _"
+        label={t('Name')}
+        note={t('Small letters, digits and _')}
         value={name}
         onChange={setName}
         required
         isFirst
       />
       <TextField
-        label="Language"
-        note="Such as en_US or pt_BR"
+        label={t('Language')}
+        note={t('Such as en_US or pt_BR')}
         value={language}
         onChange={setLanguage}
         required
@@ -99,17 +102,17 @@ export function EditTemplate({ template, provider }: { template: Template; provi
   const change = async ({ category, components }: Omit<TemplateDraft, 'name' | 'language'>) => {
     const body = { components, ...(category !== template.category && { category }) }
     const { status } = await call<Template>('PUT', `/rest${path}`, { body })
-    notify(`${name} is changed: it is ${inWords(status)}.`)
+    notify(t('{name} is changed: it is {status}.', { name, status: wordOf(status) }))
     navigate(path)
   }
   return (
     <>
       <PageHead
-        title={`Edit ${name}`}
+        title={t('Edit {name}', { name })}
         back={{ href: hrefOf(path), label: name }}
-        note={`${language} · it is reviewed again`}
+        note={t('{language} · it is reviewed again', { language })}
       />
-      <TemplateForm provider={provider} of={template} action="Submit for review" onSubmit={change} />
+      <TemplateForm provider={provider} of={template} action={t('Submit for review')} onSubmit={change} />
     </>
   )
 }
@@ -138,7 +141,7 @@ function TemplateForm({ provider, of, action, onSubmit, children }: FormProps) {
   const wrong = templates.errorsOf(draft)
   const { busy, error, submit } = useSubmit(async () => {
     const { components } = made
-    if (components === undefined) throw new InputError('The components are not a JSON list.', [])
+    if (components === undefined) throw new InputError(t('The components are not a JSON list.'), [])
     await onSubmit({ ...made, components, category })
   })
   const choose = (next: string) => {
@@ -152,12 +155,12 @@ function TemplateForm({ provider, of, action, onSubmit, children }: FormProps) {
   }
   const toFields = () => {
     const found = templates.partsOf(componentsIn(json) ?? [])
-    if (found === undefined) notify('It says more than the fields can, so it stays JSON.', 'bad')
+    if (found === undefined) notify(t('It says more than the fields can, so it stays JSON.'), 'bad')
     else setParts(found)
   }
   const shown = shownTemplate(
     provider,
-    { ...draft, name: name || 'template', language: language || 'en', status: 'APPROVED' },
+    { ...draft, name: name || UNNAMED, language: language || 'en', status: 'APPROVED' },
     templates.argumentsOf(draft, parts?.examples ?? {}),
   )
   return (
@@ -165,7 +168,7 @@ function TemplateForm({ provider, of, action, onSubmit, children }: FormProps) {
       <Card>
         <form class="form" onSubmit={submit} onInput={() => setTyped(true)}>
           {children}
-          <SelectField label="Category" value={category} options={CATEGORIES} onChange={choose} />
+          <SelectField label={t('Category')} value={category} options={CATEGORIES} onChange={choose} />
           <div class="field segments">
             <button
               type="button"
@@ -173,16 +176,16 @@ function TemplateForm({ provider, of, action, onSubmit, children }: FormProps) {
               disabled={category === CODE}
               onClick={toFields}
             >
-              Fields
+              {t('Fields')}
             </button>
             <button type="button" aria-pressed={parts === undefined} onClick={() => toJson(draft.components)}>
-              JSON
+              {t('JSON')}
             </button>
           </div>
           {parts === undefined ? (
             <AreaField
-              label="Components"
-              note="As the provider has them: HEADER, BODY, FOOTER, BUTTONS, CAROUSEL …"
+              label={t('Components')}
+              note={t('As the provider has them: HEADER, BODY, FOOTER, BUTTONS, CAROUSEL …')}
               code
               rows={18}
               value={json}
@@ -200,15 +203,15 @@ function TemplateForm({ provider, of, action, onSubmit, children }: FormProps) {
         </form>
       </Card>
       <div>
-        <Card title="What a person sees">
+        <Card title={t('What a person sees')}>
           <div class="bubbles">
             <div class="bubble theirs">{shown && <TemplateView preview={shown.preview} />}</div>
           </div>
         </Card>
         {isTyped && (
-          <Card title="Checks" note="What the provider is known to refuse">
+          <Card title={t('Checks')} note={t('What the provider is known to refuse')}>
             {wrong.length === 0 ? (
-              <p>Nothing speaks against it.</p>
+              <p>{t('Nothing speaks against it.')}</p>
             ) : (
               <ul>
                 {wrong.map(({ path, message }) => (
@@ -240,10 +243,10 @@ function componentsIn(json: string): TemplateDraft['components'] | undefined {
 /** The part of a template that a path leads to, in words. */
 function placeOf(path: readonly string[], components: TemplateDraft['components']): string {
   const [field = '', at, ...rest] = path
-  if (field !== 'components' || at === undefined) return inWords(field)
+  if (field !== 'components' || at === undefined) return wordOf(field)
   const type = components[Number(at)]?.type
   return [
-    typeof type === 'string' ? inWords(type) : at,
+    typeof type === 'string' ? wordOf(type) : at,
     ...rest.filter((key) => key !== 'buttons' && !key.includes('_')),
   ].join(' ')
 }

@@ -1,27 +1,28 @@
 import type { TemplateParts, TemplateRules } from '@parley/shared/providers/templates'
 import { Button } from '../components/actions.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
+import { t } from '../language.ts'
 
 type Header = NonNullable<TemplateParts['header']>['type']
 type PartButton = TemplateParts['buttons'][number]
 
 const HEADERS: { value: Header | ''; name: string }[] = [
-  { value: '', name: 'None' },
-  { value: 'text', name: 'Text' },
-  { value: 'image', name: 'Image' },
-  { value: 'video', name: 'Video' },
-  { value: 'document', name: 'Document' },
-  { value: 'location', name: 'Place' },
+  { value: '', name: t('None') },
+  { value: 'text', name: t('Text') },
+  { value: 'image', name: t('Image') },
+  { value: 'video', name: t('Video') },
+  { value: 'document', name: t('Document') },
+  { value: 'location', name: t('Place') },
 ]
 const BUTTONS: { value: PartButton['type']; name: string }[] = [
-  { value: 'quick_reply', name: 'Quick reply' },
-  { value: 'url', name: 'Link' },
-  { value: 'phone_number', name: 'Call' },
-  { value: 'copy_code', name: 'Copy a code' },
+  { value: 'quick_reply', name: t('Quick reply') },
+  { value: 'url', name: t('Link') },
+  { value: 'phone_number', name: t('Call') },
+  { value: 'copy_code', name: t('Copy a code') },
 ]
 const VALUES: Partial<Record<PartButton['type'], { label: string; note?: string }>> = {
-  url: { label: 'Address', note: 'May end with {{1}}' },
-  phone_number: { label: 'Number' },
+  url: { label: t('Address'), note: t("May end with '{{1}}'") },
+  phone_number: { label: t('Number') },
 }
 const MOST_BUTTONS = 10
 const MEDIA = ['image', 'video', 'document']
@@ -47,11 +48,11 @@ export function TemplatePartsFields({ parts, rules, onChange }: PartsProps) {
   const open = rules.fieldsOf(rules.ofParts(parts)).filter(({ type }) => type === 'text')
   return (
     <>
-      <SelectField label="Header" value={header?.type ?? ''} options={HEADERS} onChange={setHeader} />
+      <SelectField label={t('Header')} value={header?.type ?? ''} options={HEADERS} onChange={setHeader} />
       {header?.type === 'text' && (
         <TextField
-          label="Header’s text"
-          note="Up to 60 characters, with one placeholder at most"
+          label={t('Header’s text')}
+          note={t('Up to 60 characters, with one placeholder at most')}
           value={header.text}
           onChange={(text) => set({ header: { ...header, text } })}
           required
@@ -59,22 +60,22 @@ export function TemplatePartsFields({ parts, rules, onChange }: PartsProps) {
       )}
       {header && MEDIA.includes(header.type) && (
         <TextField
-          label="Handle of an example"
-          note="Of a file that was uploaded to the provider"
+          label={t('Handle of an example')}
+          note={t('Of a file that was uploaded to the provider')}
           value={examples['header.link'] ?? ''}
           onChange={(value) => setExample('header.link', value)}
         />
       )}
       <AreaField
-        label="Text"
-        note="Up to 1,024 characters; {{1}}, {{2}} or {{first_name}} is filled in for each person"
+        label={t('Text')}
+        note={t("Up to 1,024 characters; '{{1}}', '{{2}}' or '{{first_name}}' is filled in for each person")}
         rows={6}
         value={body}
         onChange={(value) => set({ body: value })}
         required
       />
       <TextField
-        label="Footer"
+        label={t('Footer')}
         value={footer}
         onChange={(value) => set({ footer: value })}
         required={false}
@@ -83,7 +84,7 @@ export function TemplatePartsFields({ parts, rules, onChange }: PartsProps) {
       {open.map(({ key, label }) => (
         <TextField
           key={key}
-          label={`Example: ${label}`}
+          label={t('Example: {label}', { label })}
           value={examples[key] ?? ''}
           onChange={(value) => setExample(key, value)}
           required
@@ -107,17 +108,22 @@ function ButtonFields({
     onChange(buttons.map((one, index) => (index === at ? { ...one, ...part } : one)))
   return (
     <fieldset class="field">
-      <legend>Buttons</legend>
+      <legend>{t('Buttons')}</legend>
       {buttons.map(({ type, text, value }, at) => (
         <div key={at} class="inline">
           <SelectField
-            label={`Button ${at + 1}`}
+            label={t('Button {at}', { at: at + 1 })}
             value={type}
             options={BUTTONS}
             onChange={(next) => change(at, { type: next as PartButton['type'] })}
           />
           {type !== 'copy_code' && (
-            <TextField label="Says" value={text} onChange={(next) => change(at, { text: next })} required />
+            <TextField
+              label={t('Says')}
+              value={text}
+              onChange={(next) => change(at, { text: next })}
+              required
+            />
           )}
           {VALUES[type] && (
             <TextField
@@ -129,16 +135,16 @@ function ButtonFields({
           )}
           <Button
             small
-            label={`Remove button ${at + 1}`}
+            label={t('Remove button {at}', { at: at + 1 })}
             onClick={() => onChange(buttons.filter((_, index) => index !== at))}
           >
-            Remove
+            {t('Remove')}
           </Button>
         </div>
       ))}
       {buttons.length < MOST_BUTTONS && (
         <Button small onClick={() => onChange([...buttons, { type: 'quick_reply', text: '', value: '' }])}>
-          Add a button
+          {t('Add a button')}
         </Button>
       )}
     </fieldset>

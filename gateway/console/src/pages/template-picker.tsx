@@ -3,10 +3,13 @@ import type { TemplateField } from '@parley/shared/providers/templates'
 import { useState } from 'preact/hooks'
 import { Loading } from '../components/basics.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
+import { languageName } from '../format.ts'
+import { t } from '../language.ts'
 import { usePersonOf } from '../person-of.ts'
 import type { Draft } from '../replies.ts'
 import { inLanguage, sendable, type Template } from '../templates.ts'
 import type { Thread } from '../threads.ts'
+import { wordOf } from '../words.ts'
 
 const MOST_LISTED = 50
 /** So many are seen without a search. */
@@ -44,14 +47,14 @@ export function TemplatePicker({ thread, provider, templates, template, draft, s
     <div class="template-fields">
       <p class="line">
         <strong>{template.name}</strong>
-        <span class="quiet">{template.category.toLowerCase()}</span>
+        <span class="quiet">{wordOf(template.category)}</span>
         <button type="button" class="link" onClick={() => set({ template: '', language: '', filled: {} })}>
-          Another template
+          {t('Another template')}
         </button>
       </p>
       {inAll.length > 1 && (
         <SelectField
-          label="Language"
+          label={t('Language')}
           value={template.language}
           options={inAll.map(({ language }) => ({ value: language, name: languageName(language) }))}
           onChange={(language) => set({ language })}
@@ -80,17 +83,15 @@ const FilledField = ({
   value: string
   isFirst: boolean
   onChange(value: string): void
-}) => <TextField label={label} type={TYPES[type]} note={example && `Such as ${example}`} required {...rest} />
-
-const NAMES = new Intl.DisplayNames(undefined, { type: 'language', fallback: 'code' })
-
-function languageName(code: string): string {
-  try {
-    return `${NAMES.of(code.replaceAll('_', '-')) ?? code} (${code})`
-  } catch {
-    return code
-  }
-}
+}) => (
+  <TextField
+    label={label}
+    type={TYPES[type]}
+    note={example && t('Such as {example}', { example })}
+    required
+    {...rest}
+  />
+)
 
 interface ListProps {
   byName: ReadonlyMap<string, Template[]>
@@ -113,23 +114,25 @@ function TemplateList({ byName, languages, onChoose }: ListProps) {
   return (
     <div class="template-list">
       {byName.size > FEW && (
-        <TextField label="Find a template" type="search" value={sought} onChange={setSought} isFirst />
+        <TextField label={t('Find a template')} type="search" value={sought} onChange={setSought} isFirst />
       )}
-      {all.length === 0 && <p class="note">No template has that.</p>}
-      <ul aria-label="Templates">
+      {all.length === 0 && <p class="note">{t('No template has that.')}</p>}
+      <ul aria-label={t('Templates')}>
         {all.slice(0, MOST_LISTED).map((template) => (
           <li key={template._id}>
             <button type="button" class="template-choice" onClick={() => onChoose(template)}>
               <strong>{template.name}</strong>
               <span class="quiet">
-                {template.language} · {template.category.toLowerCase()}
+                {template.language} · {wordOf(template.category)}
               </span>
               <span class="template-text quiet">{bodyOf(template)}</span>
             </button>
           </li>
         ))}
       </ul>
-      {all.length > MOST_LISTED && <p class="note">{`${all.length - MOST_LISTED} more: search for one`}</p>}
+      {all.length > MOST_LISTED && (
+        <p class="note">{t('{count} more: search for one', { count: all.length - MOST_LISTED })}</p>
+      )}
     </div>
   )
 }
@@ -143,25 +146,26 @@ const bodyOf = (template: Template | undefined): string => {
 export const TypedTemplate = ({ draft, set }: Pick<PickerProps, 'draft' | 'set'>) => (
   <>
     <p class="note">
-      No approved template of this channel is known here. Give the channel its account at the provider, or
-      name the template.
+      {t(
+        'No approved template of this channel is known here. Give the channel its account at the provider, or name the template.',
+      )}
     </p>
     <div class="filters">
       <TextField
-        label="Template"
+        label={t('Template')}
         value={draft.template}
         onChange={(template) => set({ template })}
         required
       />
       <TextField
-        label="Language"
+        label={t('Language')}
         value={draft.language}
         onChange={(language) => set({ language })}
         required
       />
       <AreaField
-        label="Variables"
-        note="One on each line; name = value where the template has names"
+        label={t('Variables')}
+        note={t('One on each line; name = value where the template has names')}
         rows={2}
         value={draft.variables}
         onChange={(variables) => set({ variables })}

@@ -4,13 +4,13 @@ import { DeleteButton, LinkButton, notify } from '../components/actions.tsx'
 import { Badge, Card, Fact, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
 import { TemplateView } from '../components/template-view.tsx'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import { mayAll } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
 import {
   examplesOf,
-  inWords,
   providerOf,
   shownTemplate,
   type Template,
@@ -20,9 +20,10 @@ import {
   toneOfQuality,
   toneOfStatus,
 } from '../template-accounts.ts'
+import { wordOf } from '../words.ts'
 import { EditTemplate } from './template-form.tsx'
 
-const BACK = { href: hrefOf('/templates'), label: 'Templates' }
+const BACK = { href: hrefOf('/templates'), label: t('Templates') }
 
 /** One template: what the provider says of it, what a person sees, and what may be done to it. */
 export function TemplatePage({ id, isEdited }: { id: string; isEdited: boolean }) {
@@ -34,7 +35,7 @@ export function TemplatePage({ id, isEdited }: { id: string; isEdited: boolean }
   if (template === undefined || channels.data === undefined || isGone(error))
     return (
       <>
-        <PageHead title="Template" back={BACK} />
+        <PageHead title={t('Template')} back={BACK} />
         {error ? <Failure error={error} /> : <Loading />}
       </>
     )
@@ -44,19 +45,22 @@ export function TemplatePage({ id, isEdited }: { id: string; isEdited: boolean }
   const mayChange = mayAll('write', 'templates')
   const remove = async () => {
     await call('DELETE', path)
-    notify(`${name} was deleted.`)
+    notify(t('{name} was deleted.', { name }))
     navigate('/templates')
   }
   return (
     <>
       <PageHead title={name} back={BACK} note={language}>
         {mayChange && (
-          <LinkButton href={hrefOf(`/templates/${encodeURIComponent(id)}/edit`)}>Edit</LinkButton>
+          <LinkButton href={hrefOf(`/templates/${encodeURIComponent(id)}/edit`)}>{t('Edit')}</LinkButton>
         )}
         {mayChange && (
           <DeleteButton
-            what={`template ${name}`}
-            note={`It is deleted at the provider as well, in ${language} only. Messages of it are not sent any more.`}
+            what={t('template {name}', { name })}
+            note={t(
+              'It is deleted at the provider as well, in {language} only. Messages of it are not sent any more.',
+              { language },
+            )}
             onDelete={remove}
           />
         )}
@@ -73,19 +77,19 @@ function Facts({ template, channels }: { template: Template; channels: readonly 
   return (
     <Card>
       <dl class="facts">
-        <Fact term="Status">
-          <Badge tone={toneOfStatus(status)}>{inWords(status)}</Badge>
+        <Fact term={t('Status')}>
+          <Badge tone={toneOfStatus(status)}>{wordOf(status)}</Badge>
         </Fact>
-        {refusedFor && <Fact term="Refused for">{inWords(refusedFor)}</Fact>}
-        <Fact term="Category">{inWords(category)}</Fact>
-        <Fact term="Quality">
+        {refusedFor && <Fact term={t('Refused for')}>{wordOf(refusedFor)}</Fact>}
+        <Fact term={t('Category')}>{wordOf(category)}</Fact>
+        <Fact term={t('Quality')}>
           {quality && quality !== 'UNKNOWN' ? (
-            <Badge tone={toneOfQuality(quality)}>{inWords(quality)}</Badge>
+            <Badge tone={toneOfQuality(quality)}>{wordOf(quality)}</Badge>
           ) : (
-            'not known'
+            t('not known')
           )}
         </Fact>
-        <Fact term="Channels">
+        <Fact term={t('Channels')}>
           {own.length === 0
             ? account
             : own.map(({ _id, name }, at) => (
@@ -95,10 +99,10 @@ function Facts({ template, channels }: { template: Template; channels: readonly 
                 </span>
               ))}
         </Fact>
-        <Fact term="Changed">
+        <Fact term={t('Changed')}>
           <Time at={updatedAt} relative />
         </Fact>
-        <Fact term="Synchronised">
+        <Fact term={t('Synchronised')}>
           <Time at={syncedAt} relative />
         </Fact>
       </dl>
@@ -113,7 +117,10 @@ function PreviewCard({ template, provider }: { template: Template; provider: Tem
   const shown = shownTemplate(provider, template, templates.argumentsOf(template, filled))
   const fields = templates.fieldsOf(template)
   return (
-    <Card title="What a person sees" note="With the examples that it was reviewed with, or what you fill in">
+    <Card
+      title={t('What a person sees')}
+      note={t('With the examples that it was reviewed with, or what you fill in')}
+    >
       <div class="columns">
         {fields.length > 0 && (
           <form data-passing>
@@ -130,7 +137,9 @@ function PreviewCard({ template, provider }: { template: Template; provider: Tem
         )}
         <div class="bubbles">
           <div class="bubble theirs">{shown && <TemplateView preview={shown.preview} />}</div>
-          {shown?.refused && <p class="note">It would not be sent so: {shown.refused}</p>}
+          {shown?.refused && (
+            <p class="note">{t('It would not be sent so: {refused}', { refused: shown.refused })}</p>
+          )}
         </div>
       </div>
     </Card>

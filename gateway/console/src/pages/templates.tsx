@@ -5,17 +5,18 @@ import { Button, LinkButton, notify } from '../components/actions.tsx'
 import { Badge, Empty, PageHead, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { may, mayAll } from '../rights.ts'
 import { hrefOf, type PageProps, setQuery } from '../router.ts'
 import {
-  inWords,
   type Template,
   type TemplateChannel,
   templateChannels,
   toneOfQuality,
   toneOfStatus,
 } from '../template-accounts.ts'
+import { wordOf } from '../words.ts'
 import { TemplatePage } from './template.tsx'
 import { NewTemplate } from './template-form.tsx'
 
@@ -41,53 +42,53 @@ function TemplateList({ query }: { query: URLSearchParams }) {
     const { accounts } = await call<Schemas['TemplatesSynchronised']>('POST', '/rest/templates/sync')
     list.reload()
     const wrong = accounts.find(({ error }) => error !== undefined)
-    if (accounts.length === 0) notify('No channel names an account that has templates.', 'bad')
+    if (accounts.length === 0) notify(t('No channel names an account that has templates.'), 'bad')
     else if (wrong) notify(`${wrong.account}: ${wrong.error}`, 'bad')
-    else notify('The templates are as the provider has them now.')
+    else notify(t('The templates are as the provider has them now.'))
   }
   const columns: Column<Template>[] = [
-    { name: 'Name', cell: ({ name }) => <span class="cut">{name}</span> },
-    { name: 'Language', cell: ({ language }) => language },
+    { name: t('Name'), cell: ({ name }) => <span class="cut">{name}</span> },
+    { name: t('Language'), cell: ({ language }) => language },
     {
-      name: 'Status',
-      cell: ({ status }) => <Badge tone={toneOfStatus(status)}>{inWords(status)}</Badge>,
+      name: t('Status'),
+      cell: ({ status }) => <Badge tone={toneOfStatus(status)}>{wordOf(status)}</Badge>,
     },
-    { name: 'Category', wide: true, cell: ({ category }) => inWords(category) },
+    { name: t('Category'), wide: true, cell: ({ category }) => wordOf(category) },
     {
-      name: 'Quality',
+      name: t('Quality'),
       wide: true,
       cell: ({ quality }) =>
         quality && quality !== 'UNKNOWN' ? (
-          <Badge tone={toneOfQuality(quality)}>{inWords(quality)}</Badge>
+          <Badge tone={toneOfQuality(quality)}>{wordOf(quality)}</Badge>
         ) : (
-          <span class="quiet">not known</span>
+          <span class="quiet">{t('not known')}</span>
         ),
     },
-    { name: 'Channels', wide: true, cell: ({ account }) => namesOf(channels, account) },
-    { name: 'Changed', wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
+    { name: t('Channels'), wide: true, cell: ({ account }) => namesOf(channels, account) },
+    { name: t('Changed'), wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
   ]
   return (
     <>
       <PageHead
-        title="Templates"
-        note="What may be written to people at any time, once the provider has approved it"
+        title={t('Templates')}
+        note={t('What may be written to people at any time, once the provider has approved it')}
       >
-        {mayChange && <Button onClick={sync}>Synchronise now</Button>}
+        {mayChange && <Button onClick={sync}>{t('Synchronise now')}</Button>}
         {mayChange && channels.length > 0 && (
           <LinkButton kind="primary" href={hrefOf('/templates/new')}>
-            New template
+            {t('New template')}
           </LinkButton>
         )}
       </PageHead>
       <Filters query={query} channels={channels} />
       <Table
-        {...{ label: 'Templates', columns, rows: list.rows, error: list.error }}
+        {...{ label: t('Templates'), columns, rows: list.rows, error: list.error }}
         keyOf={({ _id }) => _id}
         hrefOf={({ _id }) => hrefOf(`/templates/${encodeURIComponent(_id)}`)}
         empty={
-          <Empty title={isFiltered ? 'No templates match' : 'No templates yet'}>
+          <Empty title={isFiltered ? t('No templates match') : t('No templates yet')}>
             {isFiltered ? (
-              <a href={hrefOf('/templates')}>Show all</a>
+              <a href={hrefOf('/templates')}>{t('Show all')}</a>
             ) : (
               <NextStep hasAccount={channels.length > 0} />
             )}
@@ -100,12 +101,14 @@ function TemplateList({ query }: { query: URLSearchParams }) {
 }
 
 function NextStep({ hasAccount }: { hasAccount: boolean }) {
-  if (hasAccount) return <>Synchronise, and those of the account are here; or make one.</>
-  if (!may('write', 'channels')) return <>They come with a channel that names its account.</>
+  if (hasAccount) return <>{t('Synchronise, and those of the account are here; or make one.')}</>
+  if (!may('write', 'channels')) return <>{t('They come with a channel that names its account.')}</>
   return (
     <>
-      They come with a channel that names its account:{' '}
-      <a href={hrefOf('/channels')}>say businessAccountId in the settings of one</a>
+      {rich(
+        'They come with a channel that names its account: <a>say businessAccountId in the settings of one</a>',
+        { a: (text) => <a href={hrefOf('/channels')}>{text}</a> },
+      )}
     </>
   )
 }
@@ -127,31 +130,31 @@ function Filters({ query, channels }: { query: URLSearchParams; channels: readon
   }
   const accounts = [...new Set(channels.map(({ account }) => account))]
   const choices = (values: readonly string[]) => [
-    { value: '', name: 'Any' },
-    ...values.map((value) => ({ value, name: inWords(value) })),
+    { value: '', name: t('Any') },
+    ...values.map((value) => ({ value, name: wordOf(value) })),
   ]
   return (
     <search class="filters">
       <div data-search>
-        <TextField label="Name" type="search" placeholder="Search" value={text} onChange={search} />
+        <TextField label={t('Name')} type="search" placeholder={t('Search')} value={text} onChange={search} />
       </div>
       <SelectField
-        label="Channel"
+        label={t('Channel')}
         value={query.get('account') ?? ''}
         options={[
-          { value: '', name: 'Any' },
+          { value: '', name: t('Any') },
           ...accounts.map((account) => ({ value: account, name: namesOf(channels, account) })),
         ]}
         onChange={(account) => setQuery({ account })}
       />
       <SelectField
-        label="Status"
+        label={t('Status')}
         value={query.get('status') ?? ''}
         options={choices(STATUSES)}
         onChange={(status) => setQuery({ status })}
       />
       <SelectField
-        label="Category"
+        label={t('Category')}
         value={query.get('category') ?? ''}
         options={choices(CATEGORIES)}
         onChange={(category) => setQuery({ category })}

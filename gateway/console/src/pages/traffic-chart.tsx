@@ -1,14 +1,13 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
+import { clockTime, count, shortDay } from '../format.ts'
+import { t } from '../language.ts'
 import type { Counts, Traffic } from '../traffic.ts'
-import 'uplot/dist/uPlot.min.css'
 
 const HEIGHT = 220
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
-const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
 
 const summaryOf = (series: Series[]): string =>
-  series.map(({ name, values }) => `${name} ${values.reduce((sum, each) => sum + each, 0)}`).join(', ')
+  series.map(({ name, values }) => `${name} ${count(values.reduce((sum, each) => sum + each, 0))}`).join(', ')
 
 const PERIOD_MS = { minute: 60_000, hour: 3_600_000 }
 
@@ -17,8 +16,13 @@ export function TrafficChart({ traffic }: { traffic: Traffic }) {
   const changed = JSON.stringify([traffic.from, traffic.periods])
   // The same periods are drawn once, though each response is another object.
   const { times, series } = useMemo(() => seriesOf(traffic), [changed])
-  const period = traffic.by === 'hour' ? 'an hour' : 'a minute'
-  return <Chart label={`Messages ${period}`} times={times} series={series} />
+  return (
+    <Chart
+      label={traffic.by === 'hour' ? t('Messages an hour') : t('Messages a minute')}
+      times={times}
+      series={series}
+    />
+  )
 }
 
 function seriesOf({ from, by, periods }: Traffic) {
@@ -33,11 +37,11 @@ function seriesOf({ from, by, periods }: Traffic) {
   return {
     times: times.map((at) => at / 1_000),
     series: [
-      { name: 'Accepted', color: 'chart-1', values: valuesOf(({ accepted }) => accepted) },
-      { name: 'Sent or done', color: 'chart-4', values: valuesOf(({ sent, done }) => sent + done) },
-      { name: 'Delivered', color: 'chart-2', values: valuesOf(({ delivered }) => delivered) },
+      { name: t('Accepted'), color: 'chart-1', values: valuesOf(({ accepted }) => accepted) },
+      { name: t('Sent or done'), color: 'chart-4', values: valuesOf(({ sent, done }) => sent + done) },
+      { name: t('Delivered'), color: 'chart-2', values: valuesOf(({ delivered }) => delivered) },
       {
-        name: 'Dead, failed or unrouted',
+        name: t('Dead, failed or unrouted'),
         color: 'chart-3',
         values: valuesOf(({ dead, failed, unrouted }) => dead + failed + unrouted),
       },
@@ -93,7 +97,7 @@ function Chart({ label, times, series }: { label: string; times: number[]; serie
 /** The clock, or the day at its beginning, in the viewer's zone. */
 function timeOf(seconds: number): string {
   const at = new Date(seconds * 1_000)
-  return (at.getHours() + at.getMinutes() === 0 ? DAY : CLOCK).format(at)
+  return at.getHours() + at.getMinutes() === 0 ? shortDay(at) : clockTime(at)
 }
 
 function draw(box: HTMLElement, times: number[], series: Series[]): uPlot {

@@ -7,6 +7,7 @@ import { SelectField } from '../components/fields.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { Turns } from '../components/turns.tsx'
+import { t } from '../language.ts'
 import { costOf, type Turn } from '../messages.ts'
 import { InputError } from '../problems.ts'
 import { MissingTools } from './missing-tools.tsx'
@@ -20,13 +21,13 @@ type Said = { role: 'person'; text: string } | { role: 'assistant'; trial: Trial
 // The API takes 200 at most.
 const MOST_MESSAGES = 199
 const TOOLS = [
-  { value: 'describe', name: 'Only say what would be called' },
-  { value: 'call', name: 'Call them' },
+  { value: 'describe', name: t('Only say what would be called') },
+  { value: 'call', name: t('Call them') },
 ]
 const TYPES = [
-  { value: 'taskManager', name: 'Tools and workflow' },
-  { value: 'functionCall', name: 'Tools' },
-  { value: 'chat', name: 'Conversation only' },
+  { value: 'taskManager', name: t('Tools and workflow') },
+  { value: 'functionCall', name: t('Tools') },
+  { value: 'chat', name: t('Conversation only') },
 ]
 
 /** A conversation with an assistant that reaches nobody; its tools are shown, and called where that is chosen. */
@@ -65,29 +66,33 @@ export function TryAssistant({ id, name }: { id: number; name: string }) {
   })
   return (
     <Card
-      title="Try it"
-      note="Nobody gets what it says here"
+      title={t('Try it')}
+      note={t('Nobody gets what it says here')}
       action={
         said.length > 0 &&
         !busy && (
           <Button small onClick={() => setSaid([])}>
-            Start anew
+            {t('Start anew')}
           </Button>
         )
       }
     >
-      <ScrollRegion class="bubbles trial" role="log" label={`What was said to ${name}`}>
+      <ScrollRegion class="bubbles trial" role="log" label={t('What was said to {name}', { name })}>
         {said.map((one, at) => (
           <Message key={at} said={one} />
         ))}
-        {busy && <p class="typing" role="status">{`${name} is at it …`}</p>}
+        {busy && (
+          <p class="typing" role="status">
+            {t('{name} is at it …', { name })}
+          </p>
+        )}
         <div ref={end} />
       </ScrollRegion>
       <Failure error={error} />
       <form class="say" onSubmit={submit} data-passing>
         <textarea
-          aria-label={`A message to ${name}`}
-          placeholder="Write what a person might say"
+          aria-label={t('A message to {name}', { name })}
+          placeholder={t('Write what a person might say')}
           rows={2}
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
@@ -96,18 +101,18 @@ export function TryAssistant({ id, name }: { id: number; name: string }) {
           }}
         />
         <Button type="submit" kind="primary" disabled={busy || text.trim() === ''}>
-          Send
+          {t('Send')}
         </Button>
       </form>
       <div class="filters">
         <SelectField
-          label="Tools"
+          label={t('Tools')}
           value={settings.tools}
           options={TOOLS}
           onChange={(tools) => setSettings((before) => ({ ...before, tools: tools as Settings['tools'] }))}
         />
         <SelectField
-          label="It works with"
+          label={t('It works with')}
           value={settings.type ?? 'taskManager'}
           options={TYPES}
           onChange={(type) => setSettings((before) => ({ ...before, type: type as Settings['type'] }))}
@@ -125,8 +130,10 @@ function Message({ said }: { said: Said }) {
     <>
       <Turns turns={turns} />
       <MissingTools notes={notes} />
-      {state === 'dead' && <p class="failure">{reason ?? 'It could not answer.'}</p>}
-      {state === 'done' && reason === 'handed_off' && <p class="note mark">It hands over to a person</p>}
+      {state === 'dead' && <p class="failure">{reason ?? t('It could not answer.')}</p>}
+      {state === 'done' && reason === 'handed_off' && (
+        <p class="note mark">{t('It hands over to a person')}</p>
+      )}
       {turns.length > 0 && <p class="note mark">{costOf(turns)}</p>}
     </>
   )

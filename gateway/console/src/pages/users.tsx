@@ -5,6 +5,8 @@ import { Card, Empty, Failure, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { numbered } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { names, optionsOf, roleInWords, type User } from '../people.ts'
 import { may, me } from '../rights.ts'
@@ -26,25 +28,29 @@ export function Users() {
   const [changing, setChanging] = useState<User>()
   const writable = may('write', 'users')
   const roles = known.data?.roles ?? new Map<number, string>()
-  const nameOf = (role: number) => roleInWords(roles.get(role) ?? `No. ${role}`)
+  const nameOf = (role: number) => roleInWords(roles.get(role) ?? numbered(role))
   const own = me.get()?._id
   const columns: Column<User>[] = [
-    { name: 'Name', cell: ({ name, _id }) => `${name}${_id === own ? ' (you)' : ''}` },
-    { name: 'Email', cell: ({ username }) => <span class="cut">{username}</span> },
-    { name: 'Role', wide: true, cell: ({ role }) => nameOf(role) },
-    { name: 'Since', wide: true, cell: ({ createdAt }) => <Time at={createdAt} relative /> },
+    { name: t('Name'), cell: ({ name, _id }) => (_id === own ? t('{name} (you)', { name }) : name) },
+    { name: t('Email'), cell: ({ username }) => <span class="cut">{username}</span> },
+    { name: t('Role'), wide: true, cell: ({ role }) => nameOf(role) },
+    { name: t('Since'), wide: true, cell: ({ createdAt }) => <Time at={createdAt} relative /> },
     ...(writable
       ? [
           {
-            name: 'Actions',
+            name: t('Actions'),
             cell: (user: User) => (
               <div class="actions">
-                <Button small label={`Change ${user.name}`} onClick={() => setChanging(user)}>
-                  Change
+                <Button
+                  small
+                  label={t('Change {name}', { name: user.name })}
+                  onClick={() => setChanging(user)}
+                >
+                  {t('Change')}
                 </Button>
                 {user._id !== own && (
                   <DeleteButton
-                    what={`user ${user.name}`}
+                    what={t('user {name}', { name: user.name })}
                     onDelete={() => remove('users', user._id, users.reload)}
                   />
                 )}
@@ -55,16 +61,16 @@ export function Users() {
       : []),
   ]
   const pending: Column<Invitation>[] = [
-    { name: 'Email', cell: ({ email }) => <span class="cut">{email}</span> },
-    { name: 'Role', wide: true, cell: ({ role }) => nameOf(role) },
-    { name: 'Ends', cell: ({ expiresAt }) => <Time at={expiresAt} relative /> },
+    { name: t('Email'), cell: ({ email }) => <span class="cut">{email}</span> },
+    { name: t('Role'), wide: true, cell: ({ role }) => nameOf(role) },
+    { name: t('Ends'), cell: ({ expiresAt }) => <Time at={expiresAt} relative /> },
     ...(writable
       ? [
           {
-            name: 'Actions',
+            name: t('Actions'),
             cell: ({ _id, email }: Invitation) => (
               <DeleteButton
-                what={`the invitation of ${email}`}
+                what={t('the invitation of {email}', { email })}
                 onDelete={() => remove('invitations', _id, invitations.reload)}
               />
             ),
@@ -75,27 +81,27 @@ export function Users() {
   return (
     <>
       <Card
-        title="Users"
+        title={t('Users')}
         flush
         action={
           writable && (
             <Button kind="primary" onClick={() => setInviting(true)}>
-              Invite somebody
+              {t('Invite somebody')}
             </Button>
           )
         }
       >
         <Table
-          {...{ label: 'Users', columns, rows: users.rows, error: users.error, keyOf: ({ _id }) => _id }}
-          empty={<Empty title="No users" />}
+          {...{ label: t('Users'), columns, rows: users.rows, error: users.error, keyOf: ({ _id }) => _id }}
+          empty={<Empty title={t('No users')} />}
         />
         <More list={users} />
       </Card>
-      <Card title="Invitations" flush>
+      <Card title={t('Invitations')} flush>
         <Table
-          {...{ label: 'Invitations', columns: pending, rows: invitations.rows, error: invitations.error }}
+          {...{ label: t('Invitations'), columns: pending, rows: invitations.rows, error: invitations.error }}
           keyOf={({ _id }) => _id}
-          empty={<Empty title="Nobody is invited" />}
+          empty={<Empty title={t('Nobody is invited')} />}
         />
         <More list={invitations} />
       </Card>
@@ -137,23 +143,23 @@ function InviteDialog({ roles, onClose, onDone }: InviteProps) {
     onDone()
   })
   return (
-    <Dialog title="Invite somebody" onClose={onClose}>
+    <Dialog title={t('Invite somebody')} onClose={onClose}>
       {link ? (
         <>
-          <p>Send {email} this address. It is shown once, and works for seven days.</p>
-          <Paste value={link} label="the invitation" />
+          <p>{t('Send {email} this address. It is shown once, and works for seven days.', { email })}</p>
+          <Paste value={link} label={t('the invitation')} />
           <div class="actions end">
-            <LinkButton href={mailOf(email, link)}>Write the mail</LinkButton>
+            <LinkButton href={mailOf(email, link)}>{t('Write the mail')}</LinkButton>
           </div>
         </>
       ) : (
         <form onSubmit={submit}>
-          <TextField label="Email" type="email" value={email} onChange={setEmail} required />
-          <SelectField label="Role" value={role} onChange={setRole} options={options} />
+          <TextField label={t('Email')} type="email" value={email} onChange={setEmail} required />
+          <SelectField label={t('Role')} value={role} onChange={setRole} options={options} />
           <Failure error={error} />
           <div class="actions end">
             <Button type="submit" kind="primary" disabled={busy}>
-              Invite
+              {t('Invite')}
             </Button>
           </div>
         </form>
@@ -164,9 +170,9 @@ function InviteDialog({ roles, onClose, onDone }: InviteProps) {
 
 /** A mail of the viewer's own program, with the address in it. */
 function mailOf(email: string, link: string): string {
-  const { name = 'our workspace' } = me.get()?.workspace ?? {}
-  const subject = `Join ${name} on Parley`
-  const body = `You are invited to ${name}. This address works for seven days:\n\n${link}\n`
+  const { name = t('our workspace') } = me.get()?.workspace ?? {}
+  const subject = t('Join {name} on Parley', { name })
+  const body = `${t('You are invited to {name}. This address works for seven days:\n\n{link}', { name, link })}\n`
   return `mailto:${encodeURIComponent(email)}?subject=${encodeURIComponent(subject)}&body=${encodeURIComponent(body)}`
 }
 
@@ -176,20 +182,20 @@ function UserDialog({ user, roles, onClose, onDone }: InviteProps & { user: User
   const [role, setRole] = useState(String(user.role))
   const { busy, error, submit } = useSubmit(async () => {
     await call('PATCH', `/rest/users/${user._id}`, { body: { name, phone, role: Number(role) } })
-    notify('Saved.')
+    notify(t('Saved.'))
     onDone()
     onClose()
   })
   return (
-    <Dialog title={`Change ${user.name}`} onClose={onClose}>
+    <Dialog title={t('Change {name}', { name: user.name })} onClose={onClose}>
       <form onSubmit={submit}>
-        <TextField label="Name" value={name} onChange={setName} required />
-        <TextField label="Phone" type="tel" value={phone} onChange={setPhone} />
-        <SelectField label="Role" value={role} onChange={setRole} options={optionsOf(roles)} />
+        <TextField label={t('Name')} value={name} onChange={setName} required />
+        <TextField label={t('Phone')} type="tel" value={phone} onChange={setPhone} />
+        <SelectField label={t('Role')} value={role} onChange={setRole} options={optionsOf(roles)} />
         <Failure error={error} />
         <div class="actions end">
           <Button type="submit" kind="primary" disabled={busy}>
-            Save
+            {t('Save')}
           </Button>
         </div>
       </form>

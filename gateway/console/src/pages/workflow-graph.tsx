@@ -1,6 +1,7 @@
 import { listAll } from '../api.ts'
 import { Badge, Card, Empty, Failure, Loading } from '../components/basics.tsx'
 import { count } from '../format.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { type Document, titleOf } from '../resources.ts'
 import { may } from '../rights.ts'
@@ -31,9 +32,12 @@ export function WorkflowGraph({ workflow }: { workflow: Document }) {
   const open = tasks.data ?? []
   const at = (step: number) => open.filter(({ currentStep }) => currentStep === step).length
   return (
-    <Card title="Steps" note={`${count(open.length)} open tasks`}>
+    <Card
+      title={t('Steps')}
+      note={t('{count, plural, one {# open task} other {# open tasks}}', { count: open.length })}
+    >
       {graph.path.length === 0 && (
-        <Empty title="No first step">Set one below, so that tasks can start.</Empty>
+        <Empty title={t('No first step')}>{t('Set one below, so that tasks can start.')}</Empty>
       )}
       <ol class="graph">
         {graph.path.map((step, index) => (
@@ -42,14 +46,19 @@ export function WorkflowGraph({ workflow }: { workflow: Document }) {
           </li>
         ))}
         <li class="graph-end">
-          {graph.backTo && <>Goes back to {titleOf(graph.backTo)}, so a task never completes</>}
-          {graph.missing !== undefined && <>Leads to step {graph.missing}, which is not there</>}
-          {graph.path.length > 0 && !graph.backTo && graph.missing === undefined && 'The task is completed'}
+          {graph.backTo &&
+            t('Goes back to {title}, so a task never completes', { title: titleOf(graph.backTo) })}
+          {graph.missing !== undefined &&
+            t('Leads to step {missing}, which is not there', { missing: graph.missing })}
+          {graph.path.length > 0 &&
+            !graph.backTo &&
+            graph.missing === undefined &&
+            t('The task is completed')}
         </li>
       </ol>
       {graph.unreachable.length > 0 && (
         <>
-          <h3>Not reached by any task</h3>
+          <h3>{t('Not reached by any task')}</h3>
           <ul class="graph">
             {graph.unreachable.map((step) => (
               <li key={step._id} class="unreachable">
@@ -79,7 +88,7 @@ function StepNode({ step, tasks, number }: { step: Document; tasks: number; numb
         <a href={hrefOf(`/assistants/steps/${step._id}`)}>{titleOf(step)}</a>
         <p class="note">{String(step.submitWhen ?? '')}</p>
       </div>
-      {tasks > 0 && <Badge tone="info">{`${count(tasks)} here`}</Badge>}
+      {tasks > 0 && <Badge tone="info">{t('{count} here', { count: count(tasks) })}</Badge>}
     </div>
   )
 }

@@ -1,0 +1,123 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { KINDS } from '@parley/shared/configuration-resources'
+import { errors } from '@parley/shared/errors'
+import { LANGUAGES } from '@parley/shared/languages'
+import { allProviders } from '@parley/shared/providers/registry'
+import { filesOfTree } from '../tests/source/modules.ts'
+import { detailsOf, textsOf } from '../tests/source/texts.ts'
+import { openApiDocument } from './openapi/document.ts'
+
+const CONSOLE = /^gateway\/console\/src\/.*(?<!\.d)\.tsx?$/
+const EXPLANATION = 'shared/src/explain-message.ts'
+/** What the console makes forms of. */
+const FORMS = [
+  ...['AssistantBody', 'JobBody', 'ActionBody', 'ConfigBody', 'WorkflowBody', 'StepBody', 'TaskBody'],
+  ...['CannedReplyBody', 'ChannelBody'],
+]
+
+const SERVICES = /^(?:gateway|services\/[^/]+|shared)\/src\/.*\.ts$/
+/** What schemas say of a field, as zod words it, and what stands in such texts. */
+const OF_SCHEMAS = [
+  'is required',
+  'Invalid input: expected {0}, received {1}',
+  'Invalid option: expected one of {0}',
+  'Too small: expected {0} to have >={1} characters',
+  'Too small: expected {0} to have >={1} items',
+  'Too small: expected {0} to be >={1}',
+  'Too small: expected {0} to be >{1}',
+  'Too big: expected {0} to have <={1} characters',
+  'Too big: expected {0} to have <={1} items',
+  'Too big: expected {0} to be <={1}',
+  'Unrecognized key: {0}',
+  'Unrecognized keys: {0}',
+  'Invalid email address',
+  'Invalid URL',
+  'Invalid ISO datetime',
+  'Invalid input',
+  ...['read', 'write', 'string', 'number', 'int', 'array', 'object', 'boolean', 'undefined', 'null'],
+]
+
+/** The texts of the console in English. */
+interface Messages {
+  /** ICU messages, of the code. */
+  composed: Set<string>
+  /** Texts of the API and the providers, which are shown as they are. */
+  plain: Set<string>
+  /** What somebody would read, and is in no catalogue. */
+  outside: string[]
+}
+
+/** A catalogue: the texts of a language, under the English ones. */
+type Catalogue = Record<string, string>
+
+/** The languages that have a catalogue. */
+export const TRANSLATED = LANGUAGES.map(({ tag }) => tag).filter((tag) => tag !== 'en')
+
+/** Where catalogues are: those of the console, and those of problems. */
+type Folder = 'gateway/console/src/languages' | 'shared/src/problem-texts'
+
+export const readCatalogue = (folder: Folder, language: string): Catalogue =>
+  JSON.parse(readFileSync(`${folder}/${language}.json`, 'utf8'))
+
+/** Collects the texts of problems: titles, and details that the code has. What others said is no part of them. */
+export async function readProblemTexts(): Promise<Set<string>> {
+  const titles = Object.values(errors).map(({ title }) => title)
+  const details = await Promise.all(filesOfTree(SERVICES).map(detailsOf))
+  return new Set([...titles, ...details.flat(), ...OF_SCHEMAS])
+}
+
+/** Collects every text that the console shows. */
+export async function readMessages(): Promise<Messages> {
+  const own = await Promise.all(filesOfTree(CONSOLE).map((file) => textsOf(file)))
+  const explained = await textsOf(EXPLANATION, { tables: true })
+  return {
+    composed: new Set([...own.flatMap(({ messages }) => messages), ...explained.messages]),
+    plain: new Set([
+      ...textsOfProviders(),
+      ...Object.values(KINDS).map(({ description }) => description),
+      ...textsOfForms(),
+    ]),
+    outside: [...own, explained].flatMap(({ outside }) => outside),
+  }
+}
+
+/** Brings the catalogues in line with the code: what is new has no translation yet, what is gone goes. */
+export async function writeCatalogues(): Promise<void> {
+  const { composed, plain } = await readMessages()
+  write('gateway/console/src/languages', new Set([...composed, ...plain]))
+  write('shared/src/problem-texts', await readProblemTexts())
+}
+
+function write(folder: Folder, all: ReadonlySet<string>): void {
+  for (const language of TRANSLATED) {
+    const known = readCatalogue(folder, language)
+    const catalogue = Object.fromEntries([...all].toSorted().map((text) => [text, known[text] ?? '']))
+    writeFileSync(`${folder}/${language}.json`, `${JSON.stringify(catalogue, null, 2)}\n`)
+  }
+}
+
+function textsOfProviders(): string[] {
+  return allProviders().flatMap(({ description, settings, outbound }) => [
+    description.title,
+    ...(description.receiving?.instructions ?? []).filter((part) => typeof part === 'string'),
+    ...settings.flatMap(({ label, note, replacing, missing }) => [
+      ...[label, note],
+      ...[replacing, missing].filter((text) => text !== undefined),
+    ]),
+    ...Object.values(outbound.advice ?? {}),
+  ])
+}
+
+interface Described {
+  description?: string
+}
+
+/** What is said of the fields of forms. */
+function textsOfForms(): string[] {
+  const { components } = openApiDocument() as {
+    components: { schemas: Record<string, { properties?: Record<string, Described> }> }
+  }
+  return FORMS.flatMap((name) => Object.values(components.schemas[name]?.properties ?? {})).flatMap(
+    ({ description }) => (description ? [description.replaceAll('`', '')] : []),
+  )
+}
