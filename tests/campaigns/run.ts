@@ -78,16 +78,18 @@ async function run({ system, runFile, servers }: OwnSystem) {
   })
   await untilOver(gateway, { campaign, ledger })
   stopping.abort()
-  const [kills, stored] = await Promise.all([killing, optOuts.stop()])
+  const kills = await killing
   const { results, ends } = await settled(gateway, campaign)
   await ledger.read()
+  const { stored, unanswered } = await optOuts.stop()
   const { refused } = await readTroubles(number)
   const account = accountOf(results, {
     ...{ people: people.length, sends: ledger.sends },
     refused: new Set(people.filter(({ hasConsent }) => !hasConsent).map(({ phone }) => phone)),
   })
   const result = verdictOf({
-    ...{ people, sends: ledger.sends, optOuts: stored, account, toCome: results.toCome, state: ends },
+    ...{ people, sends: ledger.sends, optOuts: stored, unanswered, account },
+    ...{ toCome: results.toCome, state: ends },
     overRate: refused[OVER_RATE] ?? 0,
   })
   return { result, kills }

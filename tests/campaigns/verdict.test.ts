@@ -17,6 +17,7 @@ const run = {
     sends,
     account,
     optOuts: new Map<string, number>(),
+    unanswered: new Set<string>(),
     overRate: 0,
     toCome: 0,
     state: 'finished',
@@ -43,5 +44,13 @@ test.each([
 test('who opts out while their send is claimed is neither missed nor written to wrongly', () => {
   expect(verdictOf({ ...run, optOuts: new Map([['2', 1_500]]) })).toMatchObject({
     ...{ missed: 0, afterOptOut: 0, optOuts: 1, passed: true },
+  })
+})
+
+test('who opted out by a request that was not answered is not missed', () => {
+  const unanswered = new Set(['2'])
+  expect(verdictOf({ ...run, sends: sends.slice(0, 1), unanswered })).toMatchObject({
+    missed: 0,
+    passed: true,
   })
 })

@@ -25,15 +25,18 @@ export function verdictOf(run: {
   people: readonly { phone: string; hasConsent: boolean }[]
   sends: readonly { to: string; at: number }[]
   optOuts: ReadonlyMap<string, number>
+  /** Who has opted out at a time that is not known. */
+  unanswered: ReadonlySet<string>
   account: CampaignAccount
   overRate: number
   toCome: number
   state: string
 }): CampaignRunResult {
-  const { people, sends, optOuts, account, overRate, toCome, state } = run
+  const { people, sends, optOuts, unanswered, account, overRate, toCome, state } = run
   const receivers = new Set(sends.map(({ to }) => to))
+  const optedOut = new Set([...optOuts.keys(), ...unanswered])
   const missed = people.filter(
-    ({ phone, hasConsent }) => hasConsent && !optOuts.has(phone) && !receivers.has(phone),
+    ({ phone, hasConsent }) => hasConsent && !optedOut.has(phone) && !receivers.has(phone),
   ).length
   const afterOptOut = sends.filter(
     ({ to, at }) => at > (optOuts.get(to) ?? Number.POSITIVE_INFINITY) + CLAIM_MS,
@@ -46,7 +49,7 @@ export function verdictOf(run: {
       account,
       missed,
       afterOptOut,
-      optOuts: optOuts.size,
+      optOuts: optedOut.size,
       overRate,
       toCome,
       state,

@@ -62,8 +62,11 @@ const CHANGES: Readonly<Record<string, (kind: string) => string>> = {
 export function eventInWords(event: string): string {
   const [, what = '', change = ''] = event.split('.')
   const isOf = CHANGES[change]
-  return isOf === undefined ? (EVENTS[what] ?? wordOf(what)) : isOf(KINDS[what] ?? wordOf(what))
+  return isOf === undefined ? (EVENTS[what] ?? wordOf(what)) : isOf(kindInWords(what))
 }
+
+/** A kind of documents. */
+export const kindInWords = (kind: string): string => KINDS[kind] ?? wordOf(kind)
 
 const KINDS: Readonly<Record<string, string>> = {
   ...{ channels: t('channels'), tasks: t('tasks'), steps: t('steps'), assistant: t('assistant') },

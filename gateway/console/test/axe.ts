@@ -30,6 +30,13 @@ export async function violations(page: Page, path: string): Promise<string[]> {
   return found
 }
 
+/** What axe finds on a page as it is shown. */
+export async function violationsNow(page: Page, path: string): Promise<string[]> {
+  await page.evaluate(AXE)
+  const found = await runAxe(page, { type: 'tag', values: WCAG })
+  return found.map((violation) => `${path}: ${violation}`)
+}
+
 /** By how many px the page is wider than the screen. */
 export function overflowOf(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - innerWidth)

@@ -43,7 +43,7 @@ function ChannelList() {
   })
   const hookOf = (id: number) => hooks.data?.find(({ channel }) => channel._id === id)
   const problemsOf = (id: number) => [
-    ...(hookOf(id)?.problems ?? []),
+    ...(hookOf(id)?.problems ?? []).map(translated),
     ...(check.data?.data ?? [])
       .filter((one) => one.resource === 'channels' && one._id === id)
       .map(({ message }) => message),
@@ -61,8 +61,7 @@ function ChannelList() {
         if (problems.length === 0) return <Badge tone="good">{t('none')}</Badge>
         return (
           <span title={problems.join('\n')}>
-            <Badge tone="warn">{String(problems.length)}</Badge>{' '}
-            <span class="quiet">{translated(problems[0] ?? '')}</span>
+            <Badge tone="warn">{String(problems.length)}</Badge> <span class="quiet">{problems[0]}</span>
           </span>
         )
       },

@@ -8,6 +8,7 @@ import { IN_FLIGHT } from '../messages.ts'
 import { type Finding, hrefOfFinding } from '../resources.ts'
 import { may, mayAll } from '../rights.ts'
 import { hrefOf, type PageProps } from '../router.ts'
+import { kindInWords } from '../subscriptions.ts'
 import { type Last, RANGES, readTraffic, readWaiting, type Traffic, type Waiting } from '../traffic.ts'
 import { Attention, WaitingGroups } from './attention.tsx'
 import { FirstSteps, useBegun } from './first-steps.tsx'
@@ -222,7 +223,7 @@ function Problems() {
             <div class="grow">
               <p class="line">
                 <a href={hrefOf(hrefOfFinding(finding))}>
-                  {finding.resource} {finding._id}
+                  {kindInWords(finding.resource)} {finding._id}
                 </a>
                 <code>{finding.path}</code>
               </p>

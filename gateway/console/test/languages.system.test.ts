@@ -1,0 +1,195 @@
+import { expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
+import type { Page } from 'playwright-core'
+import { readCatalogue, TRANSLATED } from '../../../docs/messages.ts'
+import { violationsNow } from './axe.ts'
+import { consoleSystem } from './console-system.ts'
+import { consolePages, goInside } from './pages.ts'
+import { seed } from './seed.ts'
+
+let thread: string
+let campaigns: string[]
+const system = consoleSystem({
+  async prepare({ parley, garden }) {
+    await seed(parley.system, garden, { updates: 20 })
+    thread = await eventually(async () => {
+      const { json } = await parley.call('GET', '/rest/threads?q=Marta', { token: garden.token })
+      return (json.data as { _id: string }[])[0]?._id
+    })
+    const { json } = await parley.call('GET', '/rest/campaigns', { token: garden.token })
+    campaigns = (json.data as { _id: string }[]).map(({ _id }) => _id)
+  },
+})
+
+test.each(TRANSLATED)('in %s no page has an English text, and axe finds nothing', async (language) => {
+  const catalogue = readCatalogue('gateway/console/src/languages', language)
+  await system.onPage({ locale: language }, async (page) => {
+    const data = readData(page)
+    await page.goto(`${system.url}/console`)
+    expect(await wrongOn(page, { catalogue, data, language })).toEqual([])
+    await page.locator('input[type=email]').fill(system.garden.email)
+    await page.locator('input[type=password]').fill(system.garden.password)
+    await page.locator('button[type=submit]').click()
+    await page.waitForSelector('.shell')
+    expect(await page.evaluate(() => document.documentElement.lang)).toBe(language)
+    const wrong: string[] = []
+    for (const [path, wait] of consolePages(thread, campaigns)) {
+      await goInside(page, path, wait)
+      wrong.push(...(await wrongOn(page, { catalogue, data, language })).map((text) => `${path}: ${text}`))
+      wrong.push(...(await violationsNow(page, path)))
+    }
+    expect(wrong).toEqual([])
+  })
+})
+
+test('the language is chosen in My account, for this browser', async () => {
+  await system.onPage({ locale: 'fr-FR' }, async (page) => {
+    await page.goto(`${system.url}/console`)
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    await page.getByLabel('Email').fill(system.garden.email)
+    await page.getByLabel('Password').fill(system.garden.password)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await goInside(page, '/account', '.rows')
+    await page.getByLabel('Language of the console').selectOption({ label: 'Português (Brasil)' })
+    await page.getByRole('heading', { name: 'Minha conta' }).waitFor()
+    await page
+      .getByText(/^há \d+ (s|min)/)
+      .first()
+      .waitFor()
+    await page.getByLabel('Idioma do console').selectOption({ label: 'Español' })
+    await page.getByRole('heading', { name: 'Mi cuenta' }).waitFor()
+    await page.getByLabel('Idioma de la consola').selectOption({ value: '' })
+    await page.getByRole('heading', { name: 'My account' }).waitFor()
+  })
+})
+
+/** Every string that the services responded with. */
+function readData(page: Page): Set<string> {
+  const strings = new Set<string>()
+  const add = (value: unknown): void => {
+    if (typeof value === 'string') strings.add(value)
+    else if (typeof value === 'object' && value !== null)
+      for (const [key, one] of Object.entries(value)) {
+        strings.add(key)
+        add(one)
+      }
+  }
+  page.on('response', async (response) => {
+    if (!/^\/(rest|api)\//.test(new URL(response.url()).pathname)) return
+    if (response.headers()['content-type']?.includes('json'))
+      add(await response.json().catch(() => undefined))
+  })
+  return strings
+}
+
+interface Known {
+  catalogue: Readonly<Record<string, string>>
+  data: ReadonlySet<string>
+  language: string
+}
+
+/** Words that are the same in every language, or a name. */
+const NAMES = new Set([
+  ...['rpc', 'BRL'],
+  'Parley',
+  'JSON',
+  'API',
+  'min',
+  'KiB',
+  'MiB',
+  'Português',
+  'Brasil',
+  'Español',
+  'English',
+  'Chrome',
+  'Linux',
+])
+
+/** The texts of a page that are neither of the catalogue nor data. */
+async function wrongOn(page: Page, { catalogue, data, language }: Known): Promise<string[]> {
+  const texts = await page.evaluate(readTexts)
+  const pieces = Object.values(catalogue)
+    .flatMap(piecesOf)
+    .toSorted((one, other) => other.length - one.length)
+  const all = [...data].join('\n')
+  const lower = all.toLowerCase()
+  const names = [...NAMES].join(' ').toLowerCase()
+  const dates = datesOf(language)
+  const isKnown = (text: string) => {
+    const translation = catalogue[text]
+    if (translation !== undefined && translation !== text && !isTranslation(text, catalogue)) return false
+    if (all.includes(text)) return true
+    const rest = pieces.reduce((left, piece) => withoutPiece(left, piece), text.toLowerCase())
+    return (rest.match(/\p{L}{3,}/gu) ?? []).every(
+      (word) => names.includes(word) || dates.has(word) || lower.includes(word),
+    )
+  }
+  return [...new Set(texts)].filter((text) => !isKnown(text))
+}
+
+/** Takes a piece away where it is not a part of a word. */
+const withoutPiece = (text: string, piece: string): string =>
+  text.includes(piece)
+    ? text.replaceAll(new RegExp(`(?<!\\p{L})${RegExp.escape(piece)}(?!\\p{L})`, 'gu'), ' ')
+    : text
+
+const isTranslation = (text: string, catalogue: Known['catalogue']): boolean =>
+  Object.values(catalogue).includes(text)
+
+/** What stands between the placeholders of a text, in each of its forms. */
+const piecesOf = (text: string): string[] =>
+  text
+    .split(/\{\w+, plural, \w+ \{|\} \w+ \{|\}\}|\{\w+\}|<\/?\w+>|'/)
+    .flatMap((piece) => piece.split('#'))
+    .map((piece) => piece.replaceAll(/^\P{L}+|\P{L}+$/gu, '').toLowerCase())
+    .filter((piece) => /\p{L}{2,}/u.test(piece))
+
+/** Names of days, months and languages. */
+function datesOf(language: string): Set<string> {
+  const words = Array.from({ length: 366 }, (_, day) =>
+    new Date(2026, 0, day).toLocaleDateString(language, { dateStyle: 'full' }),
+  )
+  const names = new Intl.DisplayNames(language, { type: 'language' })
+  const languages = ['pt-BR', 'en-US', 'es', 'pt', 'en'].map((tag) => names.of(tag) ?? '')
+  const text = [...words, ...languages].join(' ').toLowerCase()
+  return new Set([
+    ...(text.match(/\p{L}{3,}/gu) ?? []),
+    ...[
+      'jan',
+      'fev',
+      'mar',
+      'abr',
+      'mai',
+      'jun',
+      'jul',
+      'ago',
+      'set',
+      'out',
+      'nov',
+      'dez',
+      'ene',
+      'may',
+      'sept',
+      'oct',
+      'dic',
+    ],
+  ])
+}
+
+/** What somebody reads or hears of a page; code and what was said are data. */
+function readTexts(): string[] {
+  const isShown = (element: Element | null) =>
+    element !== null &&
+    !element.closest(
+      'script, noscript, style, code, pre, time, textarea, .bubble, .canned, [aria-hidden=true]',
+    )
+  const texts: string[] = [document.title]
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode())
+    if (isShown(node.parentElement)) texts.push(node.textContent ?? '')
+  for (const name of ['title', 'aria-label', 'placeholder', 'alt'])
+    for (const element of document.querySelectorAll(`[${name}]`))
+      if (element.tagName !== 'TIME') texts.push(element.getAttribute(name) ?? '')
+  return texts.map((text) => text.replaceAll(/\s+/g, ' ').trim()).filter((text) => /\p{L}{2,}/u.test(text))
+}
