@@ -5,15 +5,16 @@ import { call } from '../api.ts'
 import { Button } from '../components/actions.tsx'
 import { Badge, Card } from '../components/basics.tsx'
 import { PasswordField, SelectField, TextField } from '../components/fields.tsx'
+import { t } from '../language.ts'
 import { costOf } from '../messages.ts'
-import { may } from '../rights.ts'
+import { InputError } from '../problems.ts'
 import { keyConfig, type ModelForm, type Setup } from '../setup/setup-form.ts'
 
 const NAMES: Record<string, string> = {
   openai: 'OpenAI',
   anthropic: 'Anthropic',
   google: 'Google',
-  'openai-compatible': 'A server that speaks OpenAI’s API',
+  'openai-compatible': t('A server that speaks OpenAI’s API'),
 }
 /** What the field offers; any other name can be typed. */
 const SUGGESTED: Record<string, readonly string[]> = {
@@ -21,7 +22,7 @@ const SUGGESTED: Record<string, readonly string[]> = {
   anthropic: ['claude-sonnet-4-5', 'claude-haiku-4-5'],
   google: ['gemini-2.5-flash', 'gemini-2.5-pro'],
 }
-const DEPLOYMENTS = { value: '', name: 'The model of this deployment' }
+const DEPLOYMENTS = { value: '', name: t('The model of this deployment') }
 const PROVIDERS = [DEPLOYMENTS, ...MODEL_PROVIDERS.map((value) => ({ value, name: NAMES[value] ?? value }))]
 
 /** Which model answers, and its key, which is stored and never shown. */
@@ -31,28 +32,32 @@ export function AssistantModel(props: {
   onChange(model: ModelForm): void
   /** Saves the page; returns the assistant's id. */
   save(): Promise<number>
+  isWritable: boolean
 }) {
-  const { model, there, onChange, save } = props
+  const { model, there, onChange, save, isWritable } = props
   const { provider } = model
-  const isWritable = may('write', 'configs')
   const [tested, setTested] = useState<Schemas['Trial']>()
   const list = useId()
   const test = async () => {
     setTested(undefined)
     const id = await save()
-    const body = { type: 'chat', messages: [{ role: 'person', text: 'Hello' }] }
-    setTested(await call<Schemas['Trial']>('POST', `/rest/assistant/${id}/try`, { body }))
+    const body = { type: 'chat', messages: [{ role: 'person', text: t('Hello') }] }
+    const path = `/rest/assistant/${id}/try`
+    const trial = await call<Schemas['Trial'] | Schemas['Problem']>('POST', path, { body, patient: true })
+    // A trial that takes long has begun its answer with 200 before it fails.
+    if ('title' in trial) throw new InputError(trial.detail ?? trial.title, [])
+    setTested(trial)
   }
   const choose = (chosen: string) =>
     onChange({ ...model, provider: chosen, model: SUGGESTED[chosen]?.[0] ?? '', baseUrl: '' })
   return (
-    <Card title="Model">
+    <Card title={t('Model')}>
       <fieldset class="plain" disabled={!isWritable}>
-        <SelectField label="Provider" value={provider} options={PROVIDERS} onChange={choose} />
+        <SelectField label={t('Provider')} value={provider} options={PROVIDERS} onChange={choose} />
         {provider !== '' && (
           <>
             <TextField
-              label="Model"
+              label={t('Model')}
               value={model.model}
               onChange={(name) => onChange({ ...model, model: name })}
               required
@@ -65,7 +70,7 @@ export function AssistantModel(props: {
             </datalist>
             {(provider === 'openai-compatible' || model.baseUrl !== '') && (
               <TextField
-                label="Address of its API"
+                label={t('Address of its API')}
                 type="url"
                 value={model.baseUrl}
                 onChange={(baseUrl) => onChange({ ...model, baseUrl })}
@@ -73,11 +78,11 @@ export function AssistantModel(props: {
               />
             )}
             <PasswordField
-              label="Key"
+              label={t('Key')}
               note={
                 keyConfig(there) === undefined
-                  ? 'It is sealed, and goes to this provider only.'
-                  : 'A key is stored. Leave this empty to go on with it.'
+                  ? t('It is sealed, and goes to this provider only.')
+                  : t('A key is stored. Leave this empty to go on with it.')
               }
               value={model.key}
               onChange={(key) => onChange({ ...model, key })}
@@ -87,10 +92,12 @@ export function AssistantModel(props: {
           </>
         )}
       </fieldset>
-      {isWritable && may('write', 'assistant') && (
+      {isWritable ? (
         <div class="actions">
-          <Button onClick={test}>Save and test the key</Button>
+          <Button onClick={test}>{t('Save and test the key')}</Button>
         </div>
+      ) : (
+        <p class="note">{t('Your role may not change all of this, or not read it.')}</p>
       )}
       {tested && <Tested trial={tested} />}
     </Card>
@@ -101,7 +108,7 @@ function Tested({ trial: { state, reason, turns } }: { trial: Schemas['Trial'] }
   return (
     <div role="status">
       <p class="line">
-        <Badge tone={state === 'done' ? 'good' : 'bad'}>{state === 'done' ? 'working' : 'failing'}</Badge>
+        <Badge tone={state === 'done' ? 'good' : 'bad'}>{state === 'done' ? t('working') : t('failing')}</Badge>
         {state === 'done' ? costOf(turns) : reason}
       </p>
     </div>

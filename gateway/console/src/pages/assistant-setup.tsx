@@ -3,139 +3,234 @@ import { Button, notify } from '../components/actions.tsx'
 import { Card, Failure, Loading, PageHead } from '../components/basics.tsx'
 import { AreaField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
-import { InputError, messageOf } from '../problems.ts'
-import { may } from '../rights.ts'
+import { InputError, isChangedSince } from '../problems.ts'
+import { may, mayAll } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
 import { applyWrites, withIds } from '../setup/apply-writes.ts'
-import { type ReadSetup, readSetup, sendOver } from '../setup/setup-documents.ts'
-import { EMPTY_SETUP, formOf, type SetupForm } from '../setup/setup-form.ts'
+import { type ReadAction, type ReadSetup, readOtherUsers, readSetup, sendOver } from '../setup/setup-documents.ts'
+import { EMPTY_SETUP, formOf, type SetupForm, unreadOf } from '../setup/setup-form.ts'
 import { writesOf } from '../setup/setup-writes.ts'
+import { markSaved } from '../unsaved.ts'
 import { AssistantModel } from './assistant-model.tsx'
 import { AssistantTools } from './assistant-tools.tsx'
 import { AssistantWorkflow } from './assistant-workflow.tsx'
+import { OtherUsersNote } from './other-users.tsx'
 import { TryAssistant } from './try-assistant.tsx'
 
-const BACK = { href: hrefOf('/assistants/assistant'), label: 'Assistants' }
+const BACK = { href: hrefOf('/assistants/assistant'), label: t('Assistants') }
 
 /** An assistant on one page: who it is, its model, tools and workflow, and a conversation to try it. */
 export function AssistantSetupPage({ id }: { id: number | undefined }) {
+  const shown = useRef<{ id: number | undefined; run: number; made?: number }>({ id, run: 0 })
+  const [, setRun] = useState(0)
+  const { current } = shown
+  // The one that was made here stays as it is on the page, which has its address from then on.
+  if (id !== current.id)
+    shown.current = id === current.made ? { ...current, id } : { id, run: current.run + 1 }
+  const begin = () => {
+    shown.current = { id, run: shown.current.run + 1 }
+    setRun(shown.current.run)
+  }
+  const made = (of: number) => {
+    shown.current.made = of
+    navigate(`/assistants/${of}`, { replace: true })
+  }
+  return <LoadedSetup key={shown.current.run} {...{ id, begin, made }} />
+}
+
+interface Place {
+  /** Reads all of it again. */
+  begin(): void
+  /** The assistant was not there before. */
+  made(id: number): void
+}
+
+function LoadedSetup({ id: given, ...place }: Place & { id: number | undefined }) {
+  const [id] = useState(given)
   const { data, error } = useLoad(`setup ${id}`, (signal) =>
     id === undefined
       ? Promise.resolve<ReadSetup>({ setup: EMPTY_SETUP, tags: new Map() })
       : readSetup(id, signal),
   )
-  if (data !== undefined) return <SetupEditor read={data} />
+  if (data !== undefined) return <SetupEditor read={data} {...place} />
   return (
     <>
-      <PageHead title="Assistant" back={BACK} />
+      <PageHead title={t('Assistant')} back={BACK} />
       {error ? <Failure error={error} /> : <Loading lines={8} />}
     </>
   )
 }
 
 /** What is typed begins with what was read first; what is read later does not replace it. */
-function SetupEditor({ read }: { read: ReadSetup }) {
-  const [there, setThere] = useState(read.setup)
-  const [form, setForm] = useState(() => formOf(read.setup))
-  const tags = useRef(read.tags)
+function SetupEditor({ read, begin, made }: Place & { read: ReadSetup }) {
+  const stored = useRef(read)
+  const there = stored.current.setup
+  const [form, setForm] = useState(() => formOf(there))
+  const [partly, setPartly] = useState<{ done: number; total: number; error: Error }>()
+  const element = useRef<HTMLFormElement>(null)
+  const running = useRef<Promise<number>>(undefined)
   const change = (part: Partial<SetupForm>) => setForm((before) => ({ ...before, ...part }))
-  const isWritable = may('write', 'assistant')
   const { assistant } = there
+  const unread = unreadOf(there)
+  const users = useLoad(`users of ${assistant?._id} ${assistant?.updatedAt}`, () =>
+    readOtherUsers(stored.current.setup),
+  ).data
 
-  /** Saves what differs; what was saved before an error is not saved again. */
-  const save = async (): Promise<number> => {
+  const saveOnce = async (): Promise<number> => {
     requireComplete(form)
+    const saved = markSaved(element.current)
     const writes = writesOf(form, there)
-    const applied = await applyWrites(writes, { there, send: sendOver(tags.current) })
-    setThere(applied.there)
-    if (applied.error !== undefined) {
-      setForm(withIds(form, applied.ids))
-      throw new InputError(
-        `${applied.done} of ${writes.length} changes are saved, the others are not. Save again to go on. ${messageOf(applied.error)}`,
-        [],
-      )
+    const { tags } = stored.current
+    const { error, ...applied } = await applyWrites(writes, { there, send: sendOver(tags) })
+    stored.current = { setup: applied.there, tags }
+    // What was typed meanwhile is not replaced.
+    setForm((now) =>
+      now === form && error === undefined ? formOf(applied.there) : withIds(now, applied.ids),
+    )
+    setPartly(error && { error, done: applied.done, total: writes.length })
+    // Whoever has gone to another page stays there.
+    const isShown = element.current !== null
+    if (assistant === undefined && applied.there.assistant && isShown) made(applied.there.assistant._id)
+    if (error !== undefined) {
+      saved.again()
+      throw error
     }
-    setForm(formOf(applied.there))
     return applied.there.assistant?._id as number
   }
+  /** Saves what differs; what was saved before an error is not saved again. One at a time: a second one is the first. */
+  const save = (): Promise<number> => {
+    running.current ??= saveOnce().finally(() => {
+      running.current = undefined
+    })
+    return running.current
+  }
   const { busy, error, submit } = useSubmit(async () => {
-    const id = await save()
-    notify('Saved.')
-    navigate(`/assistants/${id}`, { replace: true })
+    await save()
+    notify(t('Saved.'))
   })
+  const addAction = ({ action, configs, tags }: ReadAction) => {
+    const { setup } = stored.current
+    const isNew = (known: readonly { _id: number }[]) => (one: { _id: number }) =>
+      known.every(({ _id }) => _id !== one._id)
+    stored.current = {
+      setup: {
+        ...setup,
+        actions: [...setup.actions, ...[action].filter(isNew(setup.actions))],
+        configs: [...setup.configs, ...configs.filter(isNew(setup.configs))],
+      },
+      tags: new Map([...tags, ...stored.current.tags]),
+    }
+  }
+  const isWritable = may('write', 'assistant')
+  const isJobWritable = isWritable && may('write', 'jobs') && !unread.job
   return (
     <>
-      <PageHead title={assistant === undefined ? 'New assistant' : form.name} back={BACK}>
+      <PageHead title={assistant === undefined ? t('New assistant') : form.name} back={BACK}>
         {assistant !== undefined && (
           <a class="button plain" href={hrefOf(`/assistants/assistant/${assistant._id}`)}>
-            All settings and history
+            {t('All settings and history')}
           </a>
         )}
       </PageHead>
       <div class="columns setup">
-        <form class="setup-form" onSubmit={submit}>
-          <Card title="Who it is">
+        <form ref={element} class="setup-form" onSubmit={submit}>
+          <Card title={t('Who it is')}>
             <fieldset class="plain" disabled={!isWritable}>
               <TextField
-                label="Name"
+                label={t('Name')}
                 value={form.name}
                 onChange={(name) => change({ name })}
                 required
                 isFirst={assistant === undefined}
               />
               <AreaField
-                label="Who it is and how it speaks"
+                label={t('Who it is and how it speaks')}
                 value={form.backstory}
                 onChange={(backstory) => change({ backstory })}
                 rows={3}
                 required={false}
               />
-              <details class="more">
-                <summary>Description, role and goal</summary>
+            </fieldset>
+            <details class="more">
+              <summary>{t('Description, role and goal')}</summary>
+              <fieldset class="plain" disabled={!isWritable}>
                 <TextField
-                  label="Description"
+                  label={t('Description')}
                   value={form.description}
                   onChange={(description) => change({ description })}
                   required={false}
                 />
+              </fieldset>
+              <OtherUsersNote names={users?.job ?? []} />
+              {unread.job && (
+                <p class="note">{t('Its job can’t be read: it is gone, or your role may not read it.')}</p>
+              )}
+              <fieldset class="plain" disabled={!isJobWritable}>
                 <TextField
-                  label="Role"
+                  label={t('Role')}
                   value={form.role}
                   onChange={(role) => change({ role })}
                   required={false}
                 />
                 <AreaField
-                  label="Goal"
+                  label={t('Goal')}
                   value={form.goal}
                   onChange={(goal) => change({ goal })}
                   rows={2}
                   required={false}
                 />
-              </details>
-            </fieldset>
+              </fieldset>
+            </details>
           </Card>
           <AssistantModel
             model={form.model}
             there={there}
             onChange={(model) => change({ model })}
             save={save}
+            isWritable={isWritable && mayAll('read', 'configs') && may('write', 'configs')}
           />
-          <AssistantTools tools={form.tools} onChange={(tools) => change({ tools })} save={save} />
-          <AssistantWorkflow workflow={form.workflow} onChange={(workflow) => change({ workflow })} />
-          <Failure error={error} />
+          <AssistantTools
+            tools={form.tools}
+            onChange={(of) => setForm((before) => ({ ...before, tools: of(before.tools) }))}
+            {...{ save, addAction, isWritable }}
+            unread={unread.tools}
+            users={users?.actions}
+          />
+          <AssistantWorkflow
+            workflow={form.workflow}
+            onChange={(workflow) => change({ workflow })}
+            unread={unread}
+            users={users?.workflow ?? []}
+          />
+          {partly && (
+            <p class="failure">
+              {t('{done} of {total} changes are saved, the others are not. Save again to go on.', {
+                done: partly.done,
+                total: partly.total,
+              })}
+            </p>
+          )}
+          <Failure error={partly?.error ?? (error instanceof InputError ? error : undefined)} />
+          {isChangedSince(partly?.error) && (
+            <div class="actions">
+              <Button onClick={begin}>{t('Load it again')}</Button>
+              <p class="note">{t('What you typed here is lost then.')}</p>
+            </div>
+          )}
           {isWritable && (
             <div class="actions">
               <Button type="submit" kind="primary" disabled={busy}>
-                Save
+                {t('Save')}
               </Button>
             </div>
           )}
         </form>
         <div class="setup-side">
           {assistant === undefined ? (
-            <Card title="Try it" note="Once it is saved">
-              <p class="quiet">Save the assistant, and talk to it here. Nobody gets what it says.</p>
+            <Card title={t('Try it')} note={t('Once it is saved')}>
+              <p class="quiet">{t('Save the assistant, and talk to it here. Nobody gets what it says.')}</p>
             </Card>
           ) : (
             isWritable && <TryAssistant key={assistant._id} id={assistant._id} name={form.name} />
@@ -148,10 +243,12 @@ function SetupEditor({ read }: { read: ReadSetup }) {
 
 /** Throws what has to be said before anything is saved. */
 function requireComplete({ name, model, tools, workflow }: SetupForm): void {
-  if (name.trim() === '') throw new InputError('The assistant has no name.', [])
-  if (model.provider !== '' && model.model.trim() === '') throw new InputError('The model has no name.', [])
+  if (name.trim() === '') throw new InputError(t('The assistant has no name.'), [])
+  if (model.provider !== '' && model.model.trim() === '')
+    throw new InputError(t('The model has no name.'), [])
   if (model.provider === 'openai-compatible' && model.baseUrl === '')
-    throw new InputError('The model’s server has no address.', [])
-  if (tools.some((tool) => tool.name.trim() === '')) throw new InputError('A tool has no name.', [])
-  if (workflow?.steps.some((step) => step.name.trim() === '')) throw new InputError('A step has no name.', [])
+    throw new InputError(t('The model’s server has no address.'), [])
+  if (tools.some((tool) => tool.name.trim() === '')) throw new InputError(t('A tool has no name.'), [])
+  if (workflow?.steps.some((step) => step.name.trim() === ''))
+    throw new InputError(t('A step has no name.'), [])
 }

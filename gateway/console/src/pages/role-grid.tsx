@@ -1,6 +1,7 @@
 import { RULED_RESOURCES } from '@parley/shared/configuration-resources'
 import { parsePart } from '@parley/shared/permission/entry'
 import { ScrollRegion } from '../components/scroll-region.tsx'
+import { t } from '../language.ts'
 import type { Right, RoleRights } from '../role-rights.ts'
 
 /** The expressions that are offered for which documents are meant; any other can be typed. */
@@ -14,7 +15,7 @@ export function RoleGrid({ role, onChange }: { role: RoleRights; onChange(role: 
     onChange({ ...role, rights: { ...role.rights, [name]: { ...before, ...part } } })
   }
   return (
-    <ScrollRegion label="Rights by resource">
+    <ScrollRegion label={t('Rights by resource')}>
       <datalist id={OFFERED_LIST}>
         {OFFERED.map((one) => (
           <option key={one} value={one} />
@@ -23,10 +24,10 @@ export function RoleGrid({ role, onChange }: { role: RoleRights; onChange(role: 
       <table>
         <thead>
           <tr>
-            <th scope="col">Resource</th>
-            <th scope="col">Read</th>
-            <th scope="col">Write</th>
-            <th scope="col">Which ones</th>
+            <th scope="col">{t('Resource')}</th>
+            <th scope="col">{t('Read')}</th>
+            <th scope="col">{t('Write')}</th>
+            <th scope="col">{t('Which ones')}</th>
           </tr>
         </thead>
         <tbody>
@@ -39,7 +40,7 @@ export function RoleGrid({ role, onChange }: { role: RoleRights; onChange(role: 
                 <td>
                   <input
                     type="checkbox"
-                    aria-label={`Read ${name}`}
+                    aria-label={t('Read {name}', { name })}
                     checked={read}
                     onChange={(event) => change(name, { read: event.currentTarget.checked })}
                   />
@@ -47,7 +48,7 @@ export function RoleGrid({ role, onChange }: { role: RoleRights; onChange(role: 
                 <td>
                   <input
                     type="checkbox"
-                    aria-label={`Write ${name}`}
+                    aria-label={t('Write {name}', { name })}
                     checked={write}
                     onChange={(event) => change(name, { write: event.currentTarget.checked })}
                   />
@@ -56,9 +57,9 @@ export function RoleGrid({ role, onChange }: { role: RoleRights; onChange(role: 
                   <input
                     type="text"
                     class="code"
-                    aria-label={`Which ${name}`}
+                    aria-label={t('Which {name}', { name })}
                     aria-invalid={wrong === undefined ? undefined : 'true'}
-                    placeholder="all"
+                    placeholder={t('all')}
                     list={OFFERED_LIST}
                     disabled={!read && !write}
                     value={which}
@@ -79,5 +80,7 @@ export function RoleGrid({ role, onChange }: { role: RoleRights; onChange(role: 
 function problemOf(which: string): string | undefined {
   if (which.trim() === '') return undefined
   const parsed = parsePart(which)
-  return 'error' in parsed ? `Column ${parsed.error.column}: ${parsed.error.message}` : undefined
+  if (!('error' in parsed)) return undefined
+  const { column, message } = parsed.error
+  return t('Column {column}: {message}', { column, message })
 }

@@ -9,6 +9,7 @@ import { useSubmit } from '../components/submit.ts'
 import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import type { Role } from '../people.ts'
+import { InputError } from '../problems.ts'
 import { may, me } from '../rights.ts'
 import { type Entry, entriesOf, type RoleRights, rightsOf } from '../role-rights.ts'
 import { hrefOf } from '../router.ts'
@@ -186,26 +187,29 @@ interface RoleDialogProps {
 
 function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
   const [name, setName] = useState(role?.name ?? '')
-  const [entries, setEntries] = useState<readonly Entry[]>(role?.permissions ?? [])
+  const [begun] = useState(() => {
+    const entries: readonly Entry[] = role?.permissions ?? []
+    return { entries, rights: rightsOf(entries) }
+  })
+  const [rights, setRights] = useState<RoleRights>(begun.rights)
+  const entries = rights === begun.rights ? begun.entries : entriesOf(rights)
+  // What is typed stays as it is typed: other boxes and other expressions may grant the same.
   const [text, setText] = useState<string>()
   const [syntax, setSyntax] = useState<string>()
-  const rights = rightsOf(entries)
-  const change = (changed: RoleRights) => setEntries(entriesOf(changed))
   const type = (typed: string) => {
     setText(typed)
     try {
-      const read: unknown = JSON.parse(typed)
-      if (!Array.isArray(read)) return setSyntax('It is a list of entries.')
-      setEntries(read as Entry[])
+      setRights(rightsOf(parseEntries(typed)))
       setSyntax(undefined)
     } catch (thrown) {
       setSyntax((thrown as Error).message)
     }
   }
   const { busy, error, submit } = useSubmit(async () => {
-    if (syntax !== undefined) return
+    if (syntax !== undefined) throw new InputError(syntax, [])
+    const permissions = text === undefined ? entries : parseEntries(text)
     const [method, path] = role ? ['PUT', `/rest/roles/${role._id}`] : ['POST', '/rest/roles']
-    await call(method as string, path as string, { body: { name, permissions: entries } })
+    await call(method as string, path as string, { body: { name, permissions } })
     notify(t('Saved. It is in effect in two seconds.'))
     onDone()
     onClose()
@@ -219,17 +223,22 @@ function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
           onChange={(changed) => {
             setText(undefined)
             setSyntax(undefined)
-            change(changed)
+            setRights(changed)
           }}
         />
         {rights.others.length > 0 && (
-          <p class="note">{`${rights.others.length} entries say more than boxes can; they stay as they are.`}</p>
+          <p class="note">
+            {t(
+              '{count, plural, one {# entry says more than boxes can; it stays as it is.} other {# entries say more than boxes can; they stay as they are.}}',
+              { count: rights.others.length },
+            )}
+          </p>
         )}
         <details class="more">
-          <summary>As expressions</summary>
+          <summary>{t('As expressions')}</summary>
           <AreaField
-            label="Entries"
-            note="Each grants read and write where its schema is true. They are added up."
+            label={t('Entries')}
+            note={t('Each grants read and write where its schema is true. They are added up.')}
             {...{ code: true, rows: 14, error: syntax }}
             value={text ?? JSON.stringify(entries, null, 2)}
             onChange={type}
@@ -244,4 +253,21 @@ function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
       </form>
     </Dialog>
   )
+}
+
+/** Throws what is wrong with entries as they are typed. */
+function parseEntries(text: string): Entry[] {
+  let read: unknown
+  try {
+    read = JSON.parse(text)
+  } catch (cause) {
+    throw new InputError(
+      t('{label} is not JSON: {message}', { label: t('Entries'), message: (cause as Error).message }),
+      [],
+    )
+  }
+  const isEntry = (one: unknown) => typeof one === 'object' && one !== null && !Array.isArray(one)
+  if (!Array.isArray(read) || !read.every(isEntry))
+    throw new InputError(t('Entries are a list of objects.'), [])
+  return read
 }

@@ -7,7 +7,7 @@ export interface Setup {
   job: Stored | undefined
   workflow: Stored | undefined
   steps: readonly Stored[]
-  /** Those that the assistant itself lists. */
+  /** Those that the assistant itself lists, and others that it may be given. */
   actions: readonly Stored[]
   /** Those of the assistant, and of its actions. */
   configs: readonly Stored[]
@@ -78,6 +78,7 @@ export const EMPTY_SETUP: Setup = {
 /** What the page says of what is there. */
 export function formOf(setup: Setup): SetupForm {
   const { assistant, job, workflow } = setup
+  const actions = new Map(setup.actions.map((action) => [action._id, action]))
   return {
     name: textIn(assistant, 'name'),
     description: textIn(assistant, 'description'),
@@ -85,7 +86,10 @@ export function formOf(setup: Setup): SetupForm {
     role: textIn(job, 'role'),
     goal: textIn(job, 'goal'),
     model: modelIn(setup),
-    tools: setup.actions.map((action) => toolOf(action, setup)),
+    tools: [...new Set(idsIn(assistant, 'actions'))].flatMap((id) => {
+      const action = actions.get(id)
+      return action === undefined ? [] : [toolOf(action, setup)]
+    }),
     workflow: workflow === undefined ? null : workflowOf(workflow, setup.steps),
   }
 }
@@ -100,7 +104,8 @@ function modelIn(setup: Setup): ModelForm {
   }
 }
 
-function toolOf(action: Stored, setup: Setup): ToolForm {
+/** What the page says of an action. */
+export function toolOf(action: Stored, setup: Pick<Setup, 'configs'>): ToolForm {
   return {
     id: action._id,
     name: textIn(action, 'name'),
@@ -109,7 +114,7 @@ function toolOf(action: Stored, setup: Setup): ToolForm {
     moduleUrl: textIn(action, 'moduleUrl'),
     spec: textIn(action, 'spec'),
     operations: (settingsOf(choosingConfig(setup, action._id)).operations as string[] | undefined) ?? null,
-    signIn: { kind: credentialsOf(setup, 'action', action._id) === undefined ? 'none' : 'stored' },
+    signIn: { kind: credentialsOf(setup, action._id) === undefined ? 'none' : 'stored' },
   }
 }
 
@@ -134,6 +139,30 @@ const stepOf = (step: Stored): StepForm => ({
   submitWhen: textIn(step, 'submitWhen'),
   next: idIn(step, 'next'),
 })
+
+/** What is referred to and was not read: it is gone, or the role may not read it. It stays as it is. */
+export interface Unread {
+  job: boolean
+  /** With its steps; what is unknown of a job is its workflow, too. */
+  workflow: boolean
+  tools: number
+  steps: number
+}
+
+export function unreadOf({ assistant, job, workflow, steps, actions }: Setup): Unread {
+  const missing = (document: Stored | undefined, field: string, read: readonly Stored[]): number => {
+    const known = new Set(read.map(({ _id }) => _id))
+    return idsIn(document, field).filter((id) => !known.has(id)).length
+  }
+  const hasJob = job === undefined && assistant !== undefined && idIn(assistant, 'job') !== null
+  const hasWorkflow = workflow === undefined && job !== undefined && idIn(job, 'defaultWorkflow') !== null
+  return {
+    job: hasJob,
+    workflow: hasJob || hasWorkflow,
+    tools: missing(assistant, 'actions', actions),
+    steps: missing(workflow, 'steps', steps),
+  }
+}
 
 /** The steps that a task comes to, one after the other. */
 export function reachedSteps({ first, steps }: Pick<WorkflowForm, 'first' | 'steps'>): ReadonlySet<number> {
@@ -168,13 +197,17 @@ export function modelConfig(setup: Setup): Stored | undefined {
   return ['model', 'ai_chat_provider'].flatMap((name) => own.filter((one) => plain(one.name) === name))[0]
 }
 
-/** The config with the key of that model. */
+/** The config with the key of that model: the one for its provider only where there is no other. */
 export function keyConfig(setup: Setup): Stored | undefined {
-  return configsOfAssistant(setup).find(({ name }) => name === 'credentials')
+  const own = configsOfAssistant(setup)
+  const { provider } = settingsOf(modelConfig(setup))
+  return ['credentials', `${plain(provider)}_credentials`].flatMap((name) =>
+    own.filter((one) => plain(one.name) === name),
+  )[0]
 }
 
 /** The config that chooses operations of an action. */
-export function choosingConfig({ configs }: Setup, action: number): Stored | undefined {
+export function choosingConfig({ configs }: Pick<Setup, 'configs'>, action: number): Stored | undefined {
   return configs.find((one) => isOf(one, 'action', action) && Array.isArray(settingsOf(one).operations))
 }
 
@@ -183,8 +216,9 @@ export function settingsConfig({ configs }: Setup, action: number): Stored | und
   return configs.find((one) => isOf(one, 'action', action) && one.name === 'settings')
 }
 
-export function credentialsOf({ configs }: Setup, type: Owner, id: number): Stored | undefined {
-  return configs.find((one) => isOf(one, type, id) && one.name === 'credentials')
+/** The config with what an action's server asks for. */
+export function credentialsOf({ configs }: Pick<Setup, 'configs'>, action: number): Stored | undefined {
+  return configs.find((one) => isOf(one, 'action', action) && one.name === 'credentials')
 }
 
 export const settingsOf = (config: Stored | undefined): Readonly<Record<string, unknown>> =>

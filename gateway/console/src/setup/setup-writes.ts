@@ -12,6 +12,7 @@ import {
   settingsConfig,
   settingsOf,
   type ToolForm,
+  unreadOf,
 } from './setup-form.ts'
 
 type Fields = Record<string, unknown>
@@ -30,18 +31,29 @@ const NEW_ASSISTANT = -1_000_002
 /** What makes of `there` what the form says: what is referred to comes first, and nothing where nothing differs. */
 export function writesOf(form: SetupForm, there: Setup): Write[] {
   const assistant = there.assistant?._id ?? NEW_ASSISTANT
+  const unread = unreadOf(there)
+  const model = writesOfModel(form, there, assistant)
   return [
-    ...writesOfSteps(form, there),
-    ...writesOfWorkflow(form, there),
-    ...writesOfJob(form, there),
+    ...(unread.workflow ? [] : [...writesOfSteps(form, there), ...writesOfWorkflow(form, there)]),
+    ...(unread.job ? [] : writesOfJob(form, there)),
     ...form.tools.flatMap((tool) => writesOfTool(tool, there)),
-    ...writesOfAssistant(form, there),
-    ...writesOfModel(form, there, assistant),
+    ...writesOfAssistant(form, there, model),
+    ...model,
     // Credentials are stored for the addresses that are there then.
     ...form.tools.flatMap((tool) => writesOfSignIn(tool, there)),
     ...(form.model.key === '' ? [] : [keyWrite(form.model.key, there, assistant)]),
   ].filter((write) => !isNothing(write))
 }
+
+/** The list that the form says, in which what it does not know stays: the list as it is where only that differs. */
+function listWith(ids: readonly number[], before: readonly number[], known: ReadonlySet<number>): number[] {
+  const shown = [...new Set(before)].filter((id) => known.has(id))
+  if (isSame(shown, ids)) return [...before]
+  return [...ids, ...before.filter((id) => !known.has(id))]
+}
+
+const idsOf = (documents: readonly Stored[]): ReadonlySet<number> =>
+  new Set(documents.map(({ _id }) => _id))
 
 const isNothing = (write: Write): boolean => write.kind === 'change' && Object.keys(write.body).length === 0
 
@@ -66,16 +78,15 @@ function writesOfWorkflow({ workflow }: SetupForm, there: Setup): Write[] {
   const { id, name, instructions, first } = workflow
   const fields = { name, instructions, steps: workflow.steps.map((step) => step.id), firstStep: first }
   if (there.workflow?._id === id) {
-    // Steps that are named and not there stay named.
-    const known = new Set(there.steps.map((step) => step._id))
-    const missing = idsIn(there.workflow, 'steps').filter((step) => !known.has(step))
-    return [change('workflows', there.workflow, { ...fields, steps: [...fields.steps, ...missing] })]
+    const steps = listWith(fields.steps, idsIn(there.workflow, 'steps'), idsOf(there.steps))
+    return [change('workflows', there.workflow, { ...fields, steps })]
   }
   return [{ kind: 'create', resource: 'workflows', ref: id, body: { ...fields, description: '' } }]
 }
 
 function writesOfJob({ role, goal, workflow }: SetupForm, there: Setup): Write[] {
-  const fields = { role, goal, defaultWorkflow: workflow?.id ?? null }
+  const defaultWorkflow = workflow?.id ?? null
+  const fields = { role, goal, ...(!unreadOf(there).workflow && { defaultWorkflow }) }
   if (there.job !== undefined) return [change('jobs', there.job, fields)]
   if (role === '' && goal === '' && workflow === null) return []
   return [{ kind: 'create', resource: 'jobs', ref: NEW_JOB, body: { ...fields, description: '' } }]
@@ -99,9 +110,9 @@ function writesOfTool(tool: ToolForm, there: Setup): Write[] {
   return [own, { kind: 'create', resource: 'configs', body }]
 }
 
-function writesOfAssistant(form: SetupForm, there: Setup): Write[] {
+function writesOfAssistant(form: SetupForm, there: Setup, model: readonly Write[]): Write[] {
   const { name, description, backstory } = form
-  const [job] = writesOfJob(form, there)
+  const [job] = unreadOf(there).job ? [] : writesOfJob(form, there)
   const fields = {
     ...{ name, description, backstory },
     actions: form.tools.map(({ id }) => id),
@@ -109,9 +120,17 @@ function writesOfAssistant(form: SetupForm, there: Setup): Write[] {
   }
   if (there.assistant === undefined)
     return [{ kind: 'create', resource: 'assistant', ref: NEW_ASSISTANT, body: fields }]
-  const known = new Set(there.actions.map(({ _id }) => _id))
-  const missing = idsIn(there.assistant, 'actions').filter((id) => !known.has(id))
-  return [change('assistant', there.assistant, { ...fields, actions: [...fields.actions, ...missing] })]
+  const actions = listWith(fields.actions, idsIn(there.assistant, 'actions'), idsOf(there.actions))
+  // What is listed can't be deleted.
+  const deleted = model.flatMap((write) => (write.kind === 'delete' ? [write.id] : []))
+  const listed = idsIn(there.assistant, 'configs')
+  const configs = listed.filter((id) => !deleted.includes(id))
+  return [
+    change('assistant', there.assistant, {
+      ...{ ...fields, actions },
+      ...(configs.length < listed.length && { configs }),
+    }),
+  ]
 }
 
 function writesOfModel({ model }: SetupForm, there: Setup, owner: number): Write[] {
@@ -136,7 +155,7 @@ function keyWrite(apiKey: string, there: Setup, owner: number): Write {
 
 function writesOfSignIn({ id, signIn }: ToolForm, there: Setup): Write[] {
   if (signIn.kind === 'stored') return []
-  const config = credentialsOf(there, 'action', id)
+  const config = credentialsOf(there, id)
   if (signIn.kind === 'none')
     return config === undefined ? [] : [{ kind: 'delete', resource: 'configs', id: config._id }]
   const value = credentialsFor(signIn)
@@ -148,8 +167,7 @@ function writesOfSignIn({ id, signIn }: ToolForm, there: Setup): Write[] {
   return [{ kind: 'create', resource: 'configs', body }]
 }
 
-function credentialsFor(signIn: Exclude<SignIn, { kind: 'none' | 'stored' }> | { kind: 'consent' }): Fields {
-  const { kind, ...value } = signIn
+function credentialsFor({ kind, ...value }: SignIn): Fields {
   return kind === 'consent' ? { oauth: { grant: 'authorization_code' } } : value
 }
 

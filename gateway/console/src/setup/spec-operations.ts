@@ -1,4 +1,5 @@
 import { ForeignDocumentError, readForeignDocument } from '@parley/shared/foreign-document'
+import { t } from '../language.ts'
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace']
 
@@ -32,7 +33,7 @@ export function readSpec(text: string): ReadSpec {
     const info = fieldsOf(document.info)
     const all = Object.entries(fieldsOf(document.paths)).flatMap(([path, item]) =>
       Object.entries(fieldsOf(item)).flatMap(([method, value]) =>
-        METHODS.includes(method) ? [{ method, path, ...fieldsOf(value) }] : [],
+        METHODS.includes(method) ? [{ ...fieldsOf(value), method, path }] : [],
       ),
     )
     const named = all.filter(({ operationId }) => typeof operationId === 'string' && operationId !== '')
@@ -50,8 +51,10 @@ export function readSpec(text: string): ReadSpec {
     }
   } catch (error) {
     const reason =
-      error instanceof ForeignDocumentError ? (error.syntax ?? `it ${error.message}`) : String(error)
-    return { ...NOTHING, problem: `It can’t be read: ${reason}` }
+      error instanceof ForeignDocumentError
+        ? (error.syntax ?? t('it {message}', { message: error.message }))
+        : String(error)
+    return { ...NOTHING, problem: t('It can’t be read: {reason}', { reason }) }
   }
 }
 

@@ -1,0 +1,137 @@
+import type { Schemas } from '@parley/client'
+import { useMemo, useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import { Button } from '../components/actions.tsx'
+import { TextField } from '../components/fields.tsx'
+import { connectAction } from '../connecting.ts'
+import { t } from '../language.ts'
+import { may, mayAll } from '../rights.ts'
+import type { ToolForm } from '../setup/setup-form.ts'
+import { readSpec } from '../setup/spec-operations.ts'
+import { ActionTested } from './action-server.tsx'
+import { MissingTools } from './missing-tools.tsx'
+import { OtherUsersNote } from './other-users.tsx'
+import { SignInFields } from './sign-in-fields.tsx'
+
+interface Props {
+  tool: ToolForm
+  number: number
+  isWritable: boolean
+  /** The names of what else uses it. */
+  users: readonly string[]
+  /** Saves the page; returns the assistant's id. */
+  save(): Promise<number>
+  onChange(part: Partial<ToolForm>): void
+  onRemove(): void
+}
+
+/** An action: its name, which of its operations are chosen, and how its server knows who asks. */
+export function AssistantTool({ tool, number, isWritable, users, save, onChange, onRemove }: Props) {
+  const [tested, setTested] = useState<Schemas['ActionTest']>()
+  const isMcp = tool.specType === 'mcp'
+  const read = useMemo(() => (isMcp ? undefined : readSpec(tool.spec)), [isMcp, tool.spec])
+  const offered = isMcp
+    ? (tested?.tools.map(({ name, description }) => ({ id: name, summary: description })) ?? [])
+    : (read?.operations ?? [])
+  const isStored = tool.id > 0
+  const mayChange = isWritable && may('write', 'actions')
+  const mayConfigure = isWritable && mayAll('read', 'configs') && may('write', 'configs')
+  const test = async () => {
+    await save()
+    setTested(await call<Schemas['ActionTest']>('POST', `/rest/actions/${tool.id}/test`, { patient: true }))
+  }
+  const connect = async () => connectAction(tool.id, `/assistants/${await save()}`)
+  return (
+    <section class="tool-card" aria-label={t('Tool {number}', { number })}>
+      <OtherUsersNote names={users} />
+      <fieldset class="plain" disabled={!mayChange}>
+        <TextField
+          label={t('Name of tool {number}', { number })}
+          note={isMcp ? tool.moduleUrl : read?.server}
+          value={tool.name}
+          onChange={(name) => onChange({ name })}
+          required
+        />
+      </fieldset>
+      {read?.problem && <p class="field-error">{read.problem}</p>}
+      <MissingTools
+        notes={(read?.unnamed ?? []).map((operation) =>
+          t('{operation} has no operationId, so it is no tool.', { operation }),
+        )}
+      />
+      <Choice {...{ offered, number, onChange }} chosen={tool.operations} isWritable={mayConfigure} />
+      {isMcp && offered.length === 0 && isStored && (
+        <p class="note">{t('Test the connection to choose among its tools.')}</p>
+      )}
+      {mayConfigure && (
+        <SignInFields signIn={tool.signIn} number={number} onChange={(signIn) => onChange({ signIn })} />
+      )}
+      <div class="actions">
+        {isStored && mayChange && (
+          <Button small label={t('Test the connection of tool {number}', { number })} onClick={test}>
+            {t('Test connection')}
+          </Button>
+        )}
+        {isStored && mayChange && mayConfigure && ['consent', 'stored'].includes(tool.signIn.kind) && (
+          <Button small label={t('Connect tool {number} with OAuth', { number })} onClick={connect}>
+            {t('Connect with OAuth')}
+          </Button>
+        )}
+        {isWritable && (
+          <Button small label={t('Take out tool {number}', { number })} onClick={onRemove}>
+            {t('Take it out')}
+          </Button>
+        )}
+      </div>
+      {tested && <ActionTested test={tested} />}
+    </section>
+  )
+}
+
+interface ChoiceProps {
+  offered: readonly { id: string; summary: string }[]
+  /** Null for all. */
+  chosen: readonly string[] | null
+  number: number
+  isWritable: boolean
+  onChange(part: Pick<ToolForm, 'operations'>): void
+}
+
+function Choice({ offered, chosen, number, isWritable, onChange }: ChoiceProps) {
+  if (offered.length === 0) return null
+  const all = offered.map(({ id }) => id)
+  const check = (id: string, isChosen: boolean) => {
+    const before = chosen ?? all
+    const after = isChosen ? [...before, id] : before.filter((one) => one !== id)
+    onChange({ operations: all.every((one) => after.includes(one)) ? null : after })
+  }
+  return (
+    <details class="more">
+      <summary>
+        {chosen === null
+          ? t('{count, plural, one {Its only operation} other {All of its # operations}}', {
+              count: all.length,
+            })
+          : t('{chosen} of its {all, plural, one {# operation} other {# operations}}', {
+              chosen: chosen.length,
+              all: all.length,
+            })}
+      </summary>
+      <fieldset class="field choices" disabled={!isWritable}>
+        <legend>{t('Operations of tool {number}', { number })}</legend>
+        {offered.map(({ id, summary }) => (
+          <label key={id}>
+            <input
+              type="checkbox"
+              checked={chosen === null || chosen.includes(id)}
+              onChange={(event) => check(id, event.currentTarget.checked)}
+            />
+            <span>
+              {id} <span class="quiet">{summary}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+    </details>
+  )
+}
