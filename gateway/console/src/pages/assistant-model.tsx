@@ -108,7 +108,9 @@ function Tested({ trial: { state, reason, turns } }: { trial: Schemas['Trial'] }
   return (
     <div role="status">
       <p class="line">
-        <Badge tone={state === 'done' ? 'good' : 'bad'}>{state === 'done' ? t('working') : t('failing')}</Badge>
+        <Badge tone={state === 'done' ? 'good' : 'bad'}>
+          {state === 'done' ? t('working') : t('failing')}
+        </Badge>
         {state === 'done' ? costOf(turns) : reason}
       </p>
     </div>

@@ -9,7 +9,13 @@ import { InputError, isChangedSince } from '../problems.ts'
 import { may, mayAll } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
 import { applyWrites, withIds } from '../setup/apply-writes.ts'
-import { type ReadAction, type ReadSetup, readOtherUsers, readSetup, sendOver } from '../setup/setup-documents.ts'
+import {
+  type ReadAction,
+  type ReadSetup,
+  readOtherUsers,
+  readSetup,
+  sendOver,
+} from '../setup/setup-documents.ts'
 import { EMPTY_SETUP, formOf, type SetupForm, unreadOf } from '../setup/setup-form.ts'
 import { writesOf } from '../setup/setup-writes.ts'
 import { markSaved } from '../unsaved.ts'
@@ -193,6 +199,7 @@ function SetupEditor({ read, begin, made }: Place & { read: ReadSetup }) {
           />
           <AssistantTools
             tools={form.tools}
+            there={there}
             onChange={(of) => setForm((before) => ({ ...before, tools: of(before.tools) }))}
             {...{ save, addAction, isWritable }}
             unread={unread.tools}
@@ -233,7 +240,12 @@ function SetupEditor({ read, begin, made }: Place & { read: ReadSetup }) {
               <p class="quiet">{t('Save the assistant, and talk to it here. Nobody gets what it says.')}</p>
             </Card>
           ) : (
-            isWritable && <TryAssistant key={assistant._id} id={assistant._id} name={form.name} />
+            isWritable && (
+              <TryAssistant
+                {...{ id: assistant._id, name: form.name }}
+                steps={new Map(form.workflow?.steps.map((step) => [step.id, step.name]))}
+              />
+            )
           )}
         </div>
       </div>

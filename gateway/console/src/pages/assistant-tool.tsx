@@ -17,6 +17,10 @@ interface Props {
   tool: ToolForm
   number: number
   isWritable: boolean
+  /** What its server listed when it was found. */
+  listed: readonly { name: string; description: string }[]
+  /** Something is stored that its server knows it by. */
+  hasCredentials: boolean
   /** The names of what else uses it. */
   users: readonly string[]
   /** Saves the page; returns the assistant's id. */
@@ -26,19 +30,22 @@ interface Props {
 }
 
 /** An action: its name, which of its operations are chosen, and how its server knows who asks. */
-export function AssistantTool({ tool, number, isWritable, users, save, onChange, onRemove }: Props) {
-  const [tested, setTested] = useState<Schemas['ActionTest']>()
+export function AssistantTool(props: Props) {
+  const { tool, number, isWritable, listed, hasCredentials, users, save, onChange, onRemove } = props
+  const [test, setTest] = useState<{ of: number; result: Schemas['ActionTest'] }>()
+  const tested = test?.of === tool.id ? test.result : undefined
   const isMcp = tool.specType === 'mcp'
   const read = useMemo(() => (isMcp ? undefined : readSpec(tool.spec)), [isMcp, tool.spec])
   const offered = isMcp
-    ? (tested?.tools.map(({ name, description }) => ({ id: name, summary: description })) ?? [])
+    ? (tested?.tools ?? listed).map(({ name, description }) => ({ id: name, summary: description }))
     : (read?.operations ?? [])
   const isStored = tool.id > 0
   const mayChange = isWritable && may('write', 'actions')
   const mayConfigure = isWritable && mayAll('read', 'configs') && may('write', 'configs')
-  const test = async () => {
+  const testConnection = async () => {
     await save()
-    setTested(await call<Schemas['ActionTest']>('POST', `/rest/actions/${tool.id}/test`, { patient: true }))
+    const path = `/rest/actions/${tool.id}/test`
+    setTest({ of: tool.id, result: await call<Schemas['ActionTest']>('POST', path, { patient: true }) })
   }
   const connect = async () => connectAction(tool.id, `/assistants/${await save()}`)
   return (
@@ -64,11 +71,19 @@ export function AssistantTool({ tool, number, isWritable, users, save, onChange,
         <p class="note">{t('Test the connection to choose among its tools.')}</p>
       )}
       {mayConfigure && (
-        <SignInFields signIn={tool.signIn} number={number} onChange={(signIn) => onChange({ signIn })} />
+        <SignInFields
+          signIn={tool.signIn}
+          {...{ number, hasCredentials }}
+          onChange={(signIn) => onChange({ signIn })}
+        />
       )}
       <div class="actions">
         {isStored && mayChange && (
-          <Button small label={t('Test the connection of tool {number}', { number })} onClick={test}>
+          <Button
+            small
+            label={t('Test the connection of tool {number}', { number })}
+            onClick={testConnection}
+          >
             {t('Test connection')}
           </Button>
         )}
@@ -113,7 +128,7 @@ function Choice({ offered, chosen, number, isWritable, onChange }: ChoiceProps) 
               count: all.length,
             })
           : t('{chosen} of its {all, plural, one {# operation} other {# operations}}', {
-              chosen: chosen.length,
+              chosen: all.filter((id) => chosen.includes(id)).length,
               all: all.length,
             })}
       </summary>

@@ -10,7 +10,7 @@ import { InputError } from '../problems.ts'
 import { choicesOf } from '../resources.ts'
 import { may } from '../rights.ts'
 import { type ReadAction, readAction } from '../setup/setup-documents.ts'
-import { type ToolForm, toolOf } from '../setup/setup-form.ts'
+import { credentialsOf, type Setup, type ToolForm, toolOf } from '../setup/setup-form.ts'
 import { moduleUrlOf, readSpec } from '../setup/spec-operations.ts'
 import { AssistantTool } from './assistant-tool.tsx'
 import { MissingTools } from './missing-tools.tsx'
@@ -18,9 +18,12 @@ import { MissingTools } from './missing-tools.tsx'
 const MAX_FILE_BYTES = 4 * 1024 * 1024
 
 type Tools = readonly ToolForm[]
+type Listed = Schemas['DiscoveredTools']['tools']
 
 interface Props {
   tools: Tools
+  /** What is stored. */
+  there: Setup
   onChange(of: (tools: Tools) => Tools): void
   /** Saves the page; returns the assistant's id. */
   save(): Promise<number>
@@ -34,7 +37,10 @@ interface Props {
 }
 
 /** What the assistant can call: OpenAPI documents and MCP servers, found at a URL or in a file, and actions that are there. */
-export function AssistantTools({ tools, onChange, save, addAction, isWritable, unread, users }: Props) {
+export function AssistantTools(props: Props) {
+  const { tools, there, onChange, save, addAction, isWritable, unread, users } = props
+  // What servers list, by their URLs: it is shown before anything is saved.
+  const [listed, setListed] = useState<Readonly<Record<string, Listed>>>({})
   const [url, setUrl] = useState('')
   const [notes, setNotes] = useState<readonly string[]>([])
   const file = useRef<HTMLInputElement>(null)
@@ -57,9 +63,10 @@ export function AssistantTools({ tools, onChange, save, addAction, isWritable, u
     const found = await call<Schemas['DiscoveredTools']>('POST', '/rest/actions/discover', { body })
     setNotes(found.notes)
     if (found.specType === undefined) return
-    if (found.specType === 'mcp')
+    if (found.specType === 'mcp') {
+      setListed((before) => ({ ...before, [body.url]: found.tools }))
       add({ name: new URL(body.url).host, description: '', specType: 'mcp', moduleUrl: body.url, spec: '' })
-    else addSpec(found.spec ?? '', body.url)
+    } else addSpec(found.spec ?? '', body.url)
     setUrl('')
   }
   const choose = async (chosen: File | undefined) => {
@@ -75,15 +82,19 @@ export function AssistantTools({ tools, onChange, save, addAction, isWritable, u
   const pick = async (id: number) => {
     const read = await readAction(id, AbortSignal.timeout(30_000))
     addAction(read)
-    onChange((before) => (before.some((one) => one.id === id) ? before : [...before, toolOf(read.action, read)]))
+    onChange((before) =>
+      before.some((one) => one.id === id) ? before : [...before, toolOf(read.action, read)],
+    )
   }
   return (
     <Card title={t('Tools')} note={t('What it can look up and do')}>
       {tools.map((tool, at) => (
         <AssistantTool
-          key={tool.id}
+          key={at}
           {...{ tool, save, isWritable }}
           number={at + 1}
+          listed={listed[tool.moduleUrl] ?? []}
+          hasCredentials={credentialsOf(there, tool.id) !== undefined}
           users={users?.get(tool.id) ?? []}
           onChange={(part) =>
             onChange((before) => before.map((one) => (one.id === tool.id ? { ...one, ...part } : one)))

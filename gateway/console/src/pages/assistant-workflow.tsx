@@ -1,8 +1,11 @@
 import { Button } from '../components/actions.tsx'
 import { Badge, Card } from '../components/basics.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
+import { t } from '../language.ts'
 import { may } from '../rights.ts'
-import { reachedSteps, type StepForm, type WorkflowForm } from '../setup/setup-form.ts'
+import { reachedSteps, type StepForm, type Unread, type WorkflowForm } from '../setup/setup-form.ts'
+import { OtherUsersNote } from './other-users.tsx'
+import { WorkflowLines } from './workflow-lines.tsx'
 
 const STEP = 'application/x-parley-step'
 const NEW_WORKFLOW = -500_000
@@ -10,11 +13,15 @@ const NEW_WORKFLOW = -500_000
 interface Props {
   workflow: WorkflowForm | null
   onChange(workflow: WorkflowForm): void
+  unread: Unread
+  /** The names of the other jobs that use it. */
+  users: readonly string[]
 }
 
 /** The steps that a task goes through: each a card, connected by dragging one to another, or by choosing what comes next. */
-export function AssistantWorkflow({ workflow, onChange }: Props) {
-  const isWritable = may('write', 'steps') && may('write', 'workflows') && may('write', 'jobs')
+export function AssistantWorkflow({ workflow, onChange, unread, users }: Props) {
+  const isWritable =
+    !unread.workflow && ['assistant', 'jobs', 'workflows', 'steps'].every((name) => may('write', name))
   const steps = workflow?.steps ?? []
   const reached = workflow === null ? new Set<number>() : reachedSteps(workflow)
   const add = () => {
@@ -23,7 +30,7 @@ export function AssistantWorkflow({ workflow, onChange }: Props) {
     const before = steps.map((step) => (step === last && step.next === null ? { ...step, next: id } : step))
     const step: StepForm = { id, name: '', instructions: '', submitWhen: '', next: null }
     onChange({
-      ...(workflow ?? { id: NEW_WORKFLOW, name: 'Workflow', instructions: '', first: id }),
+      ...(workflow ?? { id: NEW_WORKFLOW, name: t('Workflow'), instructions: '', first: id }),
       first: workflow?.first ?? steps[0]?.id ?? id,
       steps: [...before, step],
     })
@@ -43,30 +50,47 @@ export function AssistantWorkflow({ workflow, onChange }: Props) {
     })
   }
   return (
-    <Card title="Workflow" note="What it does step by step. Without steps it only talks and uses its tools.">
+    <Card
+      title={t('Workflow')}
+      note={t('What it does step by step. Without steps it only talks and uses its tools.')}
+    >
+      <OtherUsersNote names={users} />
+      {unread.workflow && (
+        <p class="note">{t('It can’t be read: it is gone, or your role may not read it.')}</p>
+      )}
+      {unread.steps > 0 && (
+        <p class="note">
+          {t(
+            '{count, plural, one {# more step can’t be read: it is gone, or your role may not read it. It stays.} other {# more steps can’t be read: they are gone, or your role may not read them. They stay.}}',
+            { count: unread.steps },
+          )}
+        </p>
+      )}
       <fieldset class="plain" disabled={!isWritable}>
         {workflow !== null && steps.length > 0 && (
           <TextField
-            label="Name of the workflow"
+            label={t('Name of the workflow')}
             value={workflow.name}
             onChange={(name) => onChange({ ...workflow, name })}
             required
           />
         )}
-        <ol class="step-cards">
-          {steps.map((step, at) => (
-            <StepCard
-              key={step.id}
-              {...{ step, steps, number: at + 1, isReached: reached.has(step.id) }}
-              isFirst={workflow?.first === step.id}
-              onStart={() => workflow !== null && onChange({ ...workflow, first: step.id })}
-              onChange={(part) => change(step.id, part)}
-              onConnect={(from) => change(from, { next: step.id })}
-              onRemove={() => remove(step)}
-            />
-          ))}
-        </ol>
-        <Button onClick={add}>Add a step</Button>
+        <WorkflowLines steps={steps}>
+          <ol class="step-cards">
+            {steps.map((step, at) => (
+              <StepCard
+                key={at}
+                {...{ step, steps, number: at + 1, isReached: reached.has(step.id) }}
+                isFirst={workflow?.first === step.id}
+                onStart={() => workflow !== null && onChange({ ...workflow, first: step.id })}
+                onChange={(part) => change(step.id, part)}
+                onConnect={(from) => change(from, { next: step.id })}
+                onRemove={() => remove(step)}
+              />
+            ))}
+          </ol>
+        </WorkflowLines>
+        <Button onClick={add}>{t('Add a step')}</Button>
       </fieldset>
     </Card>
   )
@@ -87,49 +111,50 @@ interface StepProps {
 
 function StepCard(props: StepProps) {
   const { step, steps, number, isFirst, isReached, onStart, onChange, onConnect, onRemove } = props
-  const named = (one: StepForm): string => one.name || 'Without a name'
+  const named = (one: StepForm): string => one.name || t('Without a name')
   const drop = (event: DragEvent) => {
     const from = Number(event.dataTransfer?.getData(STEP) || Number.NaN)
     if (!Number.isSafeInteger(from)) return
     event.preventDefault()
     onConnect(from)
   }
+  const leadsOn = step.next !== null && step.next === steps[number]?.id
   return (
     <li
-      class={isReached ? 'step-card' : 'step-card unreachable'}
+      class={['step-card', !isReached && 'unreachable', leadsOn && 'leads-on'].filter(Boolean).join(' ')}
       onDragOver={(event) => event.dataTransfer?.types.includes(STEP) && event.preventDefault()}
       onDrop={drop}
     >
       <div class="line">
         <span class="node-number">{number}</span>
-        {isFirst && <Badge tone="info">first</Badge>}
-        {!isReached && <Badge tone="warn">not reached</Badge>}
+        {isFirst && <Badge tone="info">{t('first')}</Badge>}
+        {!isReached && <Badge tone="warn">{t('not reached')}</Badge>}
         <span
           class="connect"
           role="img"
-          aria-label={`Drag from step ${number} to the step that comes next`}
+          aria-label={t('Drag from step {number} to the step that comes next', { number })}
           draggable
           onDragStart={(event) => event.dataTransfer?.setData(STEP, String(step.id))}
         >
-          Drag to connect
+          {t('Drag to connect')}
         </span>
       </div>
       <TextField
-        label={`Step ${number}`}
+        label={t('Step {number}', { number })}
         value={step.name}
         onChange={(name) => onChange({ name })}
         required
       />
       <div class="columns">
         <AreaField
-          label={`What it does in step ${number}`}
+          label={t('What it does in step {number}', { number })}
           value={step.instructions}
           onChange={(instructions) => onChange({ instructions })}
           rows={2}
           required={false}
         />
         <AreaField
-          label={`Step ${number} is done when`}
+          label={t('Step {number} is done when', { number })}
           value={step.submitWhen}
           onChange={(submitWhen) => onChange({ submitWhen })}
           rows={2}
@@ -137,22 +162,22 @@ function StepCard(props: StepProps) {
         />
       </div>
       <SelectField
-        label={`After step ${number}`}
+        label={t('After step {number}', { number })}
         value={step.next === null ? '' : String(step.next)}
         options={[
-          { value: '', name: 'The task is completed' },
+          { value: '', name: t('The task is completed') },
           ...steps.map((one) => ({ value: String(one.id), name: named(one) })),
         ]}
         onChange={(next) => onChange({ next: next === '' ? null : Number(next) })}
       />
       <div class="actions">
         {!isFirst && (
-          <Button small label={`Begin with step ${number}`} onClick={onStart}>
-            Begin with it
+          <Button small label={t('Begin with step {number}', { number })} onClick={onStart}>
+            {t('Begin with it')}
           </Button>
         )}
-        <Button small label={`Take out step ${number}`} onClick={onRemove}>
-          Take it out
+        <Button small label={t('Take out step {number}', { number })} onClick={onRemove}>
+          {t('Take it out')}
         </Button>
       </div>
     </li>

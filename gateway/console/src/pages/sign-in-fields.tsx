@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import { PasswordField, SelectField, TextField } from '../components/fields.tsx'
 import { t } from '../language.ts'
 import type { SignIn } from '../setup/setup-form.ts'
@@ -22,16 +21,20 @@ const EMPTY: Record<string, SignIn> = {
 }
 
 /** How a tool's server knows who asks. */
-export function SignInFields(props: { signIn: SignIn; number: number; onChange(signIn: SignIn): void }) {
-  const { signIn, number, onChange } = props
-  const [hadStored, setHadStored] = useState(signIn.kind === 'stored')
-  if (signIn.kind === 'stored' && !hadStored) setHadStored(true)
+export function SignInFields(props: {
+  signIn: SignIn
+  number: number
+  /** Something is stored, which may stay. */
+  hasCredentials: boolean
+  onChange(signIn: SignIn): void
+}) {
+  const { signIn, number, hasCredentials, onChange } = props
   return (
     <>
       <SelectField
         label={t('Tool {number} asks for', { number })}
         value={signIn.kind}
-        options={hadStored ? [STORED, ...KINDS] : KINDS}
+        options={hasCredentials ? [STORED, ...KINDS] : KINDS}
         onChange={(kind) => onChange(EMPTY[kind] ?? { kind: 'none' })}
       />
       {signIn.kind === 'apiKey' && (

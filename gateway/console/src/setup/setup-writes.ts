@@ -52,8 +52,7 @@ function listWith(ids: readonly number[], before: readonly number[], known: Read
   return [...ids, ...before.filter((id) => !known.has(id))]
 }
 
-const idsOf = (documents: readonly Stored[]): ReadonlySet<number> =>
-  new Set(documents.map(({ _id }) => _id))
+const idsOf = (documents: readonly Stored[]): ReadonlySet<number> => new Set(documents.map(({ _id }) => _id))
 
 const isNothing = (write: Write): boolean => write.kind === 'change' && Object.keys(write.body).length === 0
 
