@@ -146,6 +146,7 @@ describe('what an assistant’s page says is what is stored', () => {
         const saved = await save(store, said)
         expect(saved.error).toBeUndefined()
         expect(formOf(setupIn(store))).toEqual(asRead(saved.said))
+        expect(formOf(saved.there)).toEqual(formOf(setupIn(store)))
         expect(writesOf(formOf(setupIn(store)), setupIn(store))).toEqual([])
       }),
     )
@@ -172,6 +173,8 @@ describe('what an assistant’s page says is what is stored', () => {
         const saved = await save(store, next)
         expect(saved.error).toBeUndefined()
         const read = formOf(setupIn(store))
+        // What was taken out is not shown any more, before it is read again either.
+        expect(formOf(saved.there)).toEqual(read)
         expect(read.tools.map(({ name, operations }) => [name, operations])).toEqual(
           next.tools.map(({ name, operations }) => [name, operations]),
         )
@@ -208,5 +211,46 @@ describe('what an assistant’s page says is what is stored', () => {
         expect(sizes(store)).toEqual(sizes(whole))
       }),
     )
+  })
+
+  test('where a part can not be read: it stays, and nothing that refers to it is written', async () => {
+    await fc.assert(
+      fc.asyncProperty(form, fc.infiniteStream(fc.boolean()), async (said, isRead) => {
+        const store = createStore()
+        await save(store, said)
+        const hidden = (all: readonly Stored[]) => all.filter(() => isRead.next().value)
+        const one = (document: Stored | undefined) => (isRead.next().value ? document : undefined)
+        const all = setupIn(store)
+        const job = one(all.job)
+        const workflow = job && one(all.workflow)
+        const there = {
+          ...{ ...all, job, workflow, actions: hidden(all.actions) },
+          steps: workflow === undefined ? [] : hidden(all.steps),
+        }
+        expect(writesOf(formOf(there), there)).toEqual([])
+
+        await save(store, { ...formOf(there), name: 'another', goal: 'another', role: 'another' }, there)
+        const { assistant, steps, actions, workflow: same } = setupIn(store)
+        expect(assistant?.name).toBe('another')
+        expect([steps, actions, same]).toEqual([all.steps, all.actions, all.workflow])
+        expect(store.tableOf('jobs').size).toBe(1)
+      }),
+    )
+  })
+
+  test('where its model is listed: it leaves the list before it is deleted', () => {
+    const model = {
+      _id: 7,
+      name: 'model',
+      owner: 1,
+      ownerType: 'assistant',
+      value: { provider: 'openai', model: 'x' },
+    }
+    const there = { ...EMPTY_SETUP, assistant: { _id: 1, name: 'Bia', configs: [7, 8] }, configs: [model] }
+    const said = { ...formOf(there), model: { provider: '', model: '', baseUrl: '', key: '' } }
+    expect(writesOf(said, there)).toEqual([
+      { kind: 'change', resource: 'assistant', id: 1, body: { configs: [8] } },
+      { kind: 'delete', resource: 'configs', id: 7 },
+    ])
   })
 })

@@ -7,7 +7,7 @@ import { connectAction } from '../connecting.ts'
 import { t } from '../language.ts'
 import { may, mayAll } from '../rights.ts'
 import type { ToolForm } from '../setup/setup-form.ts'
-import { readSpec } from '../setup/spec-operations.ts'
+import { type Operation, readSpec } from '../setup/spec-operations.ts'
 import { ActionTested } from './action-server.tsx'
 import { MissingTools } from './missing-tools.tsx'
 import { OtherUsersNote } from './other-users.tsx'
@@ -37,7 +37,9 @@ export function AssistantTool(props: Props) {
   const isMcp = tool.specType === 'mcp'
   const read = useMemo(() => (isMcp ? undefined : readSpec(tool.spec)), [isMcp, tool.spec])
   const offered = isMcp
-    ? (tested?.tools ?? listed).map(({ name, description }) => ({ id: name, summary: description }))
+    ? (tested?.tools ?? listed).map(({ name, description }) => ({
+        ...{ id: name, summary: description, tags: [] },
+      }))
     : (read?.operations ?? [])
   const isStored = tool.id > 0
   const mayChange = isWritable && may('write', 'actions')
@@ -103,9 +105,11 @@ export function AssistantTool(props: Props) {
   )
 }
 
+type Offered = Pick<Operation, 'id' | 'summary' | 'tags'>
+
 interface ChoiceProps {
-  offered: readonly { id: string; summary: string }[]
-  /** Null for all. */
+  offered: readonly Offered[]
+  /** By their ids or their tags; null for all. */
   chosen: readonly string[] | null
   number: number
   isWritable: boolean
@@ -114,35 +118,38 @@ interface ChoiceProps {
 
 function Choice({ offered, chosen, number, isWritable, onChange }: ChoiceProps) {
   if (offered.length === 0) return null
-  const all = offered.map(({ id }) => id)
-  const check = (id: string, isChosen: boolean) => {
-    const before = chosen ?? all
-    const after = isChosen ? [...before, id] : before.filter((one) => one !== id)
-    onChange({ operations: all.every((one) => after.includes(one)) ? null : after })
+  const isChosen = ({ id, tags }: Offered) =>
+    chosen === null || [id, ...tags].some((name) => chosen.includes(name))
+  const check = (changed: Offered, isNowChosen: boolean) => {
+    const ids = offered.filter((one) => (one === changed ? isNowChosen : isChosen(one))).map(({ id }) => id)
+    // What is named and not offered stays.
+    const known = new Set(offered.flatMap(({ id, tags }) => [id, ...tags]))
+    const others = (chosen ?? []).filter((name) => !known.has(name))
+    onChange({ operations: ids.length === offered.length ? null : [...ids, ...others] })
   }
   return (
     <details class="more">
       <summary>
         {chosen === null
           ? t('{count, plural, one {Its only operation} other {All of its # operations}}', {
-              count: all.length,
+              count: offered.length,
             })
           : t('{chosen} of its {all, plural, one {# operation} other {# operations}}', {
-              chosen: all.filter((id) => chosen.includes(id)).length,
-              all: all.length,
+              chosen: offered.filter(isChosen).length,
+              all: offered.length,
             })}
       </summary>
       <fieldset class="field choices" disabled={!isWritable}>
         <legend>{t('Operations of tool {number}', { number })}</legend>
-        {offered.map(({ id, summary }) => (
-          <label key={id}>
+        {offered.map((one) => (
+          <label key={one.id}>
             <input
               type="checkbox"
-              checked={chosen === null || chosen.includes(id)}
-              onChange={(event) => check(id, event.currentTarget.checked)}
+              checked={isChosen(one)}
+              onChange={(event) => check(one, event.currentTarget.checked)}
             />
             <span>
-              {id} <span class="quiet">{summary}</span>
+              {one.id} <span class="quiet">{one.summary}</span>
             </span>
           </label>
         ))}

@@ -25,8 +25,8 @@ export function RoleGrid({ role, onChange }: { role: RoleRights; onChange(role: 
         <thead>
           <tr>
             <th scope="col">{t('Resource')}</th>
-            <th scope="col">{t('Read')}</th>
-            <th scope="col">{t('Write')}</th>
+            <th scope="col">{t('May read')}</th>
+            <th scope="col">{t('May write')}</th>
             <th scope="col">{t('Which ones')}</th>
           </tr>
         </thead>

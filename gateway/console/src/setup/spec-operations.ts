@@ -9,6 +9,7 @@ export interface Operation {
   method: string
   path: string
   summary: string
+  tags: readonly string[]
 }
 
 /** What an OpenAPI document says, as far as a form needs it. */
@@ -40,9 +41,10 @@ export function readSpec(text: string): ReadSpec {
     return {
       title: textOf(info.title),
       description: textOf(info.description),
-      operations: named.map(({ method, path, operationId, summary, description }) => ({
+      operations: named.map(({ method, path, operationId, summary, description, tags }) => ({
         ...{ id: String(operationId), method, path },
         summary: textOf(summary) || textOf(description),
+        tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : [],
       })),
       unnamed: all
         .filter((one) => !named.includes(one))
@@ -64,7 +66,13 @@ export function moduleUrlOf({ server }: ReadSpec, foundAt: string | undefined): 
   return `native:request?server=${encodeURIComponent(new URL(foundAt).origin)}`
 }
 
-type Fields = { [name: string]: unknown; operationId?: unknown; summary?: unknown; description?: unknown }
+type Fields = {
+  [name: string]: unknown
+  operationId?: unknown
+  summary?: unknown
+  description?: unknown
+  tags?: unknown
+}
 
 const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null ? (value as Fields) : {}
