@@ -79,6 +79,7 @@ export function RoleGrid({ role, onChange }: { role: RoleRights; onChange(role: 
 /** What is wrong with an expression; undefined where nothing is. */
 function problemOf(which: string): string | undefined {
   if (which.trim() === '') return undefined
+  if (/^(?:true|false)$/.test(which.trim())) return t('All or none is what the boxes say: leave this empty.')
   const parsed = parsePart(which)
   if (!('error' in parsed)) return undefined
   const { column, message } = parsed.error

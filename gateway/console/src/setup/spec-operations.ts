@@ -19,7 +19,7 @@ export interface ReadSpec {
   operations: Operation[]
   /** Operations that are no tools, because they have no `operationId`. */
   unnamed: string[]
-  /** Undefined where the document says none, or a relative one. */
+  /** As the document says it, which may be relative. */
   server: string | undefined
   /** Why it can't be read. */
   problem?: string
@@ -60,11 +60,14 @@ export function readSpec(text: string): ReadSpec {
   }
 }
 
-/** What executes the operations: their own server, or the one where the document was found. */
+/** What executes the operations: their own server, or one at the address where the document was found. */
 export function moduleUrlOf({ server }: ReadSpec, foundAt: string | undefined): string {
-  if (server !== undefined || foundAt === undefined) return 'native:request'
-  return `native:request?server=${encodeURIComponent(new URL(foundAt).origin)}`
+  if (isAbsolute(server) || foundAt === undefined) return 'native:request'
+  const { origin, pathname } = new URL(foundAt)
+  return `native:request?server=${encodeURIComponent(server === undefined ? origin : origin + pathname)}`
 }
+
+const isAbsolute = (url: string | undefined): boolean => /^https?:\/\//.test(url ?? '')
 
 type Fields = {
   [name: string]: unknown
@@ -81,6 +84,5 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 function serverOf(document: Fields): string | undefined {
   const [first] = Array.isArray(document.servers) ? document.servers : []
-  const url = textOf(fieldsOf(first).url) || (document.host ? `https://${document.host}` : '')
-  return /^https?:\/\//.test(url) ? url : undefined
+  return textOf(fieldsOf(first).url) || (document.host ? `https://${document.host}` : undefined)
 }
