@@ -71,7 +71,7 @@ test('an assistant with a key, two tools and three steps is made from an empty w
     await page.getByRole('heading', { name: 'New assistant' }).waitFor()
     await fill('Name', 'Bia')
     await fill('Who it is and how it speaks', 'You are friendly and brief.')
-    await fill('Provider', 'A server')
+    await fill('Provider', 'OpenAI-')
     await fill('Model', 'simulator')
     await fill('Address of its API', `${system.parley.system.modelSimulatorUrl}/v1`)
     await fill('Key', 'the-key-of-bia')
@@ -95,6 +95,9 @@ test('an assistant with a key, two tools and three steps is made from an empty w
     await page.keyboard.press('Enter')
     await page.locator('.turn').getByText('refund', { exact: true }).waitFor()
     await page.getByText(/tokens in/).waitFor()
+    await fill('A message to Bia', 'submit {"name":"Ana"}')
+    await page.keyboard.press('Enter')
+    await page.getByText(/^The task Workflow is at the step/).waitFor()
   })
   const read = async (path: string) =>
     (await system.parley.call('GET', path, { token: account.token })).json as {

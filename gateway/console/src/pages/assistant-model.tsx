@@ -14,7 +14,7 @@ const NAMES: Record<string, string> = {
   openai: 'OpenAI',
   anthropic: 'Anthropic',
   google: 'Google',
-  'openai-compatible': t('A server that speaks OpenAI’s API'),
+  'openai-compatible': t('OpenAI-compatible server'),
 }
 /** What the field offers; any other name can be typed. */
 const SUGGESTED: Record<string, readonly string[]> = {

@@ -1,7 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import { Button, notify } from '../components/actions.tsx'
 import { Card, Failure, Loading, PageHead } from '../components/basics.tsx'
-import { AreaField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
@@ -19,10 +18,10 @@ import {
 import { EMPTY_SETUP, formOf, type SetupForm, unreadOf } from '../setup/setup-form.ts'
 import { writesOf } from '../setup/setup-writes.ts'
 import { markSaved } from '../unsaved.ts'
+import { AssistantCharacter } from './assistant-character.tsx'
 import { AssistantModel } from './assistant-model.tsx'
 import { AssistantTools } from './assistant-tools.tsx'
 import { AssistantWorkflow } from './assistant-workflow.tsx'
-import { OtherUsersNote } from './other-users.tsx'
 import { TryAssistant } from './try-assistant.tsx'
 
 const BACK = { href: hrefOf('/assistants/assistant'), label: t('Assistants') }
@@ -130,7 +129,6 @@ function SetupEditor({ read, begin, made }: Place & { read: ReadSetup }) {
     }
   }
   const isWritable = may('write', 'assistant')
-  const isJobWritable = isWritable && may('write', 'jobs') && !unread.job
   return (
     <>
       <PageHead title={assistant === undefined ? t('New assistant') : form.name} back={BACK}>
@@ -142,54 +140,12 @@ function SetupEditor({ read, begin, made }: Place & { read: ReadSetup }) {
       </PageHead>
       <div class="columns setup">
         <form ref={element} class="setup-form" onSubmit={submit}>
-          <Card title={t('Who it is')}>
-            <fieldset class="plain" disabled={!isWritable}>
-              <TextField
-                label={t('Name')}
-                value={form.name}
-                onChange={(name) => change({ name })}
-                required
-                isFirst={assistant === undefined}
-              />
-              <AreaField
-                label={t('Who it is and how it speaks')}
-                value={form.backstory}
-                onChange={(backstory) => change({ backstory })}
-                rows={3}
-                required={false}
-              />
-            </fieldset>
-            <details class="more">
-              <summary>{t('Description, role and goal')}</summary>
-              <fieldset class="plain" disabled={!isWritable}>
-                <TextField
-                  label={t('Description')}
-                  value={form.description}
-                  onChange={(description) => change({ description })}
-                  required={false}
-                />
-              </fieldset>
-              <OtherUsersNote names={users?.job ?? []} />
-              {unread.job && (
-                <p class="note">{t('Its job can’t be read: it is gone, or your role may not read it.')}</p>
-              )}
-              <fieldset class="plain" disabled={!isJobWritable}>
-                <TextField
-                  label={t('Role')}
-                  value={form.role}
-                  onChange={(role) => change({ role })}
-                  required={false}
-                />
-                <AreaField
-                  label={t('Goal')}
-                  value={form.goal}
-                  onChange={(goal) => change({ goal })}
-                  rows={2}
-                  required={false}
-                />
-              </fieldset>
-            </details>
-          </Card>
+          <AssistantCharacter
+            {...{ form, isWritable, onChange: change }}
+            isNew={assistant === undefined}
+            isJobUnread={unread.job}
+            users={users?.job ?? []}
+          />
           <AssistantModel
             model={form.model}
             there={there}

@@ -44,6 +44,7 @@ export function AssistantTools(props: Props) {
   const [url, setUrl] = useState('')
   const [notes, setNotes] = useState<readonly string[]>([])
   const file = useRef<HTMLInputElement>(null)
+  const address = useRef<HTMLFieldSetElement>(null)
   const mayMake = isWritable && may('write', 'actions')
   const add = (tool: Omit<ToolForm, 'id' | 'operations' | 'signIn'>) =>
     onChange((before) => {
@@ -68,6 +69,8 @@ export function AssistantTools(props: Props) {
       add({ name: new URL(body.url).host, description: '', specType: 'mcp', moduleUrl: body.url, spec: '' })
     } else addSpec(found.spec ?? '', body.url)
     setUrl('')
+    // The next one may follow.
+    address.current?.querySelector('input')?.focus()
   }
   const choose = async (chosen: File | undefined) => {
     if (chosen === undefined) return
@@ -111,7 +114,7 @@ export function AssistantTools(props: Props) {
         </p>
       )}
       <MissingTools notes={notes} />
-      <fieldset class="plain" disabled={!mayMake}>
+      <fieldset ref={address} class="plain" disabled={!mayMake}>
         <TextField
           label={t('Address of an OpenAPI document or an MCP server')}
           type="url"

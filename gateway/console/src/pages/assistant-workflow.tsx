@@ -144,6 +144,7 @@ function StepCard(props: StepProps) {
         value={step.name}
         onChange={(name) => onChange({ name })}
         required
+        isFirst={step.id < 0 && step.name === ''}
       />
       <div class="columns">
         <AreaField
