@@ -165,10 +165,10 @@ describe('what an assistant’s page says is what is stored', () => {
               ...(one.value !== undefined && { value: { ...(one.value as object), own: id } }),
             })
         // The tools and steps of the first stay in part; the rest is new.
-        const kept = said.tools.slice(1)
+        const retained = said.tools.slice(1)
         const next = {
           ...second,
-          tools: [...kept.map((one) => ({ ...one, signIn: { kind: 'stored' as const } })), ...second.tools],
+          tools: [...retained.map((one) => ({ ...one, signIn: { kind: 'stored' as const } })), ...second.tools],
         }
         const saved = await save(store, next)
         expect(saved.error).toBeUndefined()
@@ -183,7 +183,7 @@ describe('what an assistant’s page says is what is stored', () => {
           next.backstory,
           next.model.model,
         ])
-        for (const one of kept) {
+        for (const one of retained) {
           const { _id, own } = store.tableOf('actions').get(one.id) as Stored
           expect(own).toBe(_id)
         }

@@ -38,7 +38,7 @@ export async function applyWrites(
 /** What is there once a write is made; what nothing refers to yet is a part of it too. */
 function setupAfter(there: Setup, write: Write, written: Stored | undefined): Setup {
   const id = written?._id ?? (write.kind === 'create' ? undefined : write.id)
-  const within = (all: readonly Stored[]): Stored[] => {
+  const replaced = (all: readonly Stored[]): Stored[] => {
     if (written === undefined) return all.filter((one) => one._id !== id)
     return all.some((one) => one._id === id)
       ? all.map((one) => (one._id === id ? written : one))
@@ -52,11 +52,11 @@ function setupAfter(there: Setup, write: Write, written: Stored | undefined): Se
     case 'workflows':
       return { ...there, workflow: written }
     case 'steps':
-      return { ...there, steps: within(there.steps) }
+      return { ...there, steps: replaced(there.steps) }
     case 'actions':
-      return { ...there, actions: within(there.actions) }
+      return { ...there, actions: replaced(there.actions) }
     case 'configs':
-      return { ...there, configs: within(there.configs) }
+      return { ...there, configs: replaced(there.configs) }
     default:
       return there
   }
