@@ -115,7 +115,8 @@ function SetupEditor({ read, begin, made }: Place & { read: ReadSetup }) {
     await save()
     notify(t('Saved.'))
   })
-  const addAction = ({ action, configs, tags }: ReadAction) => {
+  const addAction = async ({ action, configs, tags }: ReadAction) => {
+    await running.current?.catch(() => undefined)
     const { setup } = stored.current
     const isNew = (known: readonly { _id: number }[]) => (one: { _id: number }) =>
       known.every(({ _id }) => _id !== one._id)

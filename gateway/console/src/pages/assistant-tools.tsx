@@ -28,7 +28,7 @@ interface Props {
   /** Saves the page; returns the assistant's id. */
   save(): Promise<number>
   /** An action that is there becomes a part of what was read. */
-  addAction(read: ReadAction): void
+  addAction(read: ReadAction): Promise<void>
   isWritable: boolean
   /** How many there are that can't be read. */
   unread: number
@@ -84,7 +84,7 @@ export function AssistantTools(props: Props) {
   }
   const pick = async (id: number) => {
     const read = await readAction(id, AbortSignal.timeout(30_000))
-    addAction(read)
+    await addAction(read)
     onChange((before) =>
       before.some((one) => one.id === id) ? before : [...before, toolOf(read.action, read)],
     )

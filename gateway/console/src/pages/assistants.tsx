@@ -43,9 +43,9 @@ import { WorkflowGraph } from './workflow-graph.tsx'
 export function AssistantsPage({ rest: [path, id] }: PageProps) {
   const readable = RESOURCES.filter((one) => may('read', one.path))
   if (readable.length === 0) return <Empty title={t('Your role can’t read assistants')} />
-  if (path === 'new' && may('write', 'assistant')) return <AssistantSetupPage key="new" id={undefined} />
+  if (path === 'new' && may('write', 'assistant')) return <AssistantSetupPage id={undefined} />
   if (path !== undefined && ID.test(path) && may('read', 'assistant'))
-    return <AssistantSetupPage key={path} id={Number(path)} />
+    return <AssistantSetupPage id={Number(path)} />
   const resource = path === undefined ? readable[0] : readable.find((one) => one.path === path)
   if (resource === undefined) return <NotFound />
   if (id !== undefined) return <DocumentPage key={`${resource.path} ${id}`} resource={resource} id={id} />
