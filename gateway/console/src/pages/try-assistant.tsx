@@ -143,7 +143,7 @@ function TaskState({ trial, steps }: { trial: Trial | undefined; steps: Readonly
   const { name, currentStep, state } = trial.task
   const step = steps.get(currentStep) ?? numbered(currentStep)
   return (
-    <div class="task-state">
+    <div>
       <p class="note">{t('The task {name} is at the step {step}.', { name, step })}</p>
       {Object.keys(state).length > 0 && <Json title={t('Its state')} value={state} />}
     </div>
