@@ -90,9 +90,12 @@ export function formOf(setup: Setup): SetupForm {
       const action = actions.get(id)
       return action === undefined ? [] : [toolOf(action, setup)]
     }),
-    workflow: workflow === undefined ? null : workflowOf(workflow, setup.steps),
+    workflow: isBegunBy(job, workflow) ? workflowOf(workflow, setup.steps) : null,
   }
 }
+
+const isBegunBy = (job: Stored | undefined, workflow: Stored | undefined): workflow is Stored =>
+  job !== undefined && workflow !== undefined && idIn(job, 'defaultWorkflow') === workflow._id
 
 function modelIn(setup: Setup): ModelForm {
   const value = settingsOf(modelConfig(setup))
