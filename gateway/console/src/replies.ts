@@ -30,6 +30,8 @@ export interface SentFile {
   type: MediaType
   name: string
   bytes: number
+  /** When it was attached, in milliseconds since the epoch. */
+  at: number
 }
 
 const EMPTY: Draft = {
@@ -156,6 +158,11 @@ export function withoutSent(now: Draft, { sent, kind }: { sent: Draft; kind: Rep
   if (kind === 'template') return { ...left, quoted: now.quoted, template: '', filled: {}, variables: '' }
   const files = now.files.filter(({ _id }) => !sent.files.some((file) => file._id === _id))
   return { ...left, files, text: now.text === sent.text ? '' : now.text }
+}
+
+/** The draft with a file that the provider has by now: files are in the order in which they were attached, not in which they got there. */
+export function withFile({ files, ...draft }: Draft, file: SentFile): Draft {
+  return { ...draft, files: [...files, file].toSorted((one, other) => one.at - other.at) }
 }
 
 /** Whether nothing is typed of any kind. */

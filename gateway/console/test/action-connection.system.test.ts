@@ -43,7 +43,7 @@ test('somebody tests the connection of an action, lets Parley in, and finds its 
     expect(new URL(page.url()).search).toBe('')
     await page.getByRole('button', { name: 'Test connection' }).click()
     await page.getByText('working', { exact: true }).waitFor()
-    await page.getByText('1 tools in').waitFor()
+    await page.getByText('1 tool in').waitFor()
   })
   expect(server.asked.map((request) => request.get('grant_type'))).toEqual(['authorization_code'])
   expect(server.asked[0]?.get('code_verifier')).toMatch(/^[\w.~-]{43,128}$/)

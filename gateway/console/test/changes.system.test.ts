@@ -250,7 +250,7 @@ describe('a list', () => {
     })
   })
 
-  test('has more with each click also where its pages are shorter than what is asked for', async () => {
+  test('goes on to its end by itself also where its pages are shorter than what is asked for', async () => {
     for (const extId of ['short-0', 'short-1', 'short-2']) await say(extId, `Short ${extId}`)
     await eventually(async () => ((await read('/rest/threads?q=Short')).data as unknown[]).length === 3)
     await onPage({}, async (page) => {
@@ -262,10 +262,7 @@ describe('a list', () => {
         return route.continue({ url: asked.href })
       })
       await open(page, '/conversations', '.threads a')
-      for (const rows of [2, 3]) {
-        await page.getByRole('button', { name: 'Load more' }).click()
-        await eventually(async () => (await page.locator('.threads li').count()) === rows)
-      }
+      await eventually(async () => (await page.locator('.threads li').count()) === 3)
       await page.getByRole('button', { name: 'Load more' }).waitFor({ state: 'detached' })
     })
   })

@@ -1,9 +1,19 @@
 import { describe, expect, test } from '@jest/globals'
 import { usualProvider } from '@parley/shared/providers/registry'
-import { type Draft, draftOf, isEmpty, repliesOf, withoutFile, withoutSent } from '../src/replies.ts'
+import {
+  type Draft,
+  draftOf,
+  isEmpty,
+  repliesOf,
+  withFile,
+  withoutFile,
+  withoutSent,
+} from '../src/replies.ts'
 
 const provider = usualProvider()
-const file = (_id: string, type: 'image' | 'audio' = 'image') => ({ _id, type, name: `${_id}.png`, bytes: 1 })
+const file = (_id: string, type: 'image' | 'audio' = 'image') => ({
+  ...{ _id, type, name: `${_id}.png`, bytes: 1, at: Number(_id) },
+})
 const replies = (draft: Partial<Draft>) =>
   repliesOf({ kind: 'text', draft: draftOf(draft), provider, template: undefined })
 
@@ -55,4 +65,9 @@ describe('the replies of a draft', () => {
     const text = draftOf({ text: 'Hi' })
     expect(isEmpty(withoutSent(text, { sent: text, kind: 'text' }))).toBe(true)
   })
+})
+
+test('files are sent as they were attached, whichever of them got to the provider first', () => {
+  const arrived = [file('2'), file('3'), file('1')].reduce(withFile, draftOf({ text: 'Hi' }))
+  expect(arrived.files.map(({ _id }) => _id)).toEqual(['1', '2', '3'])
 })

@@ -319,7 +319,15 @@ test('what is known of the person stands beside the conversation, with their oth
     await inConversation(page)
     await page.getByRole('button', { name: 'Person', exact: true }).click()
     const aside = page.getByRole('complementary', { name: 'About Carla' })
-    for (const text of ['+5511988880001', 'pt_BR', 'America/Sao_Paulo', 'vip', 'city', 'Santos', 'withdrawn'])
+    for (const text of [
+      '+5511988880001',
+      'Brazilian Portuguese (pt_BR)',
+      'America/Sao_Paulo',
+      'vip',
+      'city',
+      'Santos',
+      'withdrawn',
+    ])
       await aside.getByText(text, { exact: true }).first().waitFor()
     await aside.getByRole('link', { name: 'line' }).waitFor()
     expect(await violations(page, 'the person')).toEqual([])

@@ -3,6 +3,7 @@ import { namedSecret, type Parsed } from '@parley/local/testing/service-under-te
 import { createInternalSigner } from '@parley/shared/internal-token'
 import bcrypt from 'bcryptjs'
 import { HashPool } from '../src/passwords/passwords.ts'
+import { preferencesOf } from '../src/store/preferences.ts'
 import { claimsOf, identityForTests, newRegistration } from './identity-server.ts'
 
 const PEPPERS = namedSecret('p1')
@@ -139,6 +140,7 @@ describe('the current user', () => {
         createdAt: registered.createdAt,
         updatedAt: registered.createdAt,
       },
+      preferences: preferencesOf(),
     })
   })
 

@@ -18,6 +18,7 @@ import {
   type Reply,
   type ReplyKind,
   repliesOf,
+  withFile,
   withoutFile,
   withoutSent,
 } from '../replies.ts'
@@ -81,11 +82,7 @@ export function ReplyBox({ thread, stored, setDraft, isFirst, onSent, onNote }: 
   const [reply] = replies
   const attaching = useAttaching({
     ...{ thread, provider, files: draft.files },
-    add: (file) =>
-      setDraft((now) => {
-        const { files, ...rest } = draftOf(now)
-        return { ...rest, files: [...files, file] }
-      }),
+    add: (file) => setDraft((now) => withFile(draftOf(now), file)),
   })
   const attach = (files: Iterable<File>) => {
     if (isOver) return

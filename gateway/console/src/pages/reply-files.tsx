@@ -68,7 +68,7 @@ export function useAttaching({ thread, provider, files, add }: AttachingOptions)
     setUnderway((before) =>
       before.flatMap((one) => (one.key !== key ? [one] : to === undefined ? [] : [{ ...one, ...to }])),
     )
-  const upload = async (file: File, key: string) => {
+  const upload = async ({ file, key, at }: { file: File; key: string; at: number }) => {
     const contentType = TYPES[file.type] ?? file.type
     const ending = new AbortController()
     uploads.current.set(key, ending)
@@ -82,7 +82,7 @@ export function useAttaching({ thread, provider, files, add }: AttachingOptions)
       )
       if (type === 'image' && !isLeft.current)
         setPictures((before) => new Map(before).set(_id, URL.createObjectURL(file)))
-      add({ _id, type, name: file.name, bytes: file.size })
+      add({ _id, type, name: file.name, bytes: file.size, at })
       change(key, undefined)
     } catch (error) {
       if (ending.signal.aborted) return
@@ -96,13 +96,15 @@ export function useAttaching({ thread, provider, files, add }: AttachingOptions)
   const attach = (given: Iterable<File>) => {
     const waiting = underway.filter(({ error }) => error === undefined).length
     const room = MOST_FILES - files.length - waiting
+    const now = Date.now()
     const added = [...given].map((file, at) => {
       const error =
         at >= room ? t('A reply has {count} files at most.', { count: MOST_FILES }) : refusalOf(file, accepts)
       return { file, entry: { key: crypto.randomUUID(), name: file.name, share: 0, ...(error && { error }) } }
     })
     setUnderway((before) => [...before, ...added.map(({ entry }) => entry)])
-    for (const { file, entry } of added) if (entry.error === undefined) void upload(file, entry.key)
+    for (const [at, { file, entry }] of added.entries())
+      if (entry.error === undefined) void upload({ file, key: entry.key, at: now + at / added.length })
   }
   return {
     ...{ underway, pictures, attach },

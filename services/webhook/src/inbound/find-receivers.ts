@@ -36,7 +36,7 @@ export async function findReceivers(options: {
     throw new Problem('body_too_large', { detail: `At most ${MAX_RECEIVERS} receivers are taken.` })
   const fallback = own === undefined ? channel : undefined
   const find = async (receiver: string) => {
-    if (receiver.length > MAX_ID_CHARACTERS) return undefined
+    if (receiver.length > MAX_ID_CHARACTERS || !receiver.isWellFormed()) return undefined
     const found = await channels.ofReceiver(channel.workspace, provider.name, receiver)
     return found
       .filter((one) => !isOfAnother(one, provider.name))
