@@ -2,13 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { latencies, reconcile } from '@parley/local/demo/reconciliation'
 import { waitUntil } from '@parley/local/wait-until'
 import { partitionQueues } from '@parley/shared/messaging/layout'
-import {
-  DEAD_LETTER_QUEUE,
-  NOTICE_QUEUE,
-  PEOPLE_QUEUE,
-  STATUS_QUEUES,
-  TASKS_QUEUE,
-} from '@parley/shared/messaging/topology'
+import { FIXED_QUEUES } from '@parley/shared/messaging/topology'
 import { connect } from 'amqplib'
 import { z } from 'zod'
 import type { RpcSink, SimulatorLog } from '../dispatch/received-messages.ts'
@@ -193,7 +187,7 @@ const CONNECT_MS = 5_000
 const QUEUES = [
   // As many as a new system gets by default.
   ...partitionQueues({ generation: 1, partitions: 16 }),
-  ...[...STATUS_QUEUES, NOTICE_QUEUE, TASKS_QUEUE, PEOPLE_QUEUE, DEAD_LETTER_QUEUE],
+  ...FIXED_QUEUES,
 ]
 
 /** How many messages wait in the queues, and were rejected, as the first of the nodes says that answers. */

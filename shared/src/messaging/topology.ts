@@ -58,6 +58,12 @@ export const STATUS_QUEUES: readonly string[] = Array.from({ length: STATUS_PART
   statusQueue(partition),
 )
 
+/** Those of a dispatcher's queues that stay the same whatever the number of partitions. */
+export const FIXED_QUEUES: readonly string[] = [
+  ...STATUS_QUEUES,
+  ...[NOTICE_QUEUE, TASKS_QUEUE, PEOPLE_QUEUE, DEAD_LETTER_QUEUE],
+]
+
 const FNV_OFFSET = 0x811c9dc5
 const FNV_PRIME = 0x01000193
 

@@ -1,17 +1,10 @@
 import type { Broker } from '@parley/shared/messaging/connection'
 import { type Layout, partitionQueues } from '@parley/shared/messaging/layout'
-import {
-  DEAD_LETTER_QUEUE,
-  NOTICE_QUEUE,
-  PEOPLE_QUEUE,
-  STATUS_QUEUES,
-  TASKS_QUEUE,
-} from '@parley/shared/messaging/topology'
+import { FIXED_QUEUES } from '@parley/shared/messaging/topology'
 import { withTimeout } from '@parley/shared/with-timeout'
 import { Gauge, type Registry } from 'prom-client'
 import { WAITING, type WaitingCounts } from '../message/message-record.ts'
 
-const QUEUES = [...STATUS_QUEUES, NOTICE_QUEUE, TASKS_QUEUE, PEOPLE_QUEUE, DEAD_LETTER_QUEUE]
 const BROKER_MS = 2_000
 
 /** What the metrics look at when they are read. */
@@ -100,7 +93,7 @@ async function depthsOf({
   const queues = partitionQueues(await layout())
   const asked = broker.withChannel((channel) =>
     Promise.all(
-      [...queues, ...QUEUES].map(
+      [...queues, ...FIXED_QUEUES].map(
         async (queue): Promise<[string, number]> => [queue, (await channel.checkQueue(queue)).messageCount],
       ),
     ),
