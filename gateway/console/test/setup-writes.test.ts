@@ -168,7 +168,10 @@ describe('what an assistant’s page says is what is stored', () => {
         const retained = said.tools.slice(1)
         const next = {
           ...second,
-          tools: [...retained.map((one) => ({ ...one, signIn: { kind: 'stored' as const } })), ...second.tools],
+          tools: [
+            ...retained.map((one) => ({ ...one, signIn: { kind: 'stored' as const } })),
+            ...second.tools,
+          ],
         }
         const saved = await save(store, next)
         expect(saved.error).toBeUndefined()
