@@ -1,20 +1,17 @@
 import { RULED_RESOURCES } from '@parley/shared/configuration-resources'
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
-import { Button, DeleteButton, Dialog, notify } from '../components/actions.tsx'
+import { Button, DeleteButton } from '../components/actions.tsx'
 import { Badge, Card, Empty, Failure, Time } from '../components/basics.tsx'
-import { AreaField, SelectField, TextField } from '../components/fields.tsx'
+import { AreaField, SelectField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
-import { useSubmit } from '../components/submit.ts'
 import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import type { Role } from '../people.ts'
-import { InputError } from '../problems.ts'
 import { may, me } from '../rights.ts'
-import { type Entry, entriesOf, type RoleRights, rightsOf } from '../role-rights.ts'
 import { hrefOf } from '../router.ts'
 import { wordOf } from '../words.ts'
-import { RoleGrid } from './role-grid.tsx'
+import { RoleDialog } from './role-dialog.tsx'
 
 /** The roles, and for each what it comes to. */
 export function Roles({ id }: { id: string | undefined }) {
@@ -177,97 +174,4 @@ function Explain({ role }: { role: Role }) {
       )}
     </Card>
   )
-}
-
-interface RoleDialogProps {
-  role: Role | undefined
-  onClose(): void
-  onDone(): void
-}
-
-function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
-  const [name, setName] = useState(role?.name ?? '')
-  const [begun] = useState(() => {
-    const entries: readonly Entry[] = role?.permissions ?? []
-    return { entries, rights: rightsOf(entries) }
-  })
-  const [rights, setRights] = useState<RoleRights>(begun.rights)
-  const entries = rights === begun.rights ? begun.entries : entriesOf(rights)
-  // What is typed stays as it is typed: other boxes and other expressions may grant the same.
-  const [text, setText] = useState<string>()
-  const [syntax, setSyntax] = useState<string>()
-  const type = (typed: string) => {
-    setText(typed)
-    try {
-      setRights(rightsOf(parseEntries(typed)))
-      setSyntax(undefined)
-    } catch (thrown) {
-      setSyntax((thrown as Error).message)
-    }
-  }
-  const { busy, error, submit } = useSubmit(async () => {
-    if (syntax !== undefined) throw new InputError(syntax, [])
-    const permissions = text === undefined ? entries : parseEntries(text)
-    const [method, path] = role ? ['PUT', `/rest/roles/${role._id}`] : ['POST', '/rest/roles']
-    await call(method as string, path as string, { body: { name, permissions } })
-    notify(t('Saved. It is in effect in two seconds.'))
-    onDone()
-    onClose()
-  })
-  return (
-    <Dialog title={role ? t('Change {name}', { name: role.name }) : t('New role')} onClose={onClose} wide>
-      <form onSubmit={submit}>
-        <TextField label={t('Name')} value={name} onChange={setName} required />
-        <RoleGrid
-          role={rights}
-          onChange={(changed) => {
-            setText(undefined)
-            setSyntax(undefined)
-            setRights(changed)
-          }}
-        />
-        {rights.others.length > 0 && (
-          <p class="note">
-            {t(
-              '{count, plural, one {# entry says more than boxes can; it stays as it is.} other {# entries say more than boxes can; they stay as they are.}}',
-              { count: rights.others.length },
-            )}
-          </p>
-        )}
-        <details class="more">
-          <summary>{t('As expressions')}</summary>
-          <AreaField
-            label={t('Entries')}
-            note={t('Each grants read and write where its schema is true. They are added up.')}
-            {...{ code: true, rows: 14, error: syntax }}
-            value={text ?? JSON.stringify(entries, null, 2)}
-            onChange={type}
-          />
-        </details>
-        <Failure error={error} />
-        <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>
-            {t('Save')}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
-  )
-}
-
-/** Throws what is wrong with entries as they are typed. */
-function parseEntries(text: string): Entry[] {
-  let read: unknown
-  try {
-    read = JSON.parse(text)
-  } catch (cause) {
-    throw new InputError(
-      t('{label} is not JSON: {message}', { label: t('Entries'), message: (cause as Error).message }),
-      [],
-    )
-  }
-  const isEntry = (one: unknown) => typeof one === 'object' && one !== null && !Array.isArray(one)
-  if (!Array.isArray(read) || !read.every(isEntry))
-    throw new InputError(t('Entries are a list of objects.'), [])
-  return read
 }

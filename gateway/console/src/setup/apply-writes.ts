@@ -2,7 +2,7 @@ import type { Setup, SetupForm, Stored } from './setup-form.ts'
 import type { Write } from './setup-writes.ts'
 
 /** How far writes came: what is there now, which ids stand for what was not, and why it ended, where it did. */
-export interface Applied {
+interface Applied {
   there: Setup
   ids: ReadonlyMap<number, number>
   done: number

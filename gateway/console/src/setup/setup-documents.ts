@@ -76,7 +76,7 @@ export async function readOtherUsers({ assistant, job, workflow, actions }: Setu
 }
 
 /** The names of what else uses parts of an assistant. */
-export interface OtherUsers {
+interface OtherUsers {
   job: readonly string[]
   workflow: readonly string[]
   actions: ReadonlyMap<number, readonly string[]>

@@ -13,7 +13,7 @@ export interface Operation {
 }
 
 /** What an OpenAPI document says, as far as a form needs it. */
-export interface ReadSpec {
+interface ReadSpec {
   title: string
   description: string
   operations: Operation[]

@@ -16,7 +16,7 @@ const MAX_DESCRIPTION = 1_000
 const ACCEPT = 'application/json, application/yaml, text/*;q=0.9, */*;q=0.8'
 
 /** What an action for a URL would be; without `specType` where nothing there can be one. */
-export interface Discovered {
+interface Discovered {
   specType?: 'openapi3-yaml' | 'mcp'
   /** The OpenAPI document that was read. */
   spec?: string
