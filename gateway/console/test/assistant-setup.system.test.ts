@@ -33,6 +33,7 @@ function keyboardOf(page: Page) {
   /** Goes on with Tab to what has this name; that is no input. */
   const tabTo = async (name: string | RegExp) => {
     const isThere = (text: string) => (typeof name === 'string' ? text === name : name.test(text))
+    const passed: string[] = []
     for (let tabs = 0; tabs < MOST_TABS; tabs++) {
       const focused = await page.evaluate(() => {
         const element = document.activeElement as HTMLInputElement | null
@@ -42,9 +43,10 @@ function keyboardOf(page: Page) {
           .trim()
       })
       if (isThere(focused)) return
+      passed.push(focused)
       await page.keyboard.press('Tab')
     }
-    throw new Error(`Tab does not come to ${name}`)
+    throw new Error(`Tab does not come to ${name}, but to: ${passed.join(' | ')}`)
   }
   return {
     fill: async (name: string, text: string) => {

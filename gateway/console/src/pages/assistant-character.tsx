@@ -23,7 +23,7 @@ export function AssistantCharacter({ form, onChange, isWritable, isNew, isJobUnr
   const isJobWritable = isWritable && may('write', 'jobs') && !isJobUnread
   return (
     <Card title={t('Who it is')}>
-      <fieldset class="plain" disabled={!isWritable}>
+      <fieldset class="bare" disabled={!isWritable}>
         <TextField
           label={t('Name')}
           value={form.name}
@@ -39,9 +39,9 @@ export function AssistantCharacter({ form, onChange, isWritable, isNew, isJobUnr
           required={false}
         />
       </fieldset>
-      <details class="more">
+      <details class="fold">
         <summary>{t('Description, role and goal')}</summary>
-        <fieldset class="plain" disabled={!isWritable}>
+        <fieldset class="bare" disabled={!isWritable}>
           <TextField
             label={t('Description')}
             value={form.description}
@@ -53,7 +53,7 @@ export function AssistantCharacter({ form, onChange, isWritable, isNew, isJobUnr
         {isJobUnread && (
           <p class="note">{t('Its job can’t be read: it is gone, or your role may not read it.')}</p>
         )}
-        <fieldset class="plain" disabled={!isJobWritable}>
+        <fieldset class="bare" disabled={!isJobWritable}>
           <TextField
             label={t('Role')}
             value={form.role}

@@ -52,7 +52,7 @@ export function AssistantModel(props: {
     onChange({ ...model, provider: chosen, model: SUGGESTED[chosen]?.[0] ?? '', baseUrl: '' })
   return (
     <Card title={t('Model')}>
-      <fieldset class="plain" disabled={!isWritable}>
+      <fieldset class="bare pair" disabled={!isWritable}>
         <SelectField label={t('Provider')} value={provider} options={PROVIDERS} onChange={choose} />
         {provider !== '' && (
           <>
@@ -94,7 +94,9 @@ export function AssistantModel(props: {
       </fieldset>
       {isWritable ? (
         <div class="actions">
-          <Button onClick={test}>{t('Save and test the key')}</Button>
+          <Button onClick={test}>
+            {provider === '' ? t('Save and test the model') : t('Save and test the key')}
+          </Button>
         </div>
       ) : (
         <p class="note">{t('Your role may not change all of this, or not read it.')}</p>

@@ -184,7 +184,7 @@ function SetupEditor({ read, begin, made }: Place & { read: ReadSetup }) {
             </div>
           )}
           {isWritable && (
-            <div class="actions">
+            <div class="actions setup-save">
               <Button type="submit" kind="primary" disabled={busy}>
                 {t('Save')}
               </Button>

@@ -53,7 +53,7 @@ export function AssistantTool(props: Props) {
   return (
     <section class="tool-card" aria-label={t('Tool {number}', { number })}>
       <OtherUsersNote names={users} />
-      <fieldset class="plain" disabled={!mayChange}>
+      <fieldset class="bare" disabled={!mayChange}>
         <TextField
           label={t('Name of tool {number}', { number })}
           note={isMcp ? tool.moduleUrl : read?.server}
@@ -81,22 +81,18 @@ export function AssistantTool(props: Props) {
       )}
       <div class="actions">
         {isStored && mayChange && (
-          <Button
-            small
-            label={t('Test the connection of tool {number}', { number })}
-            onClick={testConnection}
-          >
+          <Button small label={t('Test connection of tool {number}', { number })} onClick={testConnection}>
             {t('Test connection')}
           </Button>
         )}
         {isStored && mayChange && mayConfigure && ['consent', 'stored'].includes(tool.signIn.kind) && (
-          <Button small label={t('Connect tool {number} with OAuth', { number })} onClick={connect}>
+          <Button small label={t('Connect with OAuth, tool {number}', { number })} onClick={connect}>
             {t('Connect with OAuth')}
           </Button>
         )}
         {isWritable && (
-          <Button small label={t('Take out tool {number}', { number })} onClick={onRemove}>
-            {t('Take it out')}
+          <Button small label={t('Remove tool {number}', { number })} onClick={onRemove}>
+            {t('Remove')}
           </Button>
         )}
       </div>
@@ -128,7 +124,7 @@ function Choice({ offered, chosen, number, isWritable, onChange }: ChoiceProps) 
     onChange({ operations: ids.length === offered.length ? null : [...ids, ...others] })
   }
   return (
-    <details class="more">
+    <details class="fold">
       <summary>
         {chosen === null
           ? t('{count, plural, one {Its only operation} other {All of its # operations}}', {

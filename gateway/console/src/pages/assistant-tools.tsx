@@ -114,7 +114,7 @@ export function AssistantTools(props: Props) {
         </p>
       )}
       <MissingTools notes={notes} />
-      <fieldset ref={address} class="plain" disabled={!mayMake}>
+      <fieldset ref={address} class="bare field-row" disabled={!mayMake}>
         <TextField
           label={t('Address of an OpenAPI document or an MCP server')}
           type="url"
@@ -129,9 +129,7 @@ export function AssistantTools(props: Props) {
           <input
             ref={file}
             type="file"
-            class="hidden"
-            tabIndex={-1}
-            aria-label={t('An OpenAPI document')}
+            hidden
             accept=".json,.yaml,.yml"
             onChange={({ currentTarget: input }) => {
               void choose(input.files?.[0])
@@ -157,7 +155,7 @@ function Existing({ tools, pick }: { tools: Tools; pick(id: number): Promise<voi
     setChosen('')
   }
   return (
-    <details class="more">
+    <details class="fold">
       <summary>{t('Add one that is there')}</summary>
       <SelectField
         label={t('Action')}

@@ -66,7 +66,7 @@ export function AssistantWorkflow({ workflow, onChange, unread, users }: Props) 
           )}
         </p>
       )}
-      <fieldset class="plain" disabled={!isWritable}>
+      <fieldset class="bare" disabled={!isWritable}>
         {workflow !== null && steps.length > 0 && (
           <TextField
             label={t('Name of the workflow')}
@@ -146,7 +146,7 @@ function StepCard(props: StepProps) {
         required
         isFirst={step.id < 0 && step.name === ''}
       />
-      <div class="columns">
+      <div class="pair">
         <AreaField
           label={t('What it does in step {number}', { number })}
           value={step.instructions}
@@ -162,24 +162,26 @@ function StepCard(props: StepProps) {
           required={false}
         />
       </div>
-      <SelectField
-        label={t('After step {number}', { number })}
-        value={step.next === null ? '' : String(step.next)}
-        options={[
-          { value: '', name: t('The task is completed') },
-          ...steps.map((one) => ({ value: String(one.id), name: named(one) })),
-        ]}
-        onChange={(next) => onChange({ next: next === '' ? null : Number(next) })}
-      />
-      <div class="actions">
-        {!isFirst && (
-          <Button small label={t('Begin with step {number}', { number })} onClick={onStart}>
-            {t('Begin with it')}
+      <div class="field-row">
+        <SelectField
+          label={t('After step {number}', { number })}
+          value={step.next === null ? '' : String(step.next)}
+          options={[
+            { value: '', name: t('The task is completed') },
+            ...steps.map((one) => ({ value: String(one.id), name: named(one) })),
+          ]}
+          onChange={(next) => onChange({ next: next === '' ? null : Number(next) })}
+        />
+        <div class="actions">
+          {!isFirst && (
+            <Button small label={t('Begin here, with step {number}', { number })} onClick={onStart}>
+              {t('Begin here')}
+            </Button>
+          )}
+          <Button small label={t('Remove step {number}', { number })} onClick={onRemove}>
+            {t('Remove')}
           </Button>
-        )}
-        <Button small label={t('Take out step {number}', { number })} onClick={onRemove}>
-          {t('Take it out')}
-        </Button>
+        </div>
       </div>
     </li>
   )

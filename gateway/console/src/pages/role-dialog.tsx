@@ -66,7 +66,7 @@ export function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
             )}
           </p>
         )}
-        <details class="more">
+        <details class="fold">
           <summary>{t('As expressions')}</summary>
           <AreaField
             label={t('Entries')}

@@ -105,8 +105,7 @@ function writesOfTool(tool: ToolForm, there: Setup): Write[] {
     return isSame ? [own] : [own, changeOfValue(config, { operations })]
   }
   if (operations === null) return [own]
-  const body = { name: 'settings', owner: id, ownerType: 'action', value: { operations } }
-  return [own, { kind: 'create', resource: 'configs', body }]
+  return [own, newConfig('settings', { owner: id, ownerType: 'action', value: { operations } })]
 }
 
 function writesOfAssistant(form: SetupForm, there: Setup, model: readonly Write[]): Write[] {
@@ -139,8 +138,7 @@ function writesOfModel({ model }: SetupForm, there: Setup, owner: number): Write
     return config === undefined ? [] : [{ kind: 'delete', resource: 'configs', id: config._id }]
   const value = { provider, model: model.model, baseUrl: baseUrl === '' ? null : baseUrl }
   if (config !== undefined) return [changeOfValue(config, value)]
-  const body = { name: 'model', owner, ownerType: 'assistant', value: withoutNulls(value) }
-  return [{ kind: 'create', resource: 'configs', body }]
+  return [newConfig('model', { owner, ownerType: 'assistant', value: withoutNulls(value) })]
 }
 
 function keyWrite(apiKey: string, there: Setup, owner: number): Write {
@@ -148,8 +146,7 @@ function keyWrite(apiKey: string, there: Setup, owner: number): Write {
   // The same key is stored again where the address has changed.
   if (config !== undefined)
     return { kind: 'change', resource: 'configs', id: config._id, body: { value: { apiKey } } }
-  const body = { name: 'credentials', owner, ownerType: 'assistant', value: { apiKey } }
-  return { kind: 'create', resource: 'configs', body }
+  return newConfig('credentials', { owner, ownerType: 'assistant', value: { apiKey } })
 }
 
 function writesOfSignIn({ id, signIn }: ToolForm, there: Setup): Write[] {
@@ -162,13 +159,17 @@ function writesOfSignIn({ id, signIn }: ToolForm, there: Setup): Write[] {
     const gone = Object.fromEntries(Object.keys(settingsOf(config)).map((key) => [key, null]))
     return [{ kind: 'change', resource: 'configs', id: config._id, body: { value: { ...gone, ...value } } }]
   }
-  const body = { name: 'credentials', owner: id, ownerType: 'action', value }
-  return [{ kind: 'create', resource: 'configs', body }]
+  return [newConfig('credentials', { owner: id, ownerType: 'action', value })]
 }
 
 function credentialsFor({ kind, ...value }: SignIn): Fields {
   return kind === 'consent' ? { oauth: { grant: 'authorization_code' } } : value
 }
+
+const newConfig = (
+  name: string,
+  of: { owner: number; ownerType: 'assistant' | 'action'; value: Fields },
+): Write => ({ kind: 'create', resource: 'configs', body: { name, ...of } })
 
 /** A merge patch with the fields that are not as they are there. */
 function change(resource: ResourceName, { _id: id, ...there }: Stored, fields: Fields): Write {
