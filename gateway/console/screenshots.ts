@@ -120,5 +120,5 @@ async function tryAssistant(page: Page): Promise<void> {
     await page.keyboard.press('Enter')
     await page.waitForSelector('.typing', { state: 'detached' })
   }
-  await page.getByText('readOrder').first().waitFor()
+  await page.locator('.trial').getByText('readOrder').last().waitFor()
 }

@@ -120,7 +120,6 @@ export function AssistantTools(props: Props) {
           type="url"
           value={url}
           onChange={setUrl}
-          required={false}
         />
         <div class="actions">
           <Button onClick={find} disabled={url.trim() === ''}>
