@@ -1,6 +1,7 @@
 import { CallError } from './call-error.ts'
 import { GrowingBuffer } from './growing-buffer.ts'
 import type { ResponseCount } from './response-bounds.ts'
+import { responseMemory } from './response-memory.ts'
 
 const LF = 0x0a
 const CR = 0x0d
@@ -17,7 +18,7 @@ const BATCH_BYTES = 4 * 1024
  * nothing. Parsers search what they are given again for each line and each piece, so that a stream of line ends, or one
  * event in a thousand pieces, would take them seconds; of this they take each byte once.
  */
-class EventSplitter {
+class EventSplitter implements Pieces {
   readonly #count: ResponseCount
   readonly #line = new GrowingBuffer()
   readonly #event = new GrowingBuffer()
@@ -35,6 +36,10 @@ class EventSplitter {
   add(chunk: Uint8Array): void {
     this.#chunk = chunk
     this.#at = 0
+  }
+
+  get held(): number {
+    return this.#line.allocated + this.#event.allocated + this.#whole.allocated
   }
 
   /** Whole events of what was added, about 4 KiB of them; undefined when there are no more. Throws over a bound. */
@@ -126,6 +131,8 @@ export function boundedResponse(response: Response, bounding: Bounding): Respons
 
 /** What comes is given to `add`; what is ready of it is taken until there is no more. */
 interface Pieces {
+  /** In bytes, what stays in memory until the response has ended. */
+  readonly held: number
   add(chunk: Uint8Array): void
   take(): Uint8Array | undefined
   end(): Uint8Array | undefined
@@ -137,6 +144,18 @@ function boundedBody(
 ): ReadableStream<Uint8Array> {
   const pieces: Pieces = form === 'events' ? new EventSplitter(count) : new TextPieces(count)
   const reader = body.getReader()
+  let controller: ReadableStreamDefaultController<Uint8Array>
+  const fail = (error: unknown) => {
+    share.close()
+    controller.error(error)
+    return reader.cancel(error)
+  }
+  const failOver = (error: CallError) => {
+    exceeded?.(error)
+    return fail(error)
+  }
+  const share = responseMemory.share((error) => void failOver(error).catch(() => undefined))
+  reader.closed.then(share.close, share.close)
   const nextPiece = async (): Promise<{ piece: Uint8Array | undefined; isLast: boolean }> => {
     for (;;) {
       await turn()
@@ -149,30 +168,37 @@ function boundedBody(
       }
       count.bytes(value.length)
       pieces.add(value)
+      share.hold(pieces.held)
     }
   }
   return new ReadableStream<Uint8Array>(
     {
-      async pull(controller) {
+      start(given) {
+        controller = given
+      },
+      async pull() {
         try {
           const { piece, isLast } = await nextPiece()
           if (piece !== undefined) controller.enqueue(piece)
           if (isLast) controller.close()
         } catch (error) {
-          controller.error(error)
-          if (error instanceof CallError && error.failure === 'answer_too_large') exceeded?.(error)
-          await reader.cancel(error)
+          const isTooLarge = error instanceof CallError && error.failure === 'answer_too_large'
+          await (isTooLarge ? failOver(error) : fail(error))
         }
       },
-      cancel: (reason) => reader.cancel(reason),
+      cancel(reason) {
+        share.close()
+        return reader.cancel(reason)
+      },
     },
     // Nothing is read before somebody asks for it.
     { highWaterMark: 0 },
   )
 }
 
-/** A text in the pieces in which it comes. */
+/** A text in the pieces in which it comes: whoever reads it gathers them all. */
 class TextPieces implements Pieces {
+  held = 0
   readonly #count: ResponseCount
   #piece: Uint8Array | undefined
 
@@ -182,6 +208,7 @@ class TextPieces implements Pieces {
 
   add(chunk: Uint8Array): void {
     this.#count.json(chunk)
+    this.held += chunk.length
     this.#piece = chunk
   }
 

@@ -19,6 +19,11 @@ export class GrowingBuffer {
     return this.#length
   }
 
+  /** What it takes of memory. */
+  get allocated(): number {
+    return this.#bytes.length
+  }
+
   append(piece: Uint8Array): void {
     const needed = this.#length + piece.length
     if (needed > this.#bytes.length) this.#grow(needed)

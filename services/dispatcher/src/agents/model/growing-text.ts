@@ -1,0 +1,27 @@
+import { GrowingBuffer } from '../../channels/http/growing-buffer.ts'
+
+/**
+ * A text that comes in pieces, as one: strings that are put together of thousands of others take many times what they say.
+ * In UTF-16, since a piece may end within a character.
+ */
+export class GrowingText {
+  readonly #bytes = new GrowingBuffer()
+
+  /** In characters, as of a string. */
+  get length(): number {
+    return this.#bytes.length / 2
+  }
+
+  /** In bytes, what it takes of memory. */
+  get allocated(): number {
+    return this.#bytes.allocated
+  }
+
+  append(piece: string): void {
+    this.#bytes.append(Buffer.from(piece, 'utf16le'))
+  }
+
+  toString(): string {
+    return this.#bytes.view().toString('utf16le')
+  }
+}
