@@ -324,11 +324,12 @@ test('many answers at once hold the event loop no longer than one', async () => 
 
 describe('answers that stop in the middle:', () => {
   const chat = (delta: object) => event({ choices: [{ index: 0, delta }] })
-  const long = 'a'.repeat(900_000)
+  const piece = 'a'.repeat(200_000)
+  const long = piece.repeat(4)
   test.each<[number, string, string, string]>([
-    [100, 'thoughts', 'stream', chat({ reasoning_content: long }).repeat(5)],
-    [100, 'texts', 'stream', chat({ content: long }).repeat(5)],
-    [300, 'halves of an event', 'stream', `data: {"choices":[{"delta":{"content":"${long}`],
+    [100, 'thoughts', 'stream', chat({ reasoning_content: piece }).repeat(20)],
+    [100, 'texts', 'stream', chat({ content: piece }).repeat(20)],
+    [300, 'halves of an event', 'stream', `data: {"choices":[{"delta":{"content":"${piece}`],
     [300, 'whole answers', 'whole', `{"choices":[{"message":{"content":"${long}${long}`],
     [300, 'answers of handlers', 'handler', `{"answer":"${long}`],
   ])('%s %s take no more memory than there is for them', async (count, _name, asked, text) => {

@@ -5,7 +5,7 @@ import { ResponseMemory } from '../src/channels/http/response-memory.ts'
 
 const MAX_BYTES = 100
 
-/** What is done to responses, one after the other: they hold so much, or close (undefined). */
+/** What is done to responses, one after the other: they use so much, or close (undefined). */
 const steps = fc.array(
   fc.record({ response: fc.nat({ max: 7 }), bytes: fc.option(fc.nat({ max: 60 }), { nil: undefined }) }),
   { maxLength: 60 },
@@ -15,31 +15,31 @@ test('responses have no more together than there is; the largest makes room, and
   fc.assert(
     fc.property(steps, (all) => {
       const memory = new ResponseMemory(MAX_BYTES)
-      const held = new Map<number, number>()
+      const used = new Map<number, number>()
       const over = new Set<number>()
       const shares = Array.from({ length: 8 }, (_, response) =>
         memory.share((error) => {
           expect(error).toBeInstanceOf(CallError)
           expect(over.has(response)).toBe(false)
-          expect(sum(held)).toBeGreaterThan(MAX_BYTES)
-          expect(held.get(response)).toBe(Math.max(...held.values()))
-          held.delete(response)
+          expect(sum(used)).toBeGreaterThan(MAX_BYTES)
+          expect(used.get(response)).toBe(Math.max(...used.values()))
+          used.delete(response)
           over.add(response)
         }),
       )
       for (const { response, bytes } of all) {
         if (bytes === undefined) {
-          held.delete(response)
+          used.delete(response)
           over.add(response)
           shares[response]?.close()
         } else {
-          if (!over.has(response)) held.set(response, bytes)
-          shares[response]?.hold(bytes)
+          if (!over.has(response)) used.set(response, bytes)
+          shares[response]?.use(bytes)
         }
-        expect(sum(held)).toBeLessThanOrEqual(MAX_BYTES)
+        expect(sum(used)).toBeLessThanOrEqual(MAX_BYTES)
       }
     }),
   )
 })
 
-const sum = (held: Map<number, number>): number => [...held.values()].reduce((all, bytes) => all + bytes, 0)
+const sum = (used: Map<number, number>): number => [...used.values()].reduce((all, bytes) => all + bytes, 0)

@@ -7,7 +7,7 @@ test('a text is what its pieces say, wherever they are cut', () => {
     fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 9 })), fc.nat({ max: 9 }), (pieces, at) => {
       // Cut within characters, too.
       const cut = pieces.flatMap((piece) => [piece.slice(0, at), piece.slice(at)])
-      const text = new GrowingText()
+      const text = new GrowingText(pieces.join('').length)
       for (const piece of cut) text.append(piece)
       expect(text.toString()).toBe(pieces.join(''))
       expect(text).toHaveLength(pieces.join('').length)

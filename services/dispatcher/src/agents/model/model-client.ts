@@ -68,7 +68,7 @@ export function createModelClient({ fetch }: { fetch: typeof globalThis.fetch })
             ? await whole(await wholeModelOf(choice), call)
             : await streamed(await streamingModelOf(choice), call, {
                 thoughts: thoughtFilterFor(choice),
-                hold: share.hold,
+                use: share.use,
                 onDelta,
               })
         return resultOf(said, { choice, request, ms: performance.now() - started })
@@ -142,14 +142,14 @@ function thoughtFilterFor({ provider, baseUrl, reasoning = true }: ModelChoice):
 interface Reading {
   thoughts: ThoughtFilter
   /** Told how many bytes of the answer are in memory. */
-  hold(bytes: number): void
+  use(bytes: number): void
   onDelta(text: string): void
 }
 
 async function streamed(
   model: LanguageModel,
   call: ModelCall,
-  { thoughts, hold, onDelta }: Reading,
+  { thoughts, use, onDelta }: Reading,
 ): Promise<Said> {
   const { stream } = await model.doStream(call)
   const pass = (text: string) => {
@@ -157,7 +157,7 @@ async function streamed(
   }
   const calls: Said['calls'] = []
   const parts = new StreamedParts()
-  const text = new GrowingText()
+  const text = new GrowingText(MAX_RESPONSE_CHARACTERS + 1)
   let begun = 0
   let pieces = 0
   const argumentLength = { streamed: 0, called: 0 }
@@ -185,7 +185,7 @@ async function streamed(
       if (text.length <= MAX_RESPONSE_CHARACTERS) pass(thoughts.push(delta))
     }
     const gathered = 2 * (text.length + streamed + called) + PIECE_BYTES * pieces
-    hold(text.allocated + parts.allocated + gathered)
+    use(text.allocated + parts.allocated + gathered)
   }
   if (end === undefined) throw new StreamError(undefined)
   if (text.length <= MAX_RESPONSE_CHARACTERS) thoughts.end().forEach(pass)

@@ -3,6 +3,8 @@ import type { ResponsePart } from '../model-client.ts'
 import { GrowingText } from './growing-text.ts'
 import { MAX_REASONING_BYTES } from './reasoning.ts'
 
+/** One more than can be given back. */
+const MAX_THOUGHT_LENGTH = MAX_REASONING_BYTES + 1
 /** Of all kinds. */
 const MAX_PARTS = 1_000
 /** In bytes, what one takes with nothing in it. */
@@ -65,8 +67,8 @@ export class StreamedParts {
 
   /** A thought is gathered until it is too long to be given back whole. */
   #addThought(part: Part, delta: string): void {
-    part.text ??= new GrowingText()
-    const read = delta.slice(0, MAX_REASONING_BYTES + 1 - this.#thoughtLength)
+    part.text ??= new GrowingText(MAX_THOUGHT_LENGTH)
+    const read = delta.slice(0, MAX_THOUGHT_LENGTH - this.#thoughtLength)
     part.text.append(read)
     this.#thoughtLength += read.length
   }

@@ -28,6 +28,8 @@ class EventSplitter implements Pieces {
   #isAfterCr = false
   #isFirstLine = true
   #hasData = false
+  /** Bytes of the latest events, as which parsers have them until others come. */
+  #passedOn = 0
 
   constructor(count: ResponseCount) {
     this.#count = count
@@ -38,14 +40,16 @@ class EventSplitter implements Pieces {
     this.#at = 0
   }
 
-  get held(): number {
-    return this.#line.allocated + this.#event.allocated + this.#whole.allocated
+  get bytesInUse(): number {
+    return this.#line.allocated + this.#event.allocated + this.#whole.allocated + this.#passedOn
   }
 
   /** Whole events of what was added, about 4 KiB of them; undefined when there are no more. Throws over a bound. */
   take(): Buffer | undefined {
     while (this.#at < this.#chunk.length && this.#whole.length < BATCH_BYTES) this.#readLine()
-    return this.#whole.length === 0 ? undefined : this.#whole.take()
+    if (this.#whole.length === 0) return undefined
+    this.#passedOn = this.#whole.length
+    return this.#whole.take()
   }
 
   /** What the end of the stream has cut off. */
@@ -132,7 +136,7 @@ export function boundedResponse(response: Response, bounding: Bounding): Respons
 /** What comes is given to `add`; what is ready of it is taken until there is no more. */
 interface Pieces {
   /** In bytes, what stays in memory until the response has ended. */
-  readonly held: number
+  readonly bytesInUse: number
   add(chunk: Uint8Array): void
   take(): Uint8Array | undefined
   end(): Uint8Array | undefined
@@ -160,6 +164,7 @@ function boundedBody(
     for (;;) {
       await turn()
       const piece = pieces.take()
+      share.use(pieces.bytesInUse)
       if (piece !== undefined) return { piece, isLast: false }
       const { done, value } = await reader.read()
       if (done) {
@@ -168,7 +173,6 @@ function boundedBody(
       }
       count.bytes(value.length)
       pieces.add(value)
-      share.hold(pieces.held)
     }
   }
   return new ReadableStream<Uint8Array>(
@@ -198,7 +202,7 @@ function boundedBody(
 
 /** A text in the pieces in which it comes: whoever reads it gathers them all. */
 class TextPieces implements Pieces {
-  held = 0
+  bytesInUse = 0
   readonly #count: ResponseCount
   #piece: Uint8Array | undefined
 
@@ -208,7 +212,7 @@ class TextPieces implements Pieces {
 
   add(chunk: Uint8Array): void {
     this.#count.json(chunk)
-    this.held += chunk.length
+    this.bytesInUse += chunk.length
     this.#piece = chunk
   }
 

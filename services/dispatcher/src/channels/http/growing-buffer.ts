@@ -1,6 +1,6 @@
 const FIRST_BYTES = 1024
 /** So many bytes that are not used may stay allocated. */
-const MAX_SPARE_BYTES = 64 * 1024
+const MAX_SPARE_BYTES = 8 * 1024
 
 /**
  * Bytes that come in pieces, as one: each is copied, so that a thousand pieces of one byte take a thousand bytes, and none

@@ -95,7 +95,7 @@ function exchange(call: Call, agent: GuardedAgent): Promise<Response> {
               if (unread.length > 0) controller.enqueue(unread.take())
               else if (hasEnded) end()
               else isAskedFor = true
-              share.hold(0)
+              share.use(0)
               underway.resume()
             },
             cancel() {
@@ -114,7 +114,7 @@ function exchange(call: Call, agent: GuardedAgent): Promise<Response> {
           return body?.enqueue(chunk)
         }
         unread.append(chunk)
-        share.hold(unread.allocated)
+        share.use(unread.allocated)
         if (unread.length >= MAX_UNREAD_BYTES) underway.pause()
       },
       ended() {

@@ -88,7 +88,7 @@ function exchange<B>(
       },
       received(chunk) {
         body.append(chunk)
-        if (isShared) share.hold(body.allocated)
+        if (isShared) share.use(body.allocated)
       },
       ended() {
         over()

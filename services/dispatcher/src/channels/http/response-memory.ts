@@ -4,7 +4,7 @@ import { CallError } from './call-error.ts'
 /** What one foreign response has in memory while it arrives. */
 interface ResponseShare {
   /** All that it has now, in bytes. */
-  hold(bytes: number): void
+  use(bytes: number): void
   close(): void
 }
 
@@ -26,7 +26,7 @@ export class ResponseMemory {
   share(end: (error: CallError) => void): ResponseShare {
     const share = new Share(end)
     return {
-      hold: (bytes) => this.#hold(share, bytes),
+      use: (bytes) => this.#use(share, bytes),
       close: () => {
         share.isClosed = true
         this.#release(share)
@@ -34,7 +34,7 @@ export class ResponseMemory {
     }
   }
 
-  #hold(share: Share, bytes: number): void {
+  #use(share: Share, bytes: number): void {
     if (share.isClosed) return
     this.#bytes += bytes - share.bytes
     share.bytes = bytes
