@@ -22,7 +22,7 @@ const PICTURES: Picture[] = [
   { name: 'conversations', path: '/conversations', wait: '.threads a', act: takeOverMarta },
   { name: 'messages', path: '/messages', wait: 'tbody tr' },
   { name: 'message', path: '/messages?channel=support-line', wait: 'tbody tr', act: openMessageWithTurns },
-  { name: 'assistant', path: '/assistants/assistant/1', wait: 'form', act: tryAssistant },
+  { name: 'assistant', path: '/assistants/1', wait: 'form.say', act: tryAssistant },
   { name: 'workflow', path: '/assistants/workflows/1', wait: '.graph' },
   { name: 'channels', path: '/channels', wait: 'tbody .badge' },
   { name: 'channel', path: '/channels/1', wait: 'form' },
@@ -120,5 +120,5 @@ async function tryAssistant(page: Page): Promise<void> {
     await page.keyboard.press('Enter')
     await page.waitForSelector('.typing', { state: 'detached' })
   }
-  await page.getByText('readOrder').first().waitFor()
+  await page.locator('.trial').getByText('readOrder').last().waitFor()
 }

@@ -76,6 +76,11 @@ const ofActions: Route[] = ['connect', 'connected', 'test'].map((ofEach) => ({
   ...collection('dispatcher')('actions'),
   match: { ofEach },
 }))
+/** The route that looks for what an action can be made of. */
+const ofNewActions: Route = {
+  ...collection('dispatcher')('actions'),
+  match: { child: 'discover' },
+}
 /** The route of what happened to a channel at its provider: the dispatcher has it, configuration the channel itself. */
 const ofChannels: Route = { ...collection('dispatcher')('channels'), match: { ofEach: 'notices' } }
 const eventStream = {
@@ -141,6 +146,7 @@ export const routes: readonly Route[] = [
   ...ofSubscriptions,
   ofChannels,
   ...ofActions,
+  ofNewActions,
   ...CONFIGURATION_PATHS.map(collection('configuration')),
   ...DISPATCHER_RESOURCES.map(collection('dispatcher')),
   ...WEBHOOK_RESOURCES.map(collection('webhook')),

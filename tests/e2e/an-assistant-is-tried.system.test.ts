@@ -140,13 +140,20 @@ describe('POST /rest/assistant/{id}/try', () => {
 
   test('goes through all steps of a workflow, over several trials, and stores no task', async () => {
     const asked = person('An appointment')
-    await clinic.script(call('createTask', { workflowName: 'Appointment' }), { text: 'Which day?' })
+    await clinic.script(
+      call('createTask', { workflowName: 'Appointment' }),
+      call('setState', { key: 'clinic', value: 'North' }),
+      { text: 'Which day?' },
+    )
     const first = await tried({ messages: asked })
     expect((await clinic.requests())[1].messages[0].content).toContain('Current step: Find a time')
-    expect(first.json).toMatchObject({ state: 'done', notes: [] })
+    const task = { name: 'Appointment', state: { clinic: 'North' } }
+    expect(first.json).toMatchObject({ state: 'done', notes: [], task })
     const said = first.json.turns.map(({ text, calls }: Parsed) => ({ role: 'assistant', text, calls }))
     await clinic.script(call('submit', { day: 'Friday' }), { text: 'Whose name?' })
-    await tried({ messages: [...asked, ...said, ...person('On Friday')], tools: 'call' })
+    const next = await tried({ messages: [...asked, ...said, ...person('On Friday')], tools: 'call' })
+    expect(next.json.task).toMatchObject(task)
+    expect(next.json.task.currentStep).not.toBe(first.json.task.currentStep)
     const [second, third] = await clinic.requests()
     expect(second.messages[0].content).toContain('Current step: Find a time')
     expect(JSON.stringify(second.messages)).toContain('createTask')

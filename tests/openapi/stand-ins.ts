@@ -141,6 +141,7 @@ export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn 
     return { parameters: { id: String(_id) } }
   },
   endOwnSessions: () => ({ body: {} }),
+  discoverTools: ({ consent }) => ({ body: { url: `${consent.url}/mcp` } }),
   connectAction: withConsent,
   actionConnected: consented,
   deleteApiToken: idFrom('createApiToken'),

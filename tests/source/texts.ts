@@ -21,7 +21,7 @@ const CALLS =
   /^(call|callTagged|callForBlob|callWithFile|useLoad|useList|listAll|querySelector|querySelectorAll|matchMedia|getPropertyValue|closest|split|join|includes|startsWith|endsWith|replace|replaceAll|get|has|set|setQuery|hrefOf|navigate|leaveTo|useDraft|useStore|createStore|addEventListener|removeEventListener|Error|TypeError|Set|Map|RegExp|may|mayAll|oneAtATime|indexOf|schemaNamed|choicesOf|readDocument|replaceDocument|patchDocument|deleteDocument|download|request|BroadcastChannel|DateTimeFormat|NumberFormat|DisplayNames|ListFormat|RelativeTimeFormat|useState|createElement|append|delete|setItem|getItem|removeItem|mark|getAttribute|json|postMessage|getElementById|text)$/
 /** Names, examples and units, which are the same in every language. */
 const EXCEPTED =
-  /^(Parley|API|JSON|URL|OAuth|curl|Edge|Edg|Opera|OPR|Firefox|Chrome|Safari|Android|iPhone|iPad|Windows|Mac OS|Linux|Enter|Esc|Escape|ArrowDown|ArrowUp|Arrow|Tab|Backspace|ms|h|min|s|KiB|MiB|BRL|America\/Sao_Paulo|j k|\/|x|g|,)$/
+  /^(Parley|Anthropic|Google|API|JSON|URL|OAuth|curl|Edge|Edg|Opera|OPR|Firefox|Chrome|Safari|Android|iPhone|iPad|Windows|Mac OS|Linux|Enter|Esc|Escape|ArrowDown|ArrowUp|Arrow|Tab|Backspace|ms|h|min|s|KiB|MiB|BRL|America\/Sao_Paulo|j k|\/|x|g|,)$/
 
 /** Reads the texts of a file. `tables`: those are texts, too, that its constants of type `Record<string, string>` have. */
 export async function textsOf(file: string, { tables = false } = {}): Promise<Texts> {

@@ -62,6 +62,8 @@ export const consolePages = (
   ['/messages', 'tbody tr'],
   ['/messages?state=dead', 'tbody tr'],
   ['/assistants', 'tbody tr'],
+  ['/assistants/1', '.setup-form'],
+  ['/assistants/new', '.setup-form'],
   ['/assistants/assistant/1', 'form'],
   ['/assistants/assistant/new', 'form'],
   ['/assistants/actions/1', '.rows'],

@@ -1,5 +1,6 @@
 import type { Route } from '@parley/shared/openapi/route'
 import { beginConnection, type Connecting, endConnection } from './api/actions/connection-routes.ts'
+import { type Discovering, discoverTools } from './api/actions/discover-route.ts'
 import { type Testing, testAction } from './api/actions/test-route.ts'
 import { type Prompting, showPrompt } from './api/assistant/prompt-routes.ts'
 import { type Trying, tryAssistant } from './api/assistant/trial-routes.ts'
@@ -38,6 +39,7 @@ type OfMessages = MessageLog & Replaying & Cancelling & Media & Counted & InFlig
 type Needed = OfMessages &
   Connecting &
   Testing &
+  Discovering &
   Prompting &
   Trying &
   Used &
@@ -55,7 +57,7 @@ export const routes: readonly Route<Needed>[] = [
   ...[listMessages, readMessage, readMessageAudio, readMessageMedia, replayMessages, replayMessage],
   cancelMessage,
   ...[readTraffic, readWaiting, readReconciliation],
-  ...[showPrompt, tryAssistant, beginConnection, endConnection, testAction],
+  ...[showPrompt, tryAssistant, beginConnection, endConnection, testAction, discoverTools],
   ...[readUsage, listNotices],
   ...[listDeliveries, readDelivery, replayDelivery, replayDeliveries, testSubscription],
   ...[followEvents, followThread],

@@ -57,6 +57,8 @@ interface TextProps extends FieldProps {
   isFirst?: boolean
   /** Characters that it has at least. */
   least?: number
+  /** The id of a list of suggestions. */
+  list?: string
 }
 
 export function TextField({
@@ -68,6 +70,7 @@ export function TextField({
   disabled,
   isFirst = false,
   least,
+  list,
   ...rest
 }: TextProps) {
   const input = useRef<HTMLInputElement>(null)
@@ -81,6 +84,7 @@ export function TextField({
           {...attributes}
           ref={input}
           minLength={least}
+          list={list}
           // Preact's types know each type's own role, so a union of types fits none of them.
           type={type as 'text'}
           value={value}

@@ -3,26 +3,18 @@ import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button } from '../components/actions.tsx'
 import { Badge, Card } from '../components/basics.tsx'
+import { connectAction } from '../connecting.ts'
 import { count } from '../format.ts'
 import { t } from '../language.ts'
 import { may } from '../rights.ts'
-import { hrefOf } from '../router.ts'
 import { wordOf } from '../words.ts'
 import { MissingTools } from './missing-tools.tsx'
-
-/** Where a browser comes back to when somebody gave consent. */
-const CONNECTED = '/connected'
 
 /** Tries what an action calls, and connects it where its credentials ask for somebody's consent. */
 export function ActionServer({ id }: { id: number }) {
   const [tested, setTested] = useState<Schemas['ActionTest']>()
   const test = async () =>
     setTested(await call<Schemas['ActionTest']>('POST', `/rest/actions/${id}/test`, { patient: true }))
-  const connect = async () => {
-    const body = { redirectUri: location.origin + hrefOf(CONNECTED) }
-    const begun = await call<Schemas['Connection']>('POST', `/rest/actions/${id}/connect`, { body })
-    location.assign(begun.authorizationUrl)
-  }
   return (
     <Card
       title={t('Connection')}
@@ -33,26 +25,31 @@ export function ActionServer({ id }: { id: number }) {
             {t('Test connection')}
           </Button>
           {may('write', 'configs') && (
-            <Button small onClick={connect}>
+            <Button small onClick={() => connectAction(id, `/assistants/actions/${id}`)}>
               {t('Connect with OAuth')}
             </Button>
           )}
         </div>
       }
     >
-      {tested && (
-        <div role="status">
-          <p class="line">
-            <Badge tone={tested.state === 'working' ? 'good' : 'bad'}>{wordOf(tested.state)}</Badge>
-            {t('{count, plural, one {# tool} other {# tools}} in {ms} ms', {
-              count: tested.tools.length,
-              ms: count(tested.ms),
-            })}
-          </p>
-          <MissingTools notes={tested.notes} />
-          <p class="note">{tested.tools.map(({ name }) => name).join(', ')}</p>
-        </div>
-      )}
+      {tested && <ActionTested test={tested} />}
     </Card>
+  )
+}
+
+/** What came of a test: whether the tools are there, which, and what is missing. */
+export function ActionTested({ test: { state, tools, ms, notes } }: { test: Schemas['ActionTest'] }) {
+  return (
+    <div role="status">
+      <p class="line">
+        <Badge tone={state === 'working' ? 'good' : 'bad'}>{wordOf(state)}</Badge>
+        {t('{count, plural, one {# tool} other {# tools}} in {ms} ms', {
+          count: tools.length,
+          ms: count(ms),
+        })}
+      </p>
+      <MissingTools notes={notes} />
+      <p class="note">{tools.map(({ name }) => name).join(', ')}</p>
+    </div>
   )
 }

@@ -34,6 +34,7 @@ import { hrefOf, navigate, type PageProps } from '../router.ts'
 import { wordOf } from '../words.ts'
 import { ActionServer } from './action-server.tsx'
 import { AssistantPrompt } from './assistant-prompt.tsx'
+import { AssistantSetupPage } from './assistant-setup.tsx'
 import { Operations } from './operations.tsx'
 import { TryAssistant } from './try-assistant.tsx'
 import { WorkflowGraph } from './workflow-graph.tsx'
@@ -42,6 +43,9 @@ import { WorkflowGraph } from './workflow-graph.tsx'
 export function AssistantsPage({ rest: [path, id] }: PageProps) {
   const readable = RESOURCES.filter((one) => may('read', one.path))
   if (readable.length === 0) return <Empty title={t('Your role can’t read assistants')} />
+  if (path === 'new' && may('write', 'assistant')) return <AssistantSetupPage id={undefined} />
+  if (path !== undefined && ID.test(path) && may('read', 'assistant'))
+    return <AssistantSetupPage id={Number(path)} />
   const resource = path === undefined ? readable[0] : readable.find((one) => one.path === path)
   if (resource === undefined) return <NotFound />
   if (id !== undefined) return <DocumentPage key={`${resource.path} ${id}`} resource={resource} id={id} />
@@ -50,7 +54,7 @@ export function AssistantsPage({ rest: [path, id] }: PageProps) {
     <>
       <PageHead title={resource.many} note={resource.about}>
         {may('write', resource.path) && (
-          <LinkButton kind="primary" href={hrefOf(`/assistants/${resource.path}/new`)}>
+          <LinkButton kind="primary" href={pageOf(resource, 'new')}>
             {resource.create}
           </LinkButton>
         )}
@@ -62,6 +66,13 @@ export function AssistantsPage({ rest: [path, id] }: PageProps) {
 }
 
 type Resource = (typeof RESOURCES)[number]
+
+/** As in the address of an assistant's own page. */
+const ID = /^\d{1,16}$/
+
+/** Where a document is made, and where it is changed: an assistant on one page with what it is made of. */
+const pageOf = ({ path }: Resource, id: number | 'new'): string =>
+  hrefOf(path === 'assistant' ? `/assistants/${id}` : `/assistants/${path}/${id}`)
 
 const LIST_COLUMNS: Record<string, Column<Document>[]> = {
   tasks: [
@@ -91,12 +102,10 @@ function DocumentList({ resource }: { resource: Resource }) {
       <Table
         {...{ label: resource.many, columns, rows: list.rows, error: list.error }}
         keyOf={({ _id }) => _id}
-        hrefOf={({ _id }) => hrefOf(`/assistants/${resource.path}/${_id}`)}
+        hrefOf={({ _id }) => pageOf(resource, _id)}
         empty={
           <Empty title={resource.none}>
-            {may('write', resource.path) && (
-              <a href={hrefOf(`/assistants/${resource.path}/new`)}>{t('Make the first one')}</a>
-            )}
+            {may('write', resource.path) && <a href={pageOf(resource, 'new')}>{t('Make the first one')}</a>}
           </Empty>
         }
       />

@@ -2,15 +2,15 @@ import { useEffect, useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { notify } from '../components/actions.tsx'
 import { Failure, Loading, PageHead } from '../components/basics.tsx'
+import { pageOfConnection } from '../connecting.ts'
 import { t } from '../language.ts'
 import { InputError } from '../problems.ts'
-import { navigate, type PageProps } from '../router.ts'
+import { hrefOf, navigate, type PageProps } from '../router.ts'
 
 /** Where the browser comes back to from an authorization server: the action is connected, or why it is not. */
 export function ConnectedPage({ query }: PageProps) {
   const [error, setError] = useState<Error>()
-  const [action] = (query.get('state') ?? '').split('.')
-  const page = `/assistants/actions/${action}`
+  const [page] = useState(() => pageOfConnection((query.get('state') ?? '').split('.')[0] ?? ''))
   useEffect(() => {
     end(query, page).catch(setError)
   }, [])
@@ -20,7 +20,7 @@ export function ConnectedPage({ query }: PageProps) {
       <PageHead title={t('Not connected')} />
       <Failure error={error} />
       <p>
-        <a href={`/console${page}`}>{t('Back to the action')}</a>
+        <a href={hrefOf(page)}>{t('Back to where it was begun')}</a>
       </p>
     </>
   )

@@ -28,16 +28,14 @@ export function FirstSteps({ begun: { assistant, channel } }: { begun: Begun }) 
   const steps = [
     {
       name: t('Make an assistant'),
-      href: '/assistants/assistant/new',
-      note: t('Its name, and who it is. A channel that only sends needs none.'),
+      href: '/assistants/new',
+      note: t('Who it is, its model, tools and steps. A channel that only sends needs none.'),
       isDone: assistant !== undefined,
     },
     {
       name: t('Try it'),
-      href: assistant === undefined ? undefined : `/assistants/assistant/${assistant}`,
-      note: t(
-        'On its page, where what it says reaches nobody. It speaks once a config named model has its key.',
-      ),
+      href: assistant === undefined ? undefined : `/assistants/${assistant}`,
+      note: t('On its page, where what it says reaches nobody. It speaks once its model has a key.'),
       isDone: false,
     },
     {

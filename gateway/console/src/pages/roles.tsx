@@ -1,17 +1,17 @@
 import { RULED_RESOURCES } from '@parley/shared/configuration-resources'
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
-import { Button, DeleteButton, Dialog, notify } from '../components/actions.tsx'
+import { Button, DeleteButton } from '../components/actions.tsx'
 import { Badge, Card, Empty, Failure, Time } from '../components/basics.tsx'
-import { AreaField, SelectField, TextField } from '../components/fields.tsx'
+import { AreaField, SelectField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
-import { useSubmit } from '../components/submit.ts'
 import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import type { Role } from '../people.ts'
 import { may, me } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { wordOf } from '../words.ts'
+import { RoleDialog } from './role-dialog.tsx'
 
 /** The roles, and for each what it comes to. */
 export function Roles({ id }: { id: string | undefined }) {
@@ -173,53 +173,5 @@ function Explain({ role }: { role: Role }) {
         </>
       )}
     </Card>
-  )
-}
-
-interface RoleDialogProps {
-  role: Role | undefined
-  onClose(): void
-  onDone(): void
-}
-
-const EXAMPLE = [
-  { schema: "{{resource}} == 'messages'", read: '{{account.workspace._id}}', write: 'false' },
-] as const
-
-function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
-  const [name, setName] = useState(role?.name ?? '')
-  const [text, setText] = useState(JSON.stringify(role?.permissions ?? EXAMPLE, null, 2))
-  const [syntax, setSyntax] = useState<string>()
-  const { busy, error, submit } = useSubmit(async () => {
-    let permissions: unknown
-    try {
-      permissions = JSON.parse(text)
-      setSyntax(undefined)
-    } catch (thrown) {
-      return setSyntax((thrown as Error).message)
-    }
-    const [method, path] = role ? ['PUT', `/rest/roles/${role._id}`] : ['POST', '/rest/roles']
-    await call(method as string, path as string, { body: { name, permissions } })
-    notify(t('Saved. It is in effect in two seconds.'))
-    onDone()
-    onClose()
-  })
-  return (
-    <Dialog title={role ? t('Change {name}', { name: role.name }) : t('New role')} onClose={onClose} wide>
-      <form onSubmit={submit}>
-        <TextField label={t('Name')} value={name} onChange={setName} required />
-        <AreaField
-          label={t('Entries')}
-          note={t('Each grants read and write where its schema is true. They are added up.')}
-          {...{ code: true, rows: 14, value: text, onChange: setText, error: syntax }}
-        />
-        <Failure error={error} />
-        <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>
-            {t('Save')}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
   )
 }

@@ -2,11 +2,12 @@ import type { Schemas } from '@parley/client'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button } from '../components/actions.tsx'
-import { Card, Failure } from '../components/basics.tsx'
+import { Card, Failure, Json } from '../components/basics.tsx'
 import { SelectField } from '../components/fields.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { Turns } from '../components/turns.tsx'
+import { numbered } from '../format.ts'
 import { t } from '../language.ts'
 import { costOf, type Turn } from '../messages.ts'
 import { InputError } from '../problems.ts'
@@ -30,8 +31,15 @@ const TYPES = [
   { value: 'chat', name: t('Conversation only') },
 ]
 
+interface Props {
+  id: number
+  name: string
+  /** The names of steps, by their ids, as far as they are known. */
+  steps?: ReadonlyMap<number, string>
+}
+
 /** A conversation with an assistant that reaches nobody; its tools are shown, and called where that is chosen. */
-export function TryAssistant({ id, name }: { id: number; name: string }) {
+export function TryAssistant({ id, name, steps = new Map() }: Props) {
   const [said, setSaid] = useState<Said[]>([])
   const [settings, setSettings] = useState<Settings>({ tools: 'describe', type: 'taskManager' })
   const [text, setText] = useState('')
@@ -88,6 +96,7 @@ export function TryAssistant({ id, name }: { id: number; name: string }) {
         )}
         <div ref={end} />
       </ScrollRegion>
+      <TaskState trial={lastTrial(said)} steps={steps} />
       <Failure error={error} />
       <form class="say" onSubmit={submit} data-passing>
         <textarea
@@ -119,6 +128,25 @@ export function TryAssistant({ id, name }: { id: number; name: string }) {
         />
       </div>
     </Card>
+  )
+}
+
+function lastTrial(said: readonly Said[]): Trial | undefined {
+  const last = said.findLast((one) => one.role === 'assistant')
+  return last?.role === 'assistant' ? last.trial : undefined
+}
+
+/** Where the task is that the trial has begun, and what its state has. */
+function TaskState({ trial, steps }: { trial: Trial | undefined; steps: ReadonlyMap<number, string> }) {
+  // A dispatcher of the release before says none.
+  if (trial?.task == null) return null
+  const { name, currentStep, state } = trial.task
+  const step = steps.get(currentStep) ?? numbered(currentStep)
+  return (
+    <div>
+      <p class="note">{t('The task {name} is at the step {step}.', { name, step })}</p>
+      {Object.keys(state).length > 0 && <Json title={t('Its state')} value={state} />}
+    </div>
   )
 }
 

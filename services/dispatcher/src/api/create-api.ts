@@ -24,14 +24,14 @@ export function createApi(
     redis: Redis
     webhook: Pick<InternalClient, 'getBytes' | 'post'>
     configuration: InternalClient
-    outbound: Pick<Outbound, 'channels' | 'agents' | 'media' | 'connecting'>
+    outbound: Pick<Outbound, 'channels' | 'agents' | 'media' | 'connecting' | 'discoverTools'>
   },
 ) {
   const { config, instance, collections, redis, webhook, configuration, outbound, log } = options
-  const { channels, agents, media, connecting } = outbound
+  const { channels, agents, media, connecting, discoverTools } = outbound
   return {
     ...connecting,
-    ...{ channels, agents, http: media, deliveries: collections.deliveries },
+    ...{ channels, agents, discoverTools, http: media, deliveries: collections.deliveries },
     showTyping: agents.showTyping,
     committer: createCommitter(collections.messages, `cancel:${instance}`),
     streams: createEventStreams({

@@ -20,6 +20,7 @@ import { createAskSeeing } from '../agents/model/seeing.ts'
 import { createTranscriptOf } from '../agents/model/transcribe.ts'
 import { promptOf, timeZoneOf } from '../agents/prompt/prompt.ts'
 import { createReadAction, type ReadAction } from '../agents/read-action.ts'
+import { createDiscoverTools, type DiscoverTools } from '../agents/tools/discover-tools.ts'
 import { createOpenToolbox } from '../agents/tools/open-toolbox.ts'
 import { createReportMissing } from '../agents/tools/report-missing.ts'
 import { createReportServer } from '../agents/tools/report-server.ts'
@@ -86,6 +87,8 @@ export interface Outbound {
   agents: Agents
   /** What somebody connects an action by. */
   connecting: { authorizations: Authorizations; readAction: ReadAction }
+  /** Looks for what an action can be made of. */
+  discoverTools: DiscoverTools
   /** What is known of templates, and the way to ask providers about them. */
   templates: { known: KnownTemplates; ask: AskProvider }
   /** Fetches media from providers. */
@@ -246,6 +249,7 @@ export function createOutbound(options: {
     channels,
     agents,
     connecting: { authorizations, readAction: createReadAction({ replica, secrets }) },
+    discoverTools: createDiscoverTools({ http: calls('function'), specs, fetch }),
     templates: {
       known: knownTemplates,
       ask: createAskProvider({ replica, openChannel, http: calls('templates') }),

@@ -73,7 +73,7 @@ export function createListings(options: {
     fetchMethod: async (_key, _last, { context: server, options }) => {
       const isAsked = server.isFresh
       try {
-        const listing = await listingOf(specs, server, await listed(fetch, server, listMs))
+        const listing = await listingOf(specs, server, await listTools(fetch, server, listMs))
         report(server, undefined)
         return listing
       } catch (error) {
@@ -100,7 +100,12 @@ interface Listed {
   instructions: string | undefined
 }
 
-async function listed(fetch: typeof globalThis.fetch, target: McpTarget, timeoutMs: number): Promise<Listed> {
+/** Asks a server for its tools. Rejects with what the session failed with. */
+export async function listTools(
+  fetch: typeof globalThis.fetch,
+  target: McpTarget,
+  timeoutMs: number,
+): Promise<Listed> {
   return withMcpSession({ fetch, target, timeoutMs }, async (client, request) => {
     const tools: Listed['tools'] = []
     const unreadable: string[] = []

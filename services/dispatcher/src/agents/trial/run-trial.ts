@@ -22,7 +22,7 @@ import { afterRefusal, choiceOf, hasTriesLeft, nextChoice, retryOf } from '../tu
 import { unlessSilent } from '../turns/silence.ts'
 import { estimatePrompt } from '../usage/estimate-tokens.ts'
 import { BUDGET_PENDING, BUDGET_SPENT, type ModelUse } from '../usage/usage.ts'
-import { isTaskTool, taskAfter } from './trial-task.ts'
+import { isTaskTool, type ShownTask, shownTask, taskAfter } from './trial-task.ts'
 
 /** Calls of earlier answers that have changed the task. */
 const MAX_REPEATED = 100
@@ -72,6 +72,8 @@ interface TrialResult {
   turns: Turn[]
   /** What is missing of its tools, and why. */
   notes: readonly string[]
+  /** The task as the trial has made it. */
+  task: ShownTask | null
   /** No call was made, because a budget is spent. */
   isSpent?: boolean
 }
@@ -110,7 +112,7 @@ export async function runTrial(parts: Parts, trial: Trial): Promise<TrialResult>
   const run: Run = { ...trial, parts, channel, id, message, task, notes: [], startedAt, deadline }
   await repeatTaskCalls(run)
   const result = await turnsOf(run)
-  return { ...result, notes: run.notes }
+  return { ...result, notes: run.notes, task: shownTask(run.task) }
 }
 
 /** The task is where the calls before have brought it. */
@@ -126,7 +128,7 @@ async function repeatTaskCalls(run: Run): Promise<void> {
   }
 }
 
-type Ended = Omit<TrialResult, 'notes'>
+type Ended = Omit<TrialResult, 'notes' | 'task'>
 
 async function turnsOf(run: Run): Promise<Ended> {
   const { maxTurns, messageMs } = turnSettingsOf(assistantChannel(run).config)

@@ -1,5 +1,7 @@
 import { type JsonObject, jsonObject } from '@parley/shared/json-object'
+import { mapSecrets } from '@parley/shared/map-secrets'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
+import { MASK } from '@parley/shared/secret-names'
 import type { ToolResult } from '../../message/turn.ts'
 import type { Agent } from '../agent.ts'
 
@@ -7,6 +9,25 @@ import type { Agent } from '../agent.ts'
 interface Changed {
   task: JsonObject | null
   result: ToolResult
+}
+
+/** A task as whoever tries the assistant sees it. */
+export interface ShownTask {
+  name: string
+  workflow: number
+  currentStep: number
+  /** What `setState` has put there, secrets masked. */
+  state: JsonObject
+}
+
+export function shownTask(task: JsonObject | null): ShownTask | null {
+  if (task === null) return null
+  const { name, workflow, currentStep, context } = task
+  const state = jsonObject.safeParse(jsonObject.safeParse(context).data?.state).data ?? {}
+  return {
+    ...{ name: String(name), workflow: Number(workflow), currentStep: Number(currentStep) },
+    state: mapSecrets({ context: { state } }, () => MASK).context.state,
+  }
 }
 
 /** By the names of the tools; the agent is the one that has the task. */

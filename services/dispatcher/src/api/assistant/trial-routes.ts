@@ -88,6 +88,10 @@ const trial = z
     reason: z.string().optional().describe('Why it is `dead`, or `handed_off`'),
     turns: z.array(turn),
     notes: z.array(z.string()).describe('What is missing of the tools, and why'),
+    task: z
+      .object({ name: z.string(), workflow: safeInteger, currentStep: safeInteger, state: jsonObject })
+      .nullable()
+      .describe('As the trial has made it, secrets masked; null for none'),
   })
   .meta({ id: 'Trial', description: 'What an assistant answered when it was tried' })
 
@@ -111,7 +115,7 @@ export const tryAssistant = route({
     example: { messages: [{ role: 'person', text: 'Where is my order?' }], tools: 'describe' },
     maxBytes: MAX_BODY_BYTES,
   },
-  response: { schema: trial, example: { state: 'done', turns: [], notes: [] } },
+  response: { schema: trial, example: { state: 'done', turns: [], notes: [], task: null } },
   errors: ['not_found', 'invalid_id', 'rate_limited', 'budget_spent'],
   handle: (needed: Trying) => {
     const slots = new FairSlots(LIMITS)
