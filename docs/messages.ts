@@ -18,9 +18,9 @@ const FORMS = [
 const SERVICES = /^(?:gateway|services\/[^/]+|shared)\/src\/.*\.ts$/
 /** What is wrong with a configuration, and what a role comes to: these files have no other texts. */
 const EXPLAINED =
-  /^(?:services\/configuration\/src\/check\/.*|shared\/src\/foreign-document|shared\/src\/permission\/(?:explain|parse|syntax|entry)|shared\/src\/providers\/whatsapp\/api)\.ts$/
+  /^(?:services\/configuration\/src\/check\/.*|shared\/src\/foreign-document|shared\/src\/permission\/(?:explain|parse|syntax|entry)|shared\/src\/providers\/[^/]+\/api)\.ts$/
 /** What the provider's rules say of templates: the console applies them, and the services do. */
-const TEMPLATES = /^shared\/src\/providers\/whatsapp\/template-(?:draft|fields)\.ts$/
+const TEMPLATES = /^shared\/src\/providers\/[^/]+\/template-(?:draft|fields)\.ts$/
 /** What schemas say of a field, as zod words it, and what stands in such texts. */
 const OF_SCHEMAS = [
   'is required',
