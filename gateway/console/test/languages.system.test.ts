@@ -106,7 +106,7 @@ interface Known {
 
 /** Words that are the same in every language, or a name. */
 const NAMES = new Set([
-  ...['rpc', 'BRL'],
+  ...['rpc', 'BRL', 'OpenAI', 'Anthropic', 'Google'],
   'Parley',
   'JSON',
   'API',
