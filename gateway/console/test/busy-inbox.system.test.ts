@@ -2,9 +2,18 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { integer, parseConfig } from '@parley/shared/config'
-import type { BrowserContext } from 'playwright-core'
 import { z } from 'zod'
-import { add, atRate, countNotices, firstPaint, memoryOf, type Noticed, writingTab } from './busy-inbox.ts'
+import { startOwnBrowser } from './browser.ts'
+import {
+  add,
+  atRate,
+  countNotices,
+  type FirstPaint,
+  memoryOf,
+  type Noticed,
+  workIn,
+  writingTab,
+} from './busy-inbox.ts'
 import { consoleSystem, DESK } from './console-system.ts'
 import { type Account, signIn } from './pages.ts'
 
@@ -22,14 +31,13 @@ const MAX_PAINT_MS = process.env.DURATION_S === undefined ? 15_000 : 1_000
 const MAX_GROWTH_MIB = 6
 const SAMPLES = 6
 const AT_ONCE = 16
-const BETWEEN_PAINTS_MS = 2_000
 const LONG_MS = 60_000
 
 const system = consoleSystem()
 const call = (method: string, path: string, options: { body?: object; token: string }) =>
   system.parley.call(method, path, options)
 
-let agents: Account[]
+let accounts: Account[]
 /** The ids of the conversations; the last are those that the agents write in. */
 let threads: string[]
 const OWN = TABS * 2
@@ -54,7 +62,7 @@ beforeAll(async () => {
   const bruno = { email: 'bruno@garden.example.com', password: 'another horse battery' }
   const user = { ...bruno, name: 'Bruno Lima', role: 'MEMBER' }
   expect((await call('POST', '/rest/users', { body: user, token })).status).toBe(200)
-  agents = [system.garden, { ...system.garden, ...bruno }]
+  accounts = [system.garden, { ...system.garden, ...bruno }]
   await each(CONVERSATIONS + OWN, (at) => say(at, 'Hello'))
   const found = new Map<string, string>()
   await each(CONVERSATIONS + OWN, async (at) => {
@@ -90,110 +98,144 @@ async function each(count: number, run: (at: number) => Promise<void>): Promise<
   await Promise.all(Array.from({ length: AT_ONCE }, work))
 }
 
-/** A browser of an agent whose notices are counted, on the desktop and of everything. */
-async function onBrowsers(run: (browsers: { context: BrowserContext; noticed: Noticed }[]) => Promise<void>) {
-  await system.onPage({ viewport: DESK }, async (first, one) => {
-    await system.onPage({ viewport: DESK }, async (second, other) => {
-      const browsers = []
-      for (const [at, page] of [first, second].entries()) {
-        const context = at === 0 ? one : other
-        const noticed = await countNotices(context)
-        await signIn(page, system.url, agents[at] ?? system.garden)
-        await system.open(page, '/account', '.rows')
-        await page.getByLabel('On the desktop').click()
-        await page.getByRole('checkbox', { name: 'On the desktop', checked: true }).waitFor()
-        browsers.push({ context, noticed })
-      }
-      await run(browsers)
-    })
-  })
+type Agent = Awaited<ReturnType<typeof startAgent>>
+
+/** An agent in a browser of their own, whose notices are counted, on the desktop and of everything. */
+async function startAgent(account: Account) {
+  const { context, close } = await startOwnBrowser(DESK)
+  const noticed = await countNotices(context)
+  const errors: string[] = []
+  context.on('weberror', (error) => errors.push(error.error().message))
+  const newTab = async () => {
+    const page = await context.newPage()
+    page.setDefaultTimeout(LONG_MS)
+    return page
+  }
+  const first = await newTab()
+  await signIn(first, system.url, account)
+  await system.open(first, '/account', '.rows')
+  await first.getByLabel('On the desktop').click()
+  await first.getByRole('checkbox', { name: 'On the desktop', checked: true }).waitFor()
+  const tabs: ReturnType<typeof writingTab>[] = []
+  return {
+    ...{ context, close, noticed, errors, tabs },
+    async openTab(own: readonly string[]): Promise<void> {
+      const page = tabs.length === 0 ? first : await newTab()
+      await system.open(page, `/conversations/${own[0]}`, '.reply textarea')
+      tabs.push(writingTab(page, own))
+    },
+  }
 }
 
 test(
   `two agents with ${TABS} tabs lose no draft and hear of each message once, at ${RATE} messages a second`,
   async () => {
-    await onBrowsers(async (browsers) => {
-      const tabs: (ReturnType<typeof writingTab> & { samples: { heapMiB: number; nodes: number }[] })[] = []
+    const agents: Agent[] = []
+    try {
+      for (const account of accounts) agents.push(await startAgent(account))
       for (let at = 0; at < TABS; at++) {
-        const { context } = browsers[at % browsers.length] ?? browsers[0] ?? failed()
-        const page =
-          at < browsers.length ? (context.pages()[0] ?? (await context.newPage())) : await context.newPage()
-        page.setDefaultTimeout(LONG_MS)
-        await system.open(page, `/conversations/${threads[CONVERSATIONS + at * 2]}`, '.reply textarea')
-        const own = [0, 1].map((of) => threads[CONVERSATIONS + at * 2 + of] ?? '')
-        tabs.push({ ...writingTab(page, own), samples: [] })
+        const own = threads.slice(CONVERSATIONS + at * 2).slice(0, 2)
+        await agents[at % agents.length]?.openTab(own)
       }
-      const ending = new AbortController()
-      const said = new Map<string, number>()
-      const posts = atRate(
-        async (at) => {
-          const text = `Message ${at}`
-          // Every tenth goes to a conversation that somebody writes in.
-          if (at % 10 === 9) return say(CONVERSATIONS + (Math.floor(at / 10) % OWN), text)
-          add(said, nameOf(at % CONVERSATIONS), 1)
-          await say(at % CONVERSATIONS, text)
-        },
-        { rate: RATE, signal: ending.signal },
-      )
-      const writing = Promise.all(tabs.map((tab) => tab.write(ending.signal)))
-      const paints: Awaited<ReturnType<typeof firstPaint>>[] = []
-      const sampling = (async () => {
-        const sessions = await Promise.all(tabs.map(({ page }) => page.context().newCDPSession(page)))
-        const startedAt = performance.now()
-        for (let sample = 1; sample <= SAMPLES; sample++) {
-          await pause(Math.max(0, startedAt + (sample * DURATION_S * 1_000) / SAMPLES - performance.now()))
-          for (const [at, { page, samples }] of tabs.entries())
-            samples.push(await memoryOf(page, sessions[at] ?? failed()))
-        }
-      })().finally(() => ending.abort())
-      const painting = (async () => {
-        while (!ending.signal.aborted) {
-          const { context } = browsers[paints.length % browsers.length] ?? failed()
-          paints.push(await firstPaint(context, `${system.url}/console/conversations`))
-          await pause(BETWEEN_PAINTS_MS)
-        }
-      })()
-      const [posted] = await Promise.all([posts, writing, sampling, painting])
-      for (const tab of tabs) await tab.finish()
-      const missed = ({ from }: Noticed) =>
-        [...said]
-          .filter(([name, count]) => from.get(name) !== count)
-          .map(([name, count]) => `${name}: ${from.get(name) ?? 0} of ${count}`)
-      for (const { noticed } of browsers)
-        await eventually(() => missed(noticed).length === 0, { timeoutMs: LONG_MS }).catch(() => undefined)
-
-      const p95 = p95Of(paints.map(({ paintMs }) => paintMs))
-      const listP95 = p95Of(paints.map(({ listMs }) => listMs))
-      // What is open at the moment differs from one sample to the next.
-      const least = (samples: readonly { heapMiB: number }[]) =>
-        Math.min(...samples.map(({ heapMiB }) => heapMiB))
-      const growths = tabs.map(
-        ({ samples }) => least(samples.slice(SAMPLES / 2)) - least(samples.slice(0, SAMPLES / 2)),
-      )
-      const shown = tabs.map(({ samples }) =>
-        samples.map(({ heapMiB, nodes }) => `${heapMiB.toFixed(1)}/${nodes}`).join(' '),
-      )
-      console.error(
-        `${posted} messages, ${browsers.map(({ noticed }) => noticed.texts.size).join(' and ')} notices, ${paints.length} first paints: p95 ${p95.toFixed(0)} ms, conversations ${listP95.toFixed(0)} ms; MiB/nodes of each tab:\n${shown.join('\n')}`,
-      )
-      expect(tabs.flatMap(({ lost }) => lost)).toEqual([])
-      for (const { noticed } of browsers) {
-        expect(missed(noticed)).toEqual([])
-        expect([...noticed.texts].filter(([text, count]) => /^Message \d+$/.test(text) && count > 1)).toEqual(
-          [],
-        )
-      }
-      expect(Math.max(...growths)).toBeLessThan(MAX_GROWTH_MIB)
-      expect(p95).toBeLessThan(MAX_PAINT_MS)
-    })
+      await expectAllWell(agents)
+    } finally {
+      for (const { close } of agents) await close()
+    }
   },
   DURATION_S * 1_000 + 600_000,
 )
 
-function p95Of(figures: readonly number[]): number {
-  return figures.toSorted((one, other) => one - other)[Math.ceil(figures.length * 0.95) - 1] ?? Number.NaN
+async function expectAllWell(agents: readonly Agent[]): Promise<void> {
+  const ending = new AbortController()
+  const { signal } = ending
+  const said = new Map<string, number>()
+  const posts = atRate(
+    async (at) => {
+      const text = `Message ${at}`
+      // Every tenth goes to a conversation that somebody writes in.
+      if (at % 10 === 9) return say(CONVERSATIONS + (Math.floor(at / 10) % OWN), text)
+      add(said, nameOf(at % CONVERSATIONS), 1)
+      await say(at % CONVERSATIONS, text)
+    },
+    { rate: RATE, signal },
+  )
+  const tabs = agents.flatMap((agent) => agent.tabs)
+  const url = `${system.url}/console/conversations`
+  const working = Promise.all(agents.map(({ context, tabs }) => workIn(tabs, { context, url, signal })))
+  const sampling = sampleMemory(tabs).finally(() => ending.abort())
+  const [posted, painted, samples] = await Promise.all([posts, working, sampling])
+  for (const tab of tabs) await tab.finish()
+  const told = ({ from }: Noticed, is: (told: number, count: number) => boolean) =>
+    [...said]
+      .filter(([name, count]) => is(from.get(name) ?? 0, count))
+      .map(([name, count]) => `${name}: ${from.get(name) ?? 0} of ${count}`)
+  const missed = (noticed: Noticed) => told(noticed, (found, count) => found < count)
+  const doubled = (noticed: Noticed) => [
+    ...told(noticed, (found, count) => found > count),
+    ...[...noticed.texts]
+      .filter(([text, count]) => /^Message \d+$/.test(text) && count > 1)
+      .map(([text]) => text),
+  ]
+  for (const { noticed } of agents)
+    await eventually(() => missed(noticed).length === 0, { timeoutMs: LONG_MS }).catch(() => undefined)
+
+  const paints = painted.flat()
+  // What is open at the moment differs from one sample to the next.
+  const growths = samples.map((of) => {
+    const least = (part: readonly { heapMiB: number }[]) => Math.min(...part.map(({ heapMiB }) => heapMiB))
+    return least(of.slice(SAMPLES / 2)) - least(of.slice(0, SAMPLES / 2))
+  })
+  const noticedBy = (of: (noticed: Noticed) => number) =>
+    agents.map(({ noticed }) => of(noticed)).join(' and ')
+  console.error(
+    [
+      `${posted} messages; to the agents ${noticedBy(({ texts }) => texts.size)} notices, missed ${noticedBy((noticed) => missed(noticed).length)}, doubled ${noticedBy((noticed) => doubled(noticed).length)}`,
+      `${paints.length} first paints, median and p95 in ms until: ${inWords(paints)}`,
+      'MiB/nodes of each tab:',
+      ...samples.map((of) => of.map(({ heapMiB, nodes }) => `${heapMiB.toFixed(1)}/${nodes}`).join(' ')),
+    ].join('\n'),
+  )
+  expect(agents.flatMap(({ errors }) => errors)).toEqual([])
+  expect(tabs.flatMap(({ lost }) => lost)).toEqual([])
+  for (const { noticed } of agents) {
+    expect(missed(noticed)).toEqual([])
+    expect(doubled(noticed)).toEqual([])
+  }
+  expect(Math.max(...growths)).toBeLessThan(MAX_GROWTH_MIB)
+  expect(
+    quantile(
+      paints.map(({ paint }) => paint),
+      0.95,
+    ),
+  ).toBeLessThan(MAX_PAINT_MS)
 }
 
-function failed(): never {
-  throw new Error('there is none')
+/** What each tab has in memory, at even times until the last. */
+async function sampleMemory(tabs: Agent['tabs']): Promise<Awaited<ReturnType<typeof memoryOf>>[][]> {
+  const sessions = await Promise.all(tabs.map(({ page }) => page.context().newCDPSession(page)))
+  const samples = tabs.map((): Awaited<ReturnType<typeof memoryOf>>[] => [])
+  const startedAt = performance.now()
+  for (let sample = 1; sample <= SAMPLES; sample++) {
+    await pause(Math.max(0, startedAt + (sample * DURATION_S * 1_000) / SAMPLES - performance.now()))
+    for (const [at, session] of sessions.entries()) {
+      const page = tabs[at]?.page
+      if (page !== undefined) samples[at]?.push(await memoryOf(page, session))
+    }
+  }
+  return samples
+}
+
+function inWords(paints: readonly FirstPaint[]): string {
+  const [one] = paints
+  if (one === undefined) return 'none'
+  return (Object.keys(one) as (keyof FirstPaint)[])
+    .map((part) => {
+      const all = paints.map((paint) => paint[part])
+      return `${part} ${[0.5, 0.95].map((of) => quantile(all, of).toFixed(0)).join(' ')}`
+    })
+    .join(', ')
+}
+
+function quantile(figures: readonly number[], of: number): number {
+  return figures.toSorted((one, other) => one - other)[Math.ceil(figures.length * of) - 1] ?? Number.NaN
 }

@@ -4,7 +4,9 @@ import { goInside } from './pages.ts'
 
 const WORDS = ['order', 'fern', 'pot', 'tomorrow', 'address', 'thanks', 'which', 'green']
 /** Between two visits of a tab, so long somebody reads. */
-const READING_MS = 1_500
+const READING_MS = 1_000
+/** After so many visits of tabs the inbox is opened in another. */
+const VISITS = 2
 
 /** Calls `post` so often a second with numbers from 0, each at its time, until `signal`; resolves with how many. */
 export async function atRate(
@@ -36,22 +38,24 @@ export function writingTab(page: Page, threads: readonly string[]) {
     if (found !== expected) lost.push(`${thread} has “${found}”, not “${expected}”`)
     typed.set(thread, found)
   }
+  let visits = 0
   return {
     page,
     lost,
-    /** Writes until `signal`. */
-    async write(signal: AbortSignal): Promise<void> {
-      for (let visit = 0; !signal.aborted; visit++) {
-        const thread = threads[visit % threads.length] ?? ''
-        await look(thread)
-        const word = `${WORDS[visit % WORDS.length]} `
-        await box.pressSequentially(word)
-        typed.set(thread, `${typed.get(thread)}${word}`)
-        await pause(READING_MS)
-      }
+    /** Comes to the tab, and writes another word. */
+    async visit(): Promise<void> {
+      await page.bringToFront()
+      const visit = visits++
+      const thread = threads[visit % threads.length] ?? ''
+      await look(thread)
+      const word = `${WORDS[visit % WORDS.length]} `
+      await box.pressSequentially(word)
+      typed.set(thread, `${typed.get(thread)}${word}`)
+      await pause(READING_MS)
     },
     /** Looks into each conversation again, after a reload; then sends what is typed in the last one, and waits until it is said. */
     async finish(): Promise<void> {
+      await page.bringToFront()
       await page.reload()
       await page.waitForSelector('.reply textarea')
       for (const thread of threads) await look(thread)
@@ -60,6 +64,19 @@ export function writingTab(page: Page, threads: readonly string[]) {
       await page.locator('.said.team .bubble', { hasText: text }).first().waitFor()
     },
   }
+}
+
+/** Somebody goes from tab to tab and writes in each, and opens the inbox in another now and then, until `signal`. Returns how long that took each time. */
+export async function workIn(
+  tabs: readonly Pick<ReturnType<typeof writingTab>, 'visit'>[],
+  { context, url, signal }: { context: BrowserContext; url: string; signal: AbortSignal },
+): Promise<FirstPaint[]> {
+  const paints: FirstPaint[] = []
+  for (let visit = 1; !signal.aborted; visit++) {
+    await tabs[visit % tabs.length]?.visit()
+    if (visit % VISITS === 0) paints.push(await firstPaint(context, url))
+  }
+  return paints
 }
 
 /** Hears of the notices of a browser in place of showing them: whom each is from, and its text. */
@@ -108,17 +125,24 @@ export function add(map: Map<string, number>, key: string, count: number): void 
 }
 
 /** How long until a tab that is opened anew shows something, and until it shows conversations, in milliseconds. */
-export async function firstPaint(context: BrowserContext, url: string): Promise<FirstPaint> {
+async function firstPaint(context: BrowserContext, url: string): Promise<FirstPaint> {
   const page = await context.newPage()
   try {
     await page.goto(url)
     await page.waitForSelector('.threads a')
     return await page.evaluate(() => {
-      const [row] = document.querySelectorAll('.threads a')
-      const listMs = row === undefined ? Number.NaN : performance.now()
+      const conversations = performance.now()
+      const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
+      const resources = performance.getEntriesByType('resource') as PerformanceResourceTiming[]
+      const last = (part: string) =>
+        Math.max(0, ...resources.filter(({ name }) => name.includes(part)).map((one) => one.responseEnd))
       return {
-        paintMs: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? listMs,
-        listMs,
+        page: navigation?.responseEnd ?? Number.NaN,
+        assets: last('/console/assets/'),
+        paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? conversations,
+        session: last('/api/auth/refresh'),
+        account: last('/api/auth/me'),
+        conversations,
       }
     })
   } finally {
@@ -126,10 +150,8 @@ export async function firstPaint(context: BrowserContext, url: string): Promise<
   }
 }
 
-interface FirstPaint {
-  paintMs: number
-  listMs: number
-}
+/** When each was there, after the tab was opened, in milliseconds. */
+export type FirstPaint = Record<'page' | 'assets' | 'paint' | 'session' | 'account' | 'conversations', number>
 
 interface TabMemory {
   heapMiB: number
