@@ -20,6 +20,11 @@ const changes = createStore(0)
 let drawing: ReturnType<typeof setTimeout> | undefined
 function changed(): void {
   if (drawing !== undefined) return
+  // What nobody sees is drawn once somebody does.
+  if (document.hidden) {
+    document.addEventListener('visibilitychange', changed, { once: true })
+    return
+  }
   drawing = setTimeout(() => {
     drawing = undefined
     changes.set(changes.get() + 1)

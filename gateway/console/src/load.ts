@@ -91,7 +91,12 @@ export function useLoad<T>(
     if (isIdle()) isMissed.current = true
     else reload()
   }, [reload])
-  useLive(live, { reload: reloadAfter, atMostMs })
+  // Of what nobody sees nothing is looked at: that is done when it is shown again.
+  const isFollowed = (event: LiveEvent) => {
+    if (isIdle()) isMissed.current = true
+    return !isIdle() && live?.(event) === true
+  }
+  useLive(live && isFollowed, { reload: reloadAfter, atMostMs })
   useEffect(() => {
     const show = () => {
       if (!isIdle() && isMissed.current) reload()

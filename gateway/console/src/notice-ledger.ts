@@ -98,7 +98,9 @@ export function createNoticeLedger({
     return earlier?.at === due.at ? [] : [due]
   }
   const hearMessages = (known: Known, thread: Thread): DueNotice[] => {
-    const { unread, lastUnreadAt: at = '' } = thread
+    const { unread, lastUnreadAt: at = '', lastAt } = thread
+    // It is counted already, but its text comes with the next state.
+    if (unread > 0 && at > lastAt) return []
     const latest = known.waiting.get('message')?.at ?? known.reportedAt.message
     if (at < latest) return []
     if (unread === 0) settleAt(known, { kind: 'message', at, unread })

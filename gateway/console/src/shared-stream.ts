@@ -17,7 +17,7 @@ interface StreamEvent {
 }
 
 /** What tabs tell each other. */
-type Note = 'asks' | { isOpen: boolean } | StreamEvent | Mark
+type Note = 'asks' | { isOpen: boolean } | { events: StreamEvent[] } | Mark
 
 interface Reader {
   /** Ends it for good. */
@@ -31,6 +31,8 @@ interface Reader {
 const RECENT_MS = 60_000
 const HIDDEN_MS = 60_000
 const AGAIN_MS = 5_000
+/** Tabs are told of events together: a message to all of them costs the browser more than what is in it. */
+const TOGETHER_MS = 100
 const BEAT_MS = 15_000
 /** Three beats: the tab that reads the stream is suspended, or gone. */
 const SILENCE_MS = 45_000
@@ -62,7 +64,7 @@ function shareStream({ signal, report, onFollow }: Reader): void {
         try {
           for await (const event of parley.events('/rest/events', { signal: left, ...recent })) {
             if (!isOurs()) continue
-            channel.notify(event)
+            channel.pass(event)
             heard(event)
           }
         } catch {
@@ -86,11 +88,24 @@ let leading = 0
 /** Tells the tabs of an account what is read, and hears it from the one that reads. */
 function createChannel(options: { key: string; left: AbortSignal; heard(event: StreamEvent): void }) {
   const { key, left, heard } = options
-  const channel = new BroadcastChannel(`parley.events.${key}`)
+  const channel = new BroadcastChannel(`parley.stream.${key}`)
   let isLeading = false
   let silence: ReturnType<typeof setTimeout> | undefined
+  let events: StreamEvent[] = []
+  let passing: ReturnType<typeof setTimeout> | undefined
+  let passedAt = Number.NEGATIVE_INFINITY
+  const passAll = () => {
+    clearTimeout(passing)
+    passing = undefined
+    if (events.length === 0) return
+    passedAt = performance.now()
+    channel.postMessage({ events } satisfies Note)
+    events = []
+  }
   const notify = (note: Note) => {
-    if (!left.aborted) channel.postMessage(note)
+    if (left.aborted) return
+    passAll()
+    channel.postMessage(note)
   }
   const notifyOfState = () => notify({ isOpen: streamOpening.get() > 0 })
   channel.onmessage = ({ data: note }: MessageEvent<Note>) => {
@@ -99,18 +114,26 @@ function createChannel(options: { key: string; left: AbortSignal; heard(event: S
     if (note === 'asks' || 'mark' in note) return
     clearTimeout(silence)
     silence = setTimeout(() => streamOpening.set(0), SILENCE_MS)
-    if ('event' in note) heard(note)
+    if ('events' in note) note.events.forEach(heard)
     else if (!note.isOpen) streamOpening.set(0)
     else if (streamOpening.get() === 0) beginOpening()
   }
   left.addEventListener('abort', () => {
     clearTimeout(silence)
+    passAll()
     channel.close()
     streamOpening.set(0)
   })
   notify('asks')
   return {
-    notify,
+    /** Passes an event on to the other tabs: at once, or together with those that follow it closely. */
+    pass(event: StreamEvent): void {
+      if (left.aborted) return
+      events.push(event)
+      // Timers of a hidden tab are late.
+      if (performance.now() - passedAt >= TOGETHER_MS) passAll()
+      else passing ??= setTimeout(passAll, TOGETHER_MS)
+    },
     /** Runs as the one that the others hear. */
     async lead(run: () => Promise<void>): Promise<void> {
       // What the tab before has said is behind this one: the stream would bring it a second time.
@@ -197,8 +220,16 @@ export function followLive(signal: AbortSignal): void {
 }
 
 function report({ event, data: text }: { event: string; data: string }): void {
-  const data = JSON.parse(text) as LiveEvent['data']
-  for (const listener of [...listeners]) listener({ event, data })
+  let parsed: LiveEvent['data'] | undefined
+  const live: LiveEvent = {
+    event,
+    // Tabs that nobody sees need few of them.
+    get data() {
+      parsed ??= JSON.parse(text) as LiveEvent['data']
+      return parsed
+    },
+  }
+  for (const listener of [...listeners]) listener(live)
 }
 
 /** A short break is nothing to speak of. */

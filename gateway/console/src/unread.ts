@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { call, type Page } from './api.ts'
 import { caughtUp, type Mark } from './caught-up.ts'
 import { t } from './language.ts'
@@ -12,26 +12,52 @@ import { isReader, onLive } from './shared-stream.ts'
 import { createStore } from './store.ts'
 import { nameOf, shownLast, type Thread } from './threads.ts'
 import { setUnreadInTitle } from './title.ts'
+import { createUnreadCount } from './unread-count.ts'
 
 const MOST_COUNTED = 100
 const LONGEST = 140
-/** So long a tab that shows the conversation has to say so. */
+/** So long a tab that shows the conversation has to say so; what is received meanwhile is asked for together. */
 const RESPONSE_MS = 250
+/** Each change of a title costs the browser something, and there may be many tabs. */
+const COUNTED_EVERY_MS = 1_000
 
 /** How many conversations are unread, in words, empty for none: in the title and the icon of the tab, too. */
 export function useUnread(): string {
   const mayRead = may('read', 'threads')
-  const { data } = useLoad(
+  const [text, setText] = useState('')
+  const [count] = useState(() => createUnreadCount({ mostCounted: MOST_COUNTED }))
+  const { data, reload } = useLoad(
     `unread ${mayRead}`,
     async (signal) => {
       if (!mayRead) return undefined
+      count.ask()
       const query = { unread: 'true', limit: MOST_COUNTED }
       return call<Page<Thread>>('GET', '/rest/threads', { query, signal })
     },
-    { everyMs: 30_000, isInBackground: true, atMostMs: 3_000, live: ({ event }) => event === 'thread' },
+    // What is erased the stream does not say.
+    { everyMs: 30_000, isInBackground: true, atMostMs: 30_000, live: ({ event }) => event === 'thread' },
   )
-  const count = data === undefined ? 0 : data.data.length
-  const text = count === 0 ? '' : `${count}${data?.next ? '+' : ''}`
+  useEffect(() => {
+    count.read(data ?? { data: [], next: null })
+    setText(count.text())
+  }, [data])
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const show = () => {
+      timer = undefined
+      setText(count.text())
+      if (count.isUnknown()) reload()
+    }
+    const unfollow = onLive((event) => {
+      if (event.event !== 'thread') return
+      count.hear(event.data as unknown as Thread)
+      timer ??= setTimeout(show, COUNTED_EVERY_MS)
+    })
+    return () => {
+      clearTimeout(timer)
+      unfollow()
+    }
+  }, [])
   useEffect(() => {
     setUnreadInTitle(text)
     const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]')
@@ -64,8 +90,8 @@ export function useShown(thread: string): void {
 /** The list that the count is of: it has what the stream did not say. */
 const unreadList = createStore<Page<Thread> | undefined>(undefined)
 
-/** `asks`: who looks at that conversation says what it says back, so that it is settled before anything later comes. */
-type Note = { asks: Reported } | Reported | Mark
+/** `asks`: who looks at one of the conversations says what it says of it back, so that it is settled before anything later comes. */
+type Note = { asks: Reported[] } | { reported: Reported[] } | Mark
 
 /**
  * Tells of each message that the team is to read, a hand-over and what is assigned to the account as well: in whichever tab
@@ -83,15 +109,22 @@ export function useNotices(): void {
       (left?.thread === reported && left.at >= Date.parse(at))
     /** It reads the stream, and knows what was reported before. */
     let isLeading = false
+    const settle = (reported: readonly Reported[]) => {
+      for (const one of reported) ledger.settle(one)
+    }
     const hear = ({ data }: MessageEvent<Note>) => {
-      if ('reported' in data) ledger.settle(data)
-      else if ('asks' in data && looks(data.asks)) {
-        say(data.asks)
-        ledger.settle(data.asks)
-      }
+      if ('reported' in data) settle(data.reported)
+      else if ('asks' in data) settleShown(data.asks)
+    }
+    /** Settles what is looked at, in all tabs. Returns the rest. */
+    const settleShown = (all: readonly Reported[]): Reported[] => {
+      const reported = all.filter(looks)
+      if (reported.length > 0) say({ reported })
+      settle(reported)
+      return all.filter((one) => !reported.includes(one))
     }
     const join = () => {
-      tabs ??= new BroadcastChannel(`parley.looks.${account.get()}`)
+      tabs ??= new BroadcastChannel(`parley.notices.${account.get()}`)
       tabs.onmessage = hear
     }
     // The browser forgets a page that was left, rather than show it again, when a message comes to it.
@@ -106,33 +139,39 @@ export function useNotices(): void {
     join()
     addEventListener('pageshow', join)
     addEventListener('pagehide', leave)
-    const notify = (due: DueNotice) => {
-      const { kind, thread, at } = due
-      const asked = { reported: thread._id, kind, at, unread: thread.unread }
-      if (looks(asked)) {
-        say(asked)
-        ledger.settle(asked)
-        return
-      }
-      say({ asks: asked })
-      setTimeout(() => {
+    let due: DueNotice[] = []
+    let asking: ReturnType<typeof setTimeout> | undefined
+    const notifyAll = (more: DueNotice[]) => {
+      if (!isLeading || more.length === 0) return
+      due.push(...more)
+      if (asking === undefined) ask()
+    }
+    const ask = () => {
+      const asked = due
+      due = []
+      const asks = settleShown(asked.map(reportOf))
+      if (asks.length > 0) say({ asks })
+      asking = setTimeout(() => {
+        asking = undefined
         if (!isLeading) return
-        const taken = ledger.take(due)
-        if (taken === undefined) return
-        say(taken.reported)
-        if (looks(taken.reported) || !isRequested(due)) return
-        const onClick = () => void leaveTo(`/conversations/${thread._id}`)
-        const text = textOf({ ...due, thread: taken.thread }, taken.count)
-        raiseNotice({ tag: thread._id, title: nameOf(taken.thread), text, onClick })
+        tell(asked)
+        if (due.length > 0) ask()
       }, RESPONSE_MS)
     }
-    const notifyAll = (due: DueNotice[]) => {
-      if (isLeading) due.forEach(notify)
+    const tell = (asked: readonly DueNotice[]) => {
+      const taken = asked.flatMap((one) => {
+        const found = ledger.take(one)
+        return found === undefined ? [] : [{ ...found, kind: one.kind }]
+      })
+      if (taken.length > 0) say({ reported: taken.map(({ reported }) => reported) })
+      for (const { kind, thread, reported, count } of taken)
+        if (!looks(reported) && isRequested({ kind, thread })) raise({ kind, thread, count })
     }
     let leading: AbortController | undefined
     /** What the tab that read before did not come to; what it did come to is heard first. */
     const lead = async () => {
       isLeading = false
+      due = []
       leading?.abort()
       if (!isReader.get() || tabs === undefined) return
       leading = new AbortController()
@@ -142,8 +181,8 @@ export function useNotices(): void {
       isLeading = true
       notifyAll(ledger.waiting())
     }
-    const unfollow = onLive(({ event, data }) => {
-      if (event === 'thread') notifyAll(ledger.hear(data as unknown as Thread))
+    const unfollow = onLive((event) => {
+      if (event.event === 'thread') notifyAll(ledger.hear(event.data as unknown as Thread))
     })
     const read = () => {
       const list = unreadList.get()
@@ -162,14 +201,29 @@ export function useNotices(): void {
   }, [])
 }
 
-function textOf({ kind, thread }: DueNotice, count: number): string {
+const reportOf = ({ kind, thread: { _id, unread }, at }: DueNotice): Reported => ({
+  ...{ reported: _id, kind, at, unread },
+})
+
+/** What is told: how many messages of a conversation, or that it is assigned. */
+interface Told extends Pick<DueNotice, 'kind' | 'thread'> {
+  count: number
+}
+
+function raise(told: Told): void {
+  const { thread } = told
+  const onClick = () => void leaveTo(`/conversations/${thread._id}`)
+  raiseNotice({ tag: thread._id, title: nameOf(thread), text: textOf(told), onClick })
+}
+
+function textOf({ kind, thread, count }: Told): string {
   const last = shownLast(thread.lastMessage).slice(0, LONGEST)
   if (kind === 'assignment') return t('Assigned to you. {last}', { last })
   return count === 1 ? last : t('{count} new messages. {last}', { count, last })
 }
 
 /** Whether the account is told of such a thing, by its settings. */
-function isRequested({ kind, thread: { assignee, unreadFor } }: DueNotice): boolean {
+function isRequested({ kind, thread: { assignee, unreadFor } }: Pick<DueNotice, 'kind' | 'thread'>): boolean {
   const { messages, handOvers, assignments, onlyOwn } = readNoticeSettings()
   if (kind === 'assignment') return assignments
   const isOthers = assignee !== undefined && assignee._id !== me.get()?._id

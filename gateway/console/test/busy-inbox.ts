@@ -53,13 +53,14 @@ export function writingTab(page: Page, threads: readonly string[]) {
       typed.set(thread, `${typed.get(thread)}${word}`)
       await pause(READING_MS)
     },
-    /** Looks into each conversation again, after a reload; then sends what is typed in the last one, and waits until it is said. */
+    /** Looks into each conversation again, after a reload; then sends what is typed in one, and waits until it is said. */
     async finish(): Promise<void> {
       await page.bringToFront()
       await page.reload()
       await page.waitForSelector('.reply textarea')
-      for (const thread of threads) await look(thread)
+      for (const thread of threads.toReversed()) await look(thread)
       const text = (await box.inputValue()).trim()
+      if (text === '') return
       await box.press('Enter')
       await page.locator('.said.team .bubble', { hasText: text }).first().waitFor()
     },
@@ -85,18 +86,19 @@ export async function hearNotices(
   heard: (title: string, text: string) => void,
 ): Promise<void> {
   await context.exposeFunction('report', heard)
-  await context.addInitScript(() => {
-    const { report } = globalThis as unknown as { report(title: string, text: string): void }
-    globalThis.Notification = class {
-      static permission = 'granted'
-      static requestPermission = async () => 'granted'
-      onclick = () => undefined
-      constructor(title: string, { body }: { body: string }) {
-        report(title, body)
-      }
-      close() {}
-    } as unknown as typeof Notification
-  })
+  if (file)
+    await context.addInitScript(() => {
+      const { report } = globalThis as unknown as { report(title: string, text: string): void }
+      globalThis.Notification = class {
+        static permission = 'granted'
+        static requestPermission = async () => 'granted'
+        onclick = () => undefined
+        constructor(title: string, { body }: { body: string }) {
+          report(title, body)
+        }
+        close() {}
+      } as unknown as typeof Notification
+    })
 }
 
 /** What notices have told. */

@@ -209,8 +209,9 @@ function useSaid(thread: Thread): Conversed {
   )
   useEffect(() => {
     let text = ''
-    return onLive(({ event, data }) => {
-      if (event !== 'delta' || !isOf(thread, data)) return
+    return onLive((event) => {
+      if (event.event !== 'delta' || !isOf(thread, event.data)) return
+      const { data } = event
       const offset = Number(data.offset ?? 0)
       text = text.slice(0, offset) + String(data.text ?? '')
       setTyped(text)

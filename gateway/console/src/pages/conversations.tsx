@@ -37,7 +37,7 @@ export function ConversationsPage({ rest: [id], query }: PageProps) {
 function ThreadList({ query, current }: { query: URLSearchParams; current: string | undefined }) {
   const list = useList<Thread>('/rest/threads', listQuery(query), {
     everyMs: 4_000,
-    live: ({ event }) => event === 'thread' || event === 'message',
+    live: ({ event }) => event === 'thread',
   })
   const drafts = useDrafts<Draft>()
   const chosen = chosenFilters(query)
