@@ -86,19 +86,18 @@ export async function hearNotices(
   heard: (title: string, text: string) => void,
 ): Promise<void> {
   await context.exposeFunction('report', heard)
-  if (file)
-    await context.addInitScript(() => {
-      const { report } = globalThis as unknown as { report(title: string, text: string): void }
-      globalThis.Notification = class {
-        static permission = 'granted'
-        static requestPermission = async () => 'granted'
-        onclick = () => undefined
-        constructor(title: string, { body }: { body: string }) {
-          report(title, body)
-        }
-        close() {}
-      } as unknown as typeof Notification
-    })
+  await context.addInitScript(() => {
+    const { report } = globalThis as unknown as { report(title: string, text: string): void }
+    globalThis.Notification = class {
+      static permission = 'granted'
+      static requestPermission = async () => 'granted'
+      onclick = () => undefined
+      constructor(title: string, { body }: { body: string }) {
+        report(title, body)
+      }
+      close() {}
+    } as unknown as typeof Notification
+  })
 }
 
 /** What notices have told. */
