@@ -25,6 +25,8 @@ export interface LoadOptions {
 
 const WHILE_UNREACHABLE_MS = 1_500
 const AT_MOST_MS = 1_000
+/** Loading after events takes a fifth of the time at most, so that it slows down with a machine or a gateway that is busy. */
+const PAUSE_SHARE = 4
 /** While events say what happens, asking is for what they don't say. */
 const LIVE_FACTOR = 10
 
@@ -45,6 +47,7 @@ export function useLoad<T>(
   const isIdle = () => (document.hidden && !isInBackground) || session.get() === 'ended'
   const loading = useRef<Promise<void>>(undefined)
   const isMissed = useRef(false)
+  const tookMs = useRef(0)
   const isUnreachable = [...useStore(unreachable)].some((name) => name !== 'events')
   const streamed = useStore(streamOpening)
   const opening = live === undefined ? 0 : streamed
@@ -53,8 +56,10 @@ export function useLoad<T>(
   useEffect(() => {
     const stop = new AbortController()
     const once = async () => {
+      const startedAt = performance.now()
       try {
         const data = await latest.current(stop.signal)
+        tookMs.current = performance.now() - startedAt
         if (!stop.signal.aborted) setState({ key, data })
       } catch (thrown) {
         if (stop.signal.aborted) return
@@ -96,7 +101,8 @@ export function useLoad<T>(
     if (isIdle()) isMissed.current = true
     return !isIdle() && live?.(event) === true
   }
-  useLive(live && isFollowed, { reload: reloadAfter, atMostMs })
+  const pauseMs = () => Math.max(atMostMs, tookMs.current * PAUSE_SHARE)
+  useLive(live && isFollowed, { reload: reloadAfter, pauseMs })
   useEffect(() => {
     const show = () => {
       if (!isIdle() && isMissed.current) reload()
@@ -124,10 +130,10 @@ export function useLoad<T>(
 /** Reloads after events, the last one of a burst included. */
 function useLive(
   live: LoadOptions['live'],
-  { reload, atMostMs }: { reload(): Promise<void>; atMostMs: number },
+  { reload, pauseMs }: { reload(): Promise<void>; pauseMs(): number },
 ): void {
-  const latest = useRef(live)
-  latest.current = live
+  const latest = useRef({ live, pauseMs })
+  latest.current = { live, pauseMs }
   const isFollowed = live !== undefined
   useEffect(() => {
     if (!isFollowed) return
@@ -139,12 +145,13 @@ function useLive(
       lastAt = performance.now()
     }
     const unfollow = onLive((event) => {
-      if (timer !== undefined || latest.current?.(event) !== true) return
-      timer = setTimeout(run, Math.max(0, lastAt + atMostMs - performance.now()))
+      const { live, pauseMs } = latest.current
+      if (timer !== undefined || live?.(event) !== true) return
+      timer = setTimeout(run, Math.max(0, lastAt + pauseMs() - performance.now()))
     })
     return () => {
       clearTimeout(timer)
       unfollow()
     }
-  }, [isFollowed, reload, atMostMs])
+  }, [isFollowed, reload])
 }

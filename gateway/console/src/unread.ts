@@ -142,9 +142,10 @@ export function useNotices(): void {
     let due: DueNotice[] = []
     let asking: ReturnType<typeof setTimeout> | undefined
     const notifyAll = (more: DueNotice[]) => {
-      if (!isLeading || more.length === 0) return
-      due.push(...more)
-      if (asking === undefined) ask()
+      if (!isLeading) return
+      tell(more.filter((one) => !isRequested(one)))
+      due.push(...more.filter(isRequested))
+      if (due.length > 0 && asking === undefined) ask()
     }
     const ask = () => {
       const asked = due
@@ -158,6 +159,7 @@ export function useNotices(): void {
         if (due.length > 0) ask()
       }, RESPONSE_MS)
     }
+    /** What is not requested is told to the other tabs only. */
     const tell = (asked: readonly DueNotice[]) => {
       const taken = asked.flatMap((one) => {
         const found = ledger.take(one)
