@@ -116,7 +116,7 @@ test('what people write to the team is reported once over all tabs, and not to w
     await list.goto(`${system.url}/console/conversations`)
     await say('Nobody is told of this')
     await list.locator('.threads').getByText('Nobody is told of this').waitFor()
-    await list.locator('.threads .unread').getByText('2', { exact: true }).waitFor()
+    await list.locator('.threads .unread', { hasText: /^2/ }).waitFor()
     await page.getByLabel('What people write to the team').click()
     await page.getByRole('checkbox', { name: 'What people write to the team', checked: true }).waitFor()
     await say('Of this they are')
