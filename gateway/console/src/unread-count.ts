@@ -2,7 +2,7 @@ import type { Page } from './api.ts'
 import type { Thread } from './threads.ts'
 
 /** Which conversations are unread: by the list of them, and by what the stream says until the next list. */
-export interface UnreadCount {
+interface UnreadCount {
   /** A list is asked for: what is heard until it is there may be later than what it has. */
   ask(): void
   read(list: Pick<Page<Thread>, 'data' | 'next'>): void
