@@ -6,12 +6,14 @@ export interface Schema {
   type?: string | string[]
   format?: string
   description?: string
-  enum?: unknown[]
+  enum?: readonly unknown[]
   properties?: Record<string, Schema>
   required?: string[]
   items?: Schema
   anyOf?: Schema[]
   maxLength?: number
+  minimum?: number
+  maximum?: number
 }
 
 interface OpenApi {

@@ -1,15 +1,18 @@
+import { configSettings } from '@parley/shared/config-settings'
 import { MASK } from '@parley/shared/secret-names'
-import { numbered } from '../format.ts'
+import type { KnownSettings } from '../json/json-check.ts'
+import { JsonField } from '../json/json-field.tsx'
 import { t, translated } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { type Schema, schemaNamed, withoutNull } from '../openapi.ts'
 import { fieldsOf, InputError, isChangedSince } from '../problems.ts'
-import { choicesOf, type Version } from '../resources.ts'
+import type { Version } from '../resources.ts'
 import { wordOf } from '../words.ts'
 import { Button } from './actions.tsx'
 import { Failure, Loading } from './basics.tsx'
 import { type Edits, mask, type Typed, unmask, type Values } from './edits.ts'
 import { AreaField, SelectField, TextField } from './fields.tsx'
+import { Reference, References } from './reference-fields.tsx'
 import { useSubmit } from './submit.ts'
 
 interface SchemaFormProps {
@@ -61,6 +64,7 @@ export function SchemaForm(props: SchemaFormProps) {
           name={field}
           schema={of}
           documentName={values.name}
+          settings={name === 'ConfigBody' && field === 'value' ? settingsOf(values) : undefined}
           value={values[field]}
           text={typed.texts[field]}
           required={required.includes(field)}
@@ -88,6 +92,9 @@ export function SchemaForm(props: SchemaFormProps) {
     </form>
   )
 }
+
+const settingsOf = ({ name, ownerType }: Values): KnownSettings | undefined =>
+  configSettings({ name: String(name), ownerType: String(ownerType) })
 
 const errorOf = (error: Error | undefined, field: string): string | undefined =>
   fieldsOf(error).find(({ path }) => path === `/${field}` || path.startsWith(`/${field}/`))?.message
@@ -126,6 +133,8 @@ interface SchemaFieldProps {
   schema: Schema
   /** What the document is named. */
   documentName: unknown
+  /** What is known of its settings beside the schema. */
+  settings: KnownSettings | undefined
   value: unknown
   /** What was typed, where the field is JSON. */
   text: string | undefined
@@ -138,7 +147,8 @@ interface SchemaFieldProps {
 }
 
 function SchemaField(props: SchemaFieldProps) {
-  const { name, documentName, value, text, required, reference, disabled, error, onValue, onText } = props
+  const { name, documentName, settings, value, text, required, reference, disabled, error, onValue, onText } =
+    props
   const { schema, nullable } = withoutNull(props.schema)
   const common = {
     label: labelOf(name),
@@ -189,13 +199,12 @@ function SchemaField(props: SchemaFieldProps) {
     )
   if (schema.type === 'object')
     return (
-      <AreaField
+      <JsonField
         {...common}
         note={[common.note, t('JSON; secrets are shown as {mask} and stay as they are', { mask: MASK })]
           .filter(Boolean)
           .join('. ')}
-        code
-        rows={8}
+        known={settings ?? schema.properties}
         value={text ?? JSON.stringify(mask(value ?? {}, { field: name, name: documentName }), null, 2)}
         onChange={onText}
       />
@@ -208,70 +217,6 @@ function SchemaField(props: SchemaFieldProps) {
 }
 
 const optionOf = (value: unknown) => ({ value: String(value), name: wordOf(String(value)) })
-
-interface ReferenceProps {
-  label: string
-  note: string | undefined
-  required: boolean
-  disabled: boolean
-  error: string | undefined
-  from: string
-  onValue(value: unknown): void
-}
-
-function Reference({
-  from,
-  value,
-  nullable,
-  onValue,
-  ...common
-}: ReferenceProps & { value: number | null | undefined; nullable: boolean }) {
-  const choices = useLoad(`choices ${from}`, () => choicesOf(from)).data ?? []
-  const known = value == null || choices.some((one) => one.value === value)
-  const options = [
-    ...(nullable || value == null ? [{ value: '', name: nullable ? t('None') : t('Choose …') }] : []),
-    ...(known ? [] : [{ value: String(value), name: numbered(String(value)) }]),
-    ...choices.map((one) => ({ value: String(one.value), name: one.name })),
-  ]
-  return (
-    <SelectField
-      {...common}
-      value={value == null ? '' : String(value)}
-      options={options}
-      onChange={(chosen) => onValue(chosen === '' ? null : Number(chosen))}
-    />
-  )
-}
-
-function References({ from, value, onValue, ...common }: ReferenceProps & { value: number[] }) {
-  const choices = useLoad(`choices ${from}`, () => choicesOf(from)).data ?? []
-  const unknown = value.filter((id) => !choices.some((one) => one.value === id))
-  const all = [...choices, ...unknown.map((id) => ({ value: id, name: numbered(id) }))]
-  return (
-    <fieldset class="field choices" disabled={common.disabled}>
-      <legend>
-        {common.label}
-        {!common.required && <span class="quiet"> {t('(optional)')}</span>}
-      </legend>
-      {all.length === 0 && <p class="note">{t('There are none yet.')}</p>}
-      {all.map((one) => (
-        <label key={one.value}>
-          <input
-            type="checkbox"
-            checked={value.includes(one.value)}
-            onChange={(event) =>
-              onValue(
-                event.currentTarget.checked ? [...value, one.value] : value.filter((id) => id !== one.value),
-              )
-            }
-          />
-          {one.name}
-        </label>
-      ))}
-      {common.error && <p class="field-error">{common.error}</p>}
-    </fieldset>
-  )
-}
 
 const LABELS: Readonly<Record<string, string>> = {
   ...{ name: t('Name'), description: t('Description'), extId: t('External id'), config: t('Config') },

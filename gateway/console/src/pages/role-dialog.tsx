@@ -2,8 +2,9 @@ import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button, Dialog, notify } from '../components/actions.tsx'
 import { Failure } from '../components/basics.tsx'
-import { AreaField, TextField } from '../components/fields.tsx'
+import { TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { JsonField } from '../json/json-field.tsx'
 import { t } from '../language.ts'
 import type { Role } from '../people.ts'
 import { InputError } from '../problems.ts'
@@ -68,10 +69,10 @@ export function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
         )}
         <details class="fold">
           <summary>{t('As expressions')}</summary>
-          <AreaField
+          <JsonField
             label={t('Entries')}
             note={t('Each grants read and write where its schema is true. They are added up.')}
-            {...{ code: true, rows: 14, error: syntax }}
+            {...{ isList: true, rows: 14, error: syntax }}
             value={text ?? JSON.stringify(entries, null, 2)}
             onChange={type}
           />

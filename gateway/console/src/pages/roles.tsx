@@ -3,8 +3,9 @@ import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button, DeleteButton } from '../components/actions.tsx'
 import { Badge, Card, Empty, Failure, Time } from '../components/basics.tsx'
-import { AreaField, SelectField } from '../components/fields.tsx'
+import { SelectField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
+import { JsonField } from '../json/json-field.tsx'
 import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import type { Role } from '../people.ts'
@@ -125,10 +126,9 @@ function Explain({ role }: { role: Role }) {
           }}
           options={RULED_RESOURCES.map((name) => ({ value: name, name }))}
         />
-        <AreaField
+        <JsonField
           label={t('A document of it')}
           note={t('As JSON, to ask about one')}
-          code
           rows={2}
           value={doc}
           onChange={setDoc}
