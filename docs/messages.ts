@@ -4,7 +4,7 @@ import { errors } from '@parley/shared/errors'
 import { LANGUAGES } from '@parley/shared/languages'
 import { allProviders } from '@parley/shared/providers/registry'
 import { filesOfTree } from '../tests/source/modules.ts'
-import { detailsOf, textsOf } from '../tests/source/texts.ts'
+import { allTextsOf, problemTextsOf, textsOf } from '../tests/source/texts.ts'
 import { openApiDocument } from './openapi/document.ts'
 
 const CONSOLE = /^gateway\/console\/src\/.*(?<!\.d)\.tsx?$/
@@ -16,6 +16,11 @@ const FORMS = [
 ]
 
 const SERVICES = /^(?:gateway|services\/[^/]+|shared)\/src\/.*\.ts$/
+/** What is wrong with a configuration, and what a role comes to: these files have no other texts. */
+const EXPLAINED =
+  /^(?:services\/configuration\/src\/check\/.*|shared\/src\/foreign-document|shared\/src\/permission\/(?:explain|parse|syntax|entry)|shared\/src\/providers\/[^/]+\/api)\.ts$/
+/** What the provider's rules say of templates: the console applies them, and the services do. */
+const TEMPLATES = /^shared\/src\/providers\/[^/]+\/template-(?:draft|fields)\.ts$/
 /** What schemas say of a field, as zod words it, and what stands in such texts. */
 const OF_SCHEMAS = [
   'is required',
@@ -36,6 +41,10 @@ const OF_SCHEMAS = [
   'Invalid input',
   ...['read', 'write', 'string', 'number', 'int', 'array', 'object', 'boolean', 'undefined', 'null'],
 ]
+
+/** What stands in texts of `EXPLAINED`, and in those of templates. */
+const IN_EXPLAINED = ['all', 'some', 'ended', 'ends']
+const IN_TEMPLATES = ['latitude', 'longitude', 'name', 'address', 'image', 'video', 'gif', 'document']
 
 /** The texts of the console in English. */
 interface Messages {
@@ -62,8 +71,16 @@ export const readCatalogue = (folder: Folder, language: string): Catalogue =>
 /** Collects the texts of problems: titles, and details that the code has. What others said is no part of them. */
 export async function readProblemTexts(): Promise<Set<string>> {
   const titles = Object.values(errors).map(({ title }) => title)
-  const details = await Promise.all(filesOfTree(SERVICES).map(detailsOf))
-  return new Set([...titles, ...details.flat(), ...OF_SCHEMAS])
+  const details = await Promise.all(filesOfTree(SERVICES).map(problemTextsOf))
+  const explained = await Promise.all(filesOfTree(EXPLAINED).map(allTextsOf))
+  return new Set([
+    ...titles,
+    ...details.flat(),
+    ...explained.flat(),
+    ...IN_EXPLAINED,
+    ...(await textsOfTemplates()),
+    ...OF_SCHEMAS,
+  ])
 }
 
 /** Collects every text that the console shows. */
@@ -76,6 +93,7 @@ export async function readMessages(): Promise<Messages> {
       ...textsOfProviders(),
       ...Object.values(KINDS).map(({ description }) => description),
       ...textsOfForms(),
+      ...(await textsOfTemplates()),
     ]),
     outside: [...own, explained].flatMap(({ outside }) => outside),
   }
@@ -94,6 +112,11 @@ function write(folder: Folder, all: ReadonlySet<string>): void {
     const catalogue = Object.fromEntries([...all].toSorted().map((text) => [text, known[text] ?? '']))
     writeFileSync(`${folder}/${language}.json`, `${JSON.stringify(catalogue, null, 2)}\n`)
   }
+}
+
+async function textsOfTemplates(): Promise<string[]> {
+  const texts = await Promise.all(filesOfTree(TEMPLATES).map(allTextsOf))
+  return [...texts.flat(), ...IN_TEMPLATES]
 }
 
 function textsOfProviders(): string[] {

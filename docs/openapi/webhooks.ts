@@ -53,7 +53,7 @@ export function webhooks(schemas: Schemas): Record<string, object> {
     ),
     'person.consent_changed': event(
       'person.consent_changed',
-      'Somebody agreed, or opted out',
+      'Somebody agreed, or opted out, otherwise than by an imported file',
       consentData,
       consentExample,
     ),

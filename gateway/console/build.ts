@@ -103,11 +103,14 @@ const pageOf = ({
 ${parts.map((part) => `<link rel="modulepreload" href="/console/assets/${part}">\n`).join('')}<script type="module" src="/console/assets/${script}"></script>
 </head>
 <body>
-<div id="console"></div>
+<div id="console">${OPENING}</div>
 <noscript>The console needs JavaScript. The API is described at <a href="/docs">/docs</a>.</noscript>
 </body>
 </html>
 `
+
+/** What is seen until the script has loaded what it shows: the same as its `Opening`. */
+const OPENING = `<main class="lonely"><p class="logo"><svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 4h16v11h-9l-5 5v-5H4z"/></svg> Parley</p><div class="loading">${'<span class="bone"></span>'.repeat(4)}</div></main>`
 
 const BOX =
   '<rect width="32" height="32" rx="8" fill="#0f766e"/><path d="M9 9h14v10H15l-4 4v-4H9z" fill="#fff"/>'

@@ -79,7 +79,7 @@ const ofActions: Route[] = ['connect', 'connected', 'test'].map((ofEach) => ({
 /** The route that looks for what an action can be made of. */
 const ofNewActions: Route = {
   ...collection('dispatcher')('actions'),
-  ...{ match: { child: 'discover' }, methods: ['POST'] },
+  match: { child: 'discover' },
 }
 /** The route of what happened to a channel at its provider: the dispatcher has it, configuration the channel itself. */
 const ofChannels: Route = { ...collection('dispatcher')('channels'), match: { ofEach: 'notices' } }

@@ -84,12 +84,21 @@ const NATIVE_MIB = 120
 /** The heap that V8 allows this process, in MiB. */
 const ownHeapMib = (): number => Math.round(getHeapStatistics().heap_size_limit / MIB)
 
+/** What responses of others may take together while they arrive, in bytes: a sixteenth of the heap. */
+export const responseBytes = (heapMib = ownHeapMib()): number => (heapMib * MIB) / 16
+
 /** The most that a process of this setting uses, in MiB: its heap, this process's own unless given, and buffers outside it. */
 export function memoryBound(
   memory: Memory,
   heapMib = ownHeapMib(),
 ): { heapMib: number; buffersMib: number; atMostMib: number } {
   const { bodies, unconfirmedBytes } = SIZES[memory]
-  const buffersMib = (bodies.authenticated.bytes + bodies.unsigned.bytes + unconfirmedBytes) / MIB
+  const buffers = [
+    bodies.authenticated.bytes,
+    bodies.unsigned.bytes,
+    unconfirmedBytes,
+    responseBytes(heapMib),
+  ]
+  const buffersMib = Math.ceil(buffers.reduce((sum, bytes) => sum + bytes, 0) / MIB)
   return { heapMib, buffersMib, atMostMib: heapMib + buffersMib + NATIVE_MIB }
 }

@@ -3,7 +3,7 @@ import { defined } from './defined.ts'
 import { type ErrorCode, errors, problemType } from './errors.ts'
 import { type PendingResponse, pathOf, type ReceivedRequest } from './exchange.ts'
 import type { Log } from './log.ts'
-import { acceptedLanguage, problemTexts } from './problem-texts.ts'
+import { inAcceptedLanguage } from './problem-texts.ts'
 import { isUnavailable } from './unavailable.ts'
 
 /** One error in a request: `path` is a JSON Pointer (RFC 6901) into the body, or to a parameter or header: `/limit`. */
@@ -99,13 +99,8 @@ export function problemHeaders(problem: Problem): Record<string, string> {
 export function sendProblem(req: ReceivedRequest, res: PendingResponse, problem: Problem): void {
   res.statusCode = problem.status
   for (const [name, value] of Object.entries(problemHeaders(problem))) res.setHeader(name, value)
-  const language = acceptedLanguage(req.headers['accept-language'])
-  const texts = problemTexts(language)
   const at = { instance: pathOf(req), requestId: requestIdOf(res) }
-  const body = JSON.stringify(problemBody(problem, at, texts.text))
-  res.setHeader('content-language', texts.isWhole() ? language : `${language}, en`)
-  res.setHeader('vary', [res.getHeader('vary') ?? [], 'Accept-Language'].flat().join(', '))
-  res.end(body)
+  res.end(inAcceptedLanguage(req, res, (text) => JSON.stringify(problemBody(problem, at, text))))
 }
 
 const requestIdOf = ({ locals }: PendingResponse): string => String(locals.requestId ?? '')

@@ -43,6 +43,22 @@ describe('the texts of problems', () => {
     expect(texts.isWhole()).toBe(false)
   })
 
+  test('of what a role comes to are composed of texts that are composed themselves', () => {
+    const { text, isWhole } = problemTexts('es')
+    expect(
+      text(
+        'The caller may read all of channels (entry 1), and may not write channels, because no entry that applies grants it (entries 1, 2).',
+      ),
+    ).toBe(
+      'Quien llama puede leer todo de channels (entrada 1) y no puede escribir channels, porque ninguna de las entradas que se aplican lo concede (entradas 1, 2).',
+    )
+    expect(text('Came to nothing (a path that leads nowhere) for this document')).toBe(
+      'Dio nada (una ruta que no lleva a ninguna parte) para este documento',
+    )
+    expect(text('the callback whatsapp needs it')).toBe('el callback whatsapp lo necesita')
+    expect(isWhole()).toBe(true)
+  })
+
   test('are as they were in English', () => {
     expect(problemTexts('en').text('There is nothing here')).toBe('There is nothing here')
   })

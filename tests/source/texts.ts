@@ -195,27 +195,54 @@ function table(init: Node, place: Place): void {
   if (init.type !== 'ObjectExpression') walk(init, place)
 }
 
-/** The details of problems that a file has, with numbers in braces for what is composed. */
-export async function detailsOf(file: string): Promise<string[]> {
+/** The properties, and the calls, whose texts problems have. */
+const OF_PROBLEMS = {
+  keys: /^(detail|message|error)$/,
+  calls: /^(parameterError|refuse|refine|regex|fieldError)$/,
+}
+/** Texts that are nobody's to read, or an example's. */
+const ASIDE = /^(description|summary|example|examples)$/
+
+/** The texts of problems that a file has, with numbers in braces for what is composed. */
+export const problemTextsOf = (file: string): Promise<string[]> => textsIn(file, { isAll: false })
+
+/** The same of every text of several words in a file that has no others. */
+export const allTextsOf = (file: string): Promise<string[]> => textsIn(file, { isAll: true })
+
+async function textsIn(file: string, { isAll }: { isAll: boolean }): Promise<string[]> {
   const tree = await parse(readFileSync(file, 'utf8'), { syntax: 'typescript', target: 'es2024' })
-  const details: string[] = []
-  const read = (value: unknown, isDetail: boolean): void => {
+  const found: string[] = []
+  const read = (value: unknown, isTaken: boolean): void => {
     if (typeof value !== 'object' || value === null) return
     const node = value as Node
-    const text = isDetail ? textIn(node) : undefined
-    if (text !== undefined && isSentence(text)) details.push(text)
-    if (isDetail && node.type === 'TemplateLiteral' && (node.expressions as Node[]).length > 0) {
-      const composed = (node.quasis as Node[]).map(({ cooked }, at) =>
-        at === 0 ? cooked : `{${at - 1}}${cooked}`,
-      )
-      if (isSentence(composed.join(''))) details.push(composed.join(''))
+    if (/^(ImportDeclaration|ExportAllDeclaration|TsLiteralType)$/.test(String(node.type))) return
+    if (node.type === 'CallExpression') {
+      const called = nameIn(node.callee)
+      if (called === 'describe') return
+      read(node.callee, isAll)
+      read(node.arguments, isTaken || OF_PROBLEMS.calls.test(called))
       return
     }
-    const own = node.type === 'KeyValueProperty' ? nameIn(node.key) === 'detail' : isDetail
-    for (const one of Object.values(node)) read(one, own)
+    if (node.type === 'KeyValueProperty') {
+      const named = nameIn(node.key)
+      read(node.value, !ASIDE.test(named) && (isTaken || OF_PROBLEMS.keys.test(named)))
+      return
+    }
+    const text = isTaken ? (textIn(node) ?? composedIn(node)) : undefined
+    if (text !== undefined && isSentence(text)) found.push(text)
+    for (const one of Object.values(node)) read(one, isTaken)
   }
-  read(tree.body, false)
-  return details
+  read(tree.body, isAll)
+  return found
 }
 
-const isSentence = (text: string): boolean => /^[A-Z].* .*[.]$/.test(text)
+function composedIn({ type, quasis }: Node): string | undefined {
+  if (type !== 'TemplateLiteral') return undefined
+  return (quasis as Node[]).map(({ cooked }, at) => (at === 0 ? cooked : `{${at - 1}}${cooked}`)).join('')
+}
+
+/** Words around a space, whatever they are composed of; one word after something composed could be anybody's text. */
+function isSentence(text: string): boolean {
+  const words = text.replaceAll(/\{\d\}/g, ' ').match(/[A-Za-z]{2,}/g) ?? []
+  return words.length > (/^\{\d\}/.test(text) ? 1 : 0) && /[a-z\d}’”;,.] [a-z\d{“A-Z]|[a-z]: \{/.test(text)
+}

@@ -5,7 +5,7 @@ import { Button, Dialog, LeaveQuestion, Notices, notify } from './components/act
 import { Failure, Icon, type IconName, Loading, NotFound } from './components/basics.tsx'
 import { useKeys } from './components/keyboard.ts'
 import { lazyPage } from './components/lazy-page.tsx'
-import { t } from './language.ts'
+import { followLanguage, t } from './language.ts'
 import { useLoad } from './load.ts'
 import { shareNoticeSettings } from './notices.ts'
 import { ConnectedPage } from './pages/connected.tsx'
@@ -119,7 +119,7 @@ export function App() {
   return (
     <>
       <Banner />
-      {signedIn === 'unknown' && <Loading />}
+      {signedIn === 'unknown' && <Opening />}
       {(signedIn === 'out' || hasEnded) && <LoginPage key={signedIn} hasEnded={hasEnded} />}
       {(signedIn === 'in' || hasEnded) && (
         <div key={owner.current} hidden={hasEnded}>
@@ -131,6 +131,16 @@ export function App() {
     </>
   )
 }
+
+/** What the page shows before any script runs, too. */
+const Opening = () => (
+  <main class="lonely">
+    <p class="logo">
+      <Icon name="logo" /> Parley
+    </p>
+    <Loading />
+  </main>
+)
 
 /** Says what can't be reached, until it can be reached again. */
 function Banner() {
@@ -170,6 +180,11 @@ function Shell() {
     if (caller.data !== undefined) shareNoticeSettings(caller.data.preferences.notices)
   }, [caller.data])
   useEffect(() => () => me.set(undefined), [])
+  const isKnown = known !== undefined
+  // What is chosen elsewhere meanwhile waits for the next load, so that nothing changes under somebody's hands.
+  useEffect(() => {
+    if (isKnown) followLanguage(known.preferences.language)
+  }, [isKnown])
   const role = known === undefined ? undefined : JSON.stringify(known.role)
   const signedIn = useStore(account)
   // What the role may read decides whether there is a stream.
@@ -181,7 +196,13 @@ function Shell() {
   }, [role, signedIn])
   if (known === undefined) {
     const { error } = caller
-    return <main class="lonely">{error ? <Failure error={error} /> : <Loading />}</main>
+    return error ? (
+      <main class="lonely">
+        <Failure error={error} />
+      </main>
+    ) : (
+      <Opening />
+    )
   }
   const pages = PAGES.filter(
     ({ reads }) => reads === undefined || reads.some((resource) => may('read', resource)),

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { account } from './session.ts'
 import { createStore, useStore } from './store.ts'
 
@@ -6,6 +6,8 @@ const PREFIX = 'parley.draft.'
 const MOST_DRAFTS = 50
 /** Of a draft as JSON; a longer one is there as long as its page is. */
 const LONGEST = 64 * 1024
+/** Each key that is pressed in any tab changes a draft. */
+const DRAWN_AGAIN_MS = 250
 
 interface Stored {
   at: number
@@ -15,7 +17,14 @@ interface Stored {
 const prefixOf = (owner: string): string => `${PREFIX}${owner}.`
 /** Counts the changes in any tab, so that lists of drafts are drawn anew. */
 const changes = createStore(0)
-const changed = () => changes.set(changes.get() + 1)
+let drawing: ReturnType<typeof setTimeout> | undefined
+function changed(): void {
+  if (drawing !== undefined) return
+  drawing = setTimeout(() => {
+    drawing = undefined
+    changes.set(changes.get() + 1)
+  }, DRAWN_AGAIN_MS)
+}
 
 /** Changes a draft by what it is at that moment; `undefined` removes it. */
 export type ChangeDraft<T> = (to: (now: T | undefined) => T | undefined) => void
@@ -60,11 +69,15 @@ export function useDraft<T>(id: string): [draft: T | undefined, change: ChangeDr
   return [draft, change]
 }
 
-/** A function that reads the draft of a conversation; the component is rendered again when one changes. */
-export function useDrafts<T>(): (id: string) => T | undefined {
+/** The drafts by their conversations; the component is rendered again when one changes. */
+export function useDrafts<T>(): ReadonlyMap<string, T | undefined> {
   const owner = useStore(account)
-  useStore(changes)
-  return (id) => (owner === undefined ? undefined : read<T>(prefixOf(owner) + id))
+  const at = useStore(changes)
+  return useMemo(() => {
+    const prefix = owner && prefixOf(owner)
+    if (!prefix) return new Map()
+    return new Map(keysOf(prefix).map((key) => [key.slice(prefix.length), read<T>(key)]))
+  }, [owner, at])
 }
 
 /** Removes the drafts of the account. */
@@ -92,20 +105,21 @@ const read = <T>(key: string | undefined): T | undefined =>
 
 function write(key: string, value: unknown): void {
   const text = JSON.stringify({ at: Date.now(), value } satisfies Stored)
-  localStorage.removeItem(key)
-  if (value !== undefined && text.length <= LONGEST) {
-    makeRoom(key)
-    try {
-      localStorage.setItem(key, text)
-    } catch {
-      // Full of something else: the draft is there as long as its page is.
-    }
+  const isStored = value !== undefined && text.length <= LONGEST
+  if (isStored) makeRoom(key)
+  try {
+    if (isStored) localStorage.setItem(key, text)
+    else localStorage.removeItem(key)
+  } catch {
+    // Full of something else: the draft is there as long as its page is, and no older one in its place.
+    localStorage.removeItem(key)
   }
   changed()
 }
 
 /** The oldest go where there are as many as there may be. */
 function makeRoom(key: string): void {
+  if (localStorage.getItem(key) !== null) return
   const others = keysOf(key.slice(0, key.indexOf('.', PREFIX.length) + 1))
   if (others.length < MOST_DRAFTS) return
   const oldestFirst = others.toSorted((one, other) => (stored(one)?.at ?? 0) - (stored(other)?.at ?? 0))

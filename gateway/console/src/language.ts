@@ -1,9 +1,7 @@
 import { type Language, languageOf } from '@parley/shared/languages'
+import { type Catalogue, createTextLookup } from '@parley/shared/text-patterns'
 import { IntlMessageFormat } from 'intl-messageformat'
 import type { ComponentChildren } from 'preact'
-
-/** The texts of a language under the English ones that stand in the code. */
-type Catalogue = Readonly<Record<string, string>>
 
 const CATALOGUES: Record<Exclude<Language, 'en'>, () => Promise<{ default: Catalogue }>> = {
   'pt-BR': () => import('./languages/pt-BR.json', { with: { type: 'json' } }),
@@ -13,10 +11,11 @@ const CHOICE = 'parley.language'
 
 let language: Language = 'en'
 let catalogue: Catalogue = {}
+let lookup: ReturnType<typeof createTextLookup> | undefined
 const formats = new Map<string, IntlMessageFormat>()
 
-/** What was chosen in this browser; undefined where it is the browser's own. */
-export const chosenLanguage = (): string | undefined => storage()?.getItem(CHOICE) ?? undefined
+/** What the user of this browser has chosen last; undefined where it is the browser's own. */
+const chosenLanguage = (): string | undefined => storage()?.getItem(CHOICE) ?? undefined
 
 /** The language that everything here is in; it stays until the page is loaded again. */
 export const currentLanguage = (): Language => language
@@ -35,16 +34,21 @@ export async function loadLanguage(): Promise<void> {
   document.documentElement.lang = language
 }
 
-/** Changes the language; an empty choice is the browser's own. */
-export function chooseLanguage(choice: string): void {
-  if (choice === '') storage()?.removeItem(CHOICE)
+/**
+ * Goes by what the user has chosen, null for the browser's own. The page is loaded again where this browser did not know that:
+ * it asks before anybody has logged in.
+ */
+export function followLanguage(choice: string | null): void {
+  const before = chosenLanguage()
+  if (choice === null) storage()?.removeItem(CHOICE)
   else storage()?.setItem(CHOICE, choice)
-  location.reload()
+  if (chosenLanguage() !== before && languageOf([choice ?? [], navigator.languages].flat()) !== language)
+    location.reload()
 }
 
 /** A text in the language of the viewer, by its English one: an ICU message, with what stands for its placeholders. */
 export function t(message: string, values: Readonly<Record<string, string | number>> = {}): string {
-  const text = translated(message)
+  const text = catalogue[message] ?? message
   return /[{<']/.test(text) ? String(formatOf(text).format(values)) : text
 }
 
@@ -52,11 +56,14 @@ type RichValue = ComponentChildren | ((text: ComponentChildren) => ComponentChil
 
 /** The same with elements in it: as placeholders, or around a part of the text that is between tags. */
 export function rich(message: string, values: Readonly<Record<string, RichValue>>): ComponentChildren {
-  return formatOf(translated(message)).format(values as Record<string, string>) as ComponentChildren
+  return formatOf(catalogue[message] ?? message).format(values as Record<string, string>) as ComponentChildren
 }
 
-/** A text that comes from elsewhere, where the catalogue has it; nothing in it is a placeholder. */
-export const translated = (text: string): string => catalogue[text] ?? text
+/** A text that comes from elsewhere, where the catalogue has it, with numbers in braces for what it is composed of. */
+export function translated(text: string): string {
+  lookup ??= createTextLookup(catalogue)
+  return lookup(text) ?? text
+}
 
 function formatOf(text: string): IntlMessageFormat {
   const format = formats.get(text) ?? new IntlMessageFormat(text, language)

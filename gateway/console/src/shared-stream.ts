@@ -1,9 +1,11 @@
 import { pause } from '@parley/client/pause'
 import { beginOpening, mark, parley, streamOpening } from './api.ts'
+import { caughtUp, type Mark } from './caught-up.ts'
 import { areNoticesOn } from './notices.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 import { may } from './rights.ts'
 import { account } from './session.ts'
+import { createStore } from './store.ts'
 
 const QUIET_MS = 6_000
 const listeners = new Set<Listener>()
@@ -15,7 +17,7 @@ interface StreamEvent {
 }
 
 /** What tabs tell each other. */
-type Note = 'asks' | { isOpen: boolean } | StreamEvent
+type Note = 'asks' | { isOpen: boolean } | StreamEvent | Mark
 
 interface Reader {
   /** Ends it for good. */
@@ -77,10 +79,9 @@ function shareStream({ signal, report, onFollow }: Reader): void {
   whileInUse(signal, follow)
 }
 
-let leading = 0
-
 /** Whether this tab reads the stream for all tabs of the account. */
-export const isReader = (): boolean => leading > 0
+export const isReader = createStore(false)
+let leading = 0
 
 /** Tells the tabs of an account what is read, and hears it from the one that reads. */
 function createChannel(options: { key: string; left: AbortSignal; heard(event: StreamEvent): void }) {
@@ -95,7 +96,7 @@ function createChannel(options: { key: string; left: AbortSignal; heard(event: S
   channel.onmessage = ({ data: note }: MessageEvent<Note>) => {
     if (left.aborted) return
     if (isLeading) return note === 'asks' ? notifyOfState() : undefined
-    if (note === 'asks') return
+    if (note === 'asks' || 'mark' in note) return
     clearTimeout(silence)
     silence = setTimeout(() => streamOpening.set(0), SILENCE_MS)
     if ('event' in note) heard(note)
@@ -112,8 +113,11 @@ function createChannel(options: { key: string; left: AbortSignal; heard(event: S
     notify,
     /** Runs as the one that the others hear. */
     async lead(run: () => Promise<void>): Promise<void> {
+      // What the tab before has said is behind this one: the stream would bring it a second time.
+      await caughtUp(channel, left)
       isLeading = true
       leading += 1
+      isReader.set(true)
       clearTimeout(silence)
       streamOpening.set(0)
       notifyOfState()
@@ -123,6 +127,7 @@ function createChannel(options: { key: string; left: AbortSignal; heard(event: S
         await run()
       } finally {
         leading -= 1
+        isReader.set(leading > 0)
         clearInterval(beats)
         unsubscribe()
       }

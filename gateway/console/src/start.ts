@@ -10,5 +10,7 @@ export function start(): void {
   followHistory()
   void resume()
   const root = document.getElementById('console')
-  if (root) render(h(App, null), root)
+  if (root === null) return
+  root.replaceChildren()
+  render(h(App, null), root)
 }

@@ -23,6 +23,8 @@ export interface Thread {
   lastMessage: string
   lastAt: string
   unread: number
+  /** When the last one that was to be read was received. */
+  lastUnreadAt?: string
   /** Why, while there is something to read. */
   unreadFor?: { why: 'unanswered' | 'handed_off' | 'handler_is_person'; reason: string | null }
   /** The campaign that wrote to the person last. */

@@ -1,19 +1,20 @@
 import { useEffect } from 'preact/hooks'
 import { call, type Page } from './api.ts'
+import { caughtUp, type Mark } from './caught-up.ts'
 import { t } from './language.ts'
 import { useLoad } from './load.ts'
+import { createNoticeLedger, type DueNotice, type Reported } from './notice-ledger.ts'
 import { raiseNotice, readNoticeSettings } from './notices.ts'
 import { may, me } from './rights.ts'
 import { leaveTo } from './router.ts'
 import { account } from './session.ts'
 import { isReader, onLive } from './shared-stream.ts'
+import { createStore } from './store.ts'
 import { nameOf, shownLast, type Thread } from './threads.ts'
 import { setUnreadInTitle } from './title.ts'
 
 const MOST_COUNTED = 100
 const LONGEST = 140
-/** What happened longer ago is no news: the stream may bring again what it brought before. */
-const RECENT_MS = 5 * 60_000
 /** So long a tab that shows the conversation has to say so. */
 const RESPONSE_MS = 250
 
@@ -40,6 +41,8 @@ export function useUnread(): string {
     icon.href = text === '' ? plain : unread
   }, [text])
   useEffect(() => () => setUnreadInTitle(''), [])
+  useEffect(() => unreadList.set(data), [data])
+  useEffect(() => () => unreadList.set(undefined), [])
   return text
 }
 
@@ -58,23 +61,34 @@ export function useShown(thread: string): void {
   }, [thread])
 }
 
-type Question = { asks: string; at: number } | { looksAt: string }
+/** The list that the count is of: it has what the stream did not say. */
+const unreadList = createStore<Page<Thread> | undefined>(undefined)
+
+/** `asks`: who looks at that conversation says what it says back, so that it is settled before anything later comes. */
+type Note = { asks: Reported } | Reported | Mark
 
 /**
- * Tells of each message that the team is to read, a hand-over and what is assigned to the account as well: in whichever tab reads the stream for all of
- * them, so once, and not while a tab of the browser shows the conversation to somebody.
+ * Tells of each message that the team is to read, a hand-over and what is assigned to the account as well: in whichever tab
+ * reads the stream for all of them, so once, and not while a tab of the browser shows the conversation to somebody. All tabs
+ * know what was told, so that another one goes on where that one is closed.
  */
 export function useNotices(): void {
   useEffect(() => {
-    const known = new Map<string, { unread: number; assignedAt: string | undefined }>()
+    const newLedger = () => createNoticeLedger({ own: () => me.get()?._id })
+    let ledger = newLedger()
     let tabs: BroadcastChannel | undefined
-    const looks = (thread: string, at: number) =>
-      (shown === thread && !document.hidden && document.hasFocus()) ||
-      (left?.thread === thread && left.at >= at)
-    const seen = new Set<string>()
-    const hear = ({ data }: MessageEvent<Question>) => {
-      if ('looksAt' in data) seen.add(data.looksAt)
-      else if (looks(data.asks, data.at)) tabs?.postMessage({ looksAt: data.asks } satisfies Question)
+    const say = (note: Note) => tabs?.postMessage(note)
+    const looks = ({ reported, at }: Reported) =>
+      (shown === reported && !document.hidden && document.hasFocus()) ||
+      (left?.thread === reported && left.at >= Date.parse(at))
+    /** It reads the stream, and knows what was reported before. */
+    let isLeading = false
+    const hear = ({ data }: MessageEvent<Note>) => {
+      if ('reported' in data) ledger.settle(data)
+      else if ('asks' in data && looks(data.asks)) {
+        say(data.asks)
+        ledger.settle(data.asks)
+      }
     }
     const join = () => {
       tabs ??= new BroadcastChannel(`parley.looks.${account.get()}`)
@@ -82,40 +96,65 @@ export function useNotices(): void {
     }
     // The browser forgets a page that was left, rather than show it again, when a message comes to it.
     const leave = () => {
+      leading?.abort()
+      isLeading = false
       tabs?.close()
       tabs = undefined
+      // What is told meanwhile it does not hear.
+      ledger = newLedger()
     }
     join()
     addEventListener('pageshow', join)
     addEventListener('pagehide', leave)
-    const notifyOf = (thread: Thread, { isAssignment }: { isAssignment: boolean }) => {
-      const { _id } = thread
-      const at = Date.parse(isAssignment ? (thread.assignee?.at ?? '') : thread.lastAt)
-      seen.delete(_id)
-      tabs?.postMessage({ asks: _id, at } satisfies Question)
+    const notify = (due: DueNotice) => {
+      const { kind, thread, at } = due
+      const asked = { reported: thread._id, kind, at, unread: thread.unread }
+      if (looks(asked)) {
+        say(asked)
+        ledger.settle(asked)
+        return
+      }
+      say({ asks: asked })
       setTimeout(() => {
-        if (seen.delete(_id) || looks(_id, at)) return
-        const last = shownLast(thread.lastMessage).slice(0, LONGEST)
-        const text = isAssignment ? t('Assigned to you. {last}', { last }) : last
-        const onClick = () => void leaveTo(`/conversations/${_id}`)
-        raiseNotice({ tag: _id, title: nameOf(thread), text, onClick })
+        if (!isLeading) return
+        const taken = ledger.take(due)
+        if (taken === undefined) return
+        say(taken.reported)
+        if (looks(taken.reported) || !isRequested(due)) return
+        const onClick = () => void leaveTo(`/conversations/${thread._id}`)
+        const text = textOf({ ...due, thread: taken.thread }, taken.count)
+        raiseNotice({ tag: thread._id, title: nameOf(taken.thread), text, onClick })
       }, RESPONSE_MS)
     }
+    const notifyAll = (due: DueNotice[]) => {
+      if (isLeading) due.forEach(notify)
+    }
+    let leading: AbortController | undefined
+    /** What the tab that read before did not come to; what it did come to is heard first. */
+    const lead = async () => {
+      isLeading = false
+      leading?.abort()
+      if (!isReader.get() || tabs === undefined) return
+      leading = new AbortController()
+      const { signal } = leading
+      await caughtUp(tabs, signal)
+      if (signal.aborted) return
+      isLeading = true
+      notifyAll(ledger.waiting())
+    }
     const unfollow = onLive(({ event, data }) => {
-      if (event !== 'thread') return
-      const thread = data as unknown as Thread
-      const before = known.get(thread._id)
-      const isNew = hasNewMessage(thread, before?.unread ?? 0)
-      const isAssignment = isNewlyMine(thread, before?.assignedAt)
-      known.delete(thread._id)
-      known.set(thread._id, { unread: thread.unread, assignedAt: thread.assignee?.at })
-      // Those of which nothing was said for long.
-      for (const [oldest] of known) if (known.size > MOST_KNOWN) known.delete(oldest)
-      if ((isNew || isAssignment) && isReader() && isRequested(thread, { isAssignment }))
-        notifyOf(thread, { isAssignment })
+      if (event === 'thread') notifyAll(ledger.hear(data as unknown as Thread))
     })
+    const read = () => {
+      const list = unreadList.get()
+      if (list !== undefined) notifyAll(ledger.read(list))
+    }
+    read()
+    void lead()
+    const unsubscribe = [unreadList.subscribe(read), isReader.subscribe(lead)]
     return () => {
       unfollow()
+      for (const end of unsubscribe) end()
       removeEventListener('pageshow', join)
       removeEventListener('pagehide', leave)
       leave()
@@ -123,23 +162,17 @@ export function useNotices(): void {
   }, [])
 }
 
+function textOf({ kind, thread }: DueNotice, count: number): string {
+  const last = shownLast(thread.lastMessage).slice(0, LONGEST)
+  if (kind === 'assignment') return t('Assigned to you. {last}', { last })
+  return count === 1 ? last : t('{count} new messages. {last}', { count, last })
+}
+
 /** Whether the account is told of such a thing, by its settings. */
-function isRequested({ assignee, unreadFor }: Thread, { isAssignment }: { isAssignment: boolean }): boolean {
+function isRequested({ kind, thread: { assignee, unreadFor } }: DueNotice): boolean {
   const { messages, handOvers, assignments, onlyOwn } = readNoticeSettings()
-  if (isAssignment) return assignments
+  if (kind === 'assignment') return assignments
   const isOthers = assignee !== undefined && assignee._id !== me.get()?._id
   if (onlyOwn && isOthers) return false
   return unreadFor?.why === 'handed_off' ? handOvers : messages
-}
-
-const MOST_KNOWN = 2_000
-
-const hasNewMessage = ({ unread, lastAt }: Thread, before: number): boolean =>
-  unread > before && Date.now() - Date.parse(lastAt) < RECENT_MS
-
-/** Somebody else has just assigned it to the account. */
-function isNewlyMine({ assignee }: Thread, before: string | undefined): boolean {
-  const own = me.get()?._id
-  if (assignee?._id !== own || assignee === undefined || assignee.by === own) return false
-  return assignee.at !== before && Date.now() - Date.parse(assignee.at) < RECENT_MS
 }

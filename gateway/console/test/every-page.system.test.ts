@@ -79,6 +79,7 @@ describe('a session', () => {
           'Copy',
           'Load more',
           'Messages',
+          'All settings and history',
           ...VIEWS,
           ...OF_ONESELF,
         ]

@@ -42,13 +42,9 @@ test.each(TRANSLATED)('in %s no page has an English text, and axe finds nothing'
   })
 })
 
-test('the language is chosen in My account, for this browser', async () => {
+test('the language is chosen in My account, and follows the account to another browser', async () => {
   await system.onPage({ locale: 'fr-FR' }, async (page) => {
-    await page.goto(`${system.url}/console`)
-    await page.getByRole('heading', { name: 'Log in' }).waitFor()
-    await page.getByLabel('Email').fill(system.garden.email)
-    await page.getByLabel('Password').fill(system.garden.password)
-    await page.getByRole('button', { name: 'Log in' }).click()
+    await logInInEnglish(page)
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await goInside(page, '/account', '.rows')
     await page.getByLabel('Language of the console').selectOption({ label: 'Português (Brasil)' })
@@ -59,10 +55,29 @@ test('the language is chosen in My account, for this browser', async () => {
       .waitFor()
     await page.getByLabel('Idioma do console').selectOption({ label: 'Español' })
     await page.getByRole('heading', { name: 'Mi cuenta' }).waitFor()
+
+    await system.onPage({ locale: 'en-US' }, async (other) => {
+      await logInInEnglish(other)
+      await other.getByRole('heading', { name: 'Resumen' }).waitFor()
+      expect(await other.evaluate(() => document.documentElement.lang)).toBe('es')
+      const { json } = await system.parley.call('GET', '/rest/roles', { token: system.garden.token })
+      const [role] = json.data as { _id: number }[]
+      await goInside(other, `/team/roles/${role?._id}`, '.explained')
+      await other.locator('.explained', { hasText: /^Quien llama / }).waitFor()
+    })
+
     await page.getByLabel('Idioma de la consola').selectOption({ value: '' })
     await page.getByRole('heading', { name: 'My account' }).waitFor()
   })
 })
+
+async function logInInEnglish(page: Page): Promise<void> {
+  await page.goto(`${system.url}/console`)
+  await page.getByRole('heading', { name: 'Log in' }).waitFor()
+  await page.getByLabel('Email').fill(system.garden.email)
+  await page.getByLabel('Password').fill(system.garden.password)
+  await page.getByRole('button', { name: 'Log in' }).click()
+}
 
 /** Every string that the services responded with. */
 function readData(page: Page): Set<string> {
@@ -91,7 +106,7 @@ interface Known {
 
 /** Words that are the same in every language, or a name. */
 const NAMES = new Set([
-  ...['rpc', 'BRL'],
+  ...['rpc', 'BRL', 'OpenAI', 'Anthropic', 'Google'],
   'Parley',
   'JSON',
   'API',

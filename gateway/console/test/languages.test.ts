@@ -50,6 +50,14 @@ describe.each(TRANSLATED)('the catalogue of %s', (language) => {
     expect(wrong).toEqual([])
   })
 
+  test('has what texts from elsewhere are composed of', () => {
+    const composedOf = (text: string) => [...text.matchAll(/\{\d\}/g)].map(([all]) => all).toSorted()
+    const wrong = [...plain].filter(
+      (text) => composedOf(text).join() !== composedOf(catalogue[text] ?? '').join(),
+    )
+    expect(wrong).toEqual([])
+  })
+
   test('has each plural form that the language has of whole numbers', () => {
     const forms = formsOf(language)
     const wrong = [...composed].filter((message) =>

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
+import { countNotices, hearNotices } from './busy-inbox.ts'
 import { consoleSystem } from './console-system.ts'
 import { register, signIn } from './pages.ts'
 
@@ -41,12 +42,13 @@ test('somebody changes their own name and password, and the sessions that are el
   })
 })
 
-test('what people write to the team is reported once over all tabs, and not to who looks at it', async () => {
-  const shop = await register(system.url, 'florista')
+/** A workspace with a conversation that the team has, and what says something in it. */
+async function shopWithConversation(namespace: string, phoneNumberId: string) {
+  const shop = await register(system.url, namespace)
   const call = (method: string, path: string, body?: object) =>
     system.parley.call(method, path, { token: shop.token, ...(body && { body }) })
   const { simulatorUrl } = system.parley.system
-  const config = { phoneNumberId: '7001', accessToken: 'secret', apiUrl: `${simulatorUrl}/v23.0` }
+  const config = { phoneNumberId, accessToken: 'secret', apiUrl: `${simulatorUrl}/v23.0` }
   const line = { name: 'Line', description: '', extId: 'line', hook: 'whatsapp', callback: 'whatsapp' }
   await call('PUT', '/rest/channels/1', { ...line, handlerUrl: 'native:agents/echo', config })
   const say = async (input: string) => {
@@ -59,21 +61,15 @@ test('what people write to the team is reported once over all tabs, and not to w
     async () => ((await call('GET', '/rest/threads')).json.data as { _id: string }[])[0]?._id,
   )
   expect((await call('PATCH', `/rest/threads/${thread}`, { handler: 'person' })).status).toBe(200)
+  return { shop, thread, say, call }
+}
+
+test('what people write to the team is reported once over all tabs, and not to who looks at it', async () => {
+  const { shop, thread, say, call } = await shopWithConversation('florista', '7001')
+  const read = async () => (await call('GET', `/rest/threads/${thread}`)).json
   await onPage({}, async (page, context) => {
     const raised: string[] = []
-    await context.exposeFunction('report', (text: string) => raised.push(text))
-    await context.addInitScript(() => {
-      const { report } = globalThis as unknown as { report(text: string): void }
-      globalThis.Notification = class {
-        static permission = 'granted'
-        static requestPermission = async () => 'granted'
-        onclick = () => undefined
-        constructor(title: string, { body }: { body: string }) {
-          report(`${title}: ${body}`)
-        }
-        close() {}
-      } as unknown as typeof Notification
-    })
+    await hearNotices(context, (title, text) => raised.push(`${title}: ${text}`))
     await signIn(page, system.url, shop)
     await open(page, '/account', '.rows')
     await page.getByLabel('On the desktop').click()
@@ -98,8 +94,14 @@ test('what people write to the team is reported once over all tabs, and not to w
     await page.bringToFront()
     await open(page, `/conversations/${thread}`, '.reply')
     for (const tab of [page, ...others]) await tab.waitForFunction(() => !document.title.startsWith('('))
+    const { lastUnreadAt } = await read()
     await say('Then I come tomorrow.')
     await page.locator('.said.theirs', { hasText: 'Then I come tomorrow.' }).waitFor()
+    // It counts as unread a little later than it is shown, and is read then.
+    await eventually(async () => {
+      const now = await read()
+      return now.lastUnreadAt !== lastUnreadAt && now.unread === 0
+    })
     await page.getByRole('link', { name: 'Messages', exact: true }).last().click()
     await page.waitForSelector('tbody tr')
     await say('Or today?')
@@ -127,5 +129,51 @@ test('what people write to the team is reported once over all tabs, and not to w
     await open(page, '/account', '.rows')
     expect(await page.getByLabel('On the desktop').isChecked()).toBe(true)
     await page.getByRole('button', { name: 'Allow it' }).waitFor()
+  })
+})
+
+test('what a tab did not come to report, or the stream did not say, is reported once by another', async () => {
+  const { shop, thread, say, call } = await shopWithConversation('livraria', '7002')
+  await onPage({}, async (page, context) => {
+    const { from, texts } = await countNotices(context)
+    const reported = () => from.get('Inês') ?? 0
+    await signIn(page, system.url, shop)
+    await open(page, '/account', '.rows')
+    await page.getByLabel('On the desktop').click()
+    await page.getByRole('checkbox', { name: 'On the desktop', checked: true }).waitFor()
+    const openTab = async () => {
+      const tab = await context.newPage()
+      await open(tab, '/messages', 'tbody tr')
+      return tab
+    }
+    const [second, third] = [await openTab(), await openTab()]
+    // Its timers stand still, so that it does not come to what it is about to do.
+    await page.evaluate(() => Object.assign(globalThis, { setTimeout: () => 0 }))
+    await say('Is anybody there?')
+    for (const tab of [second, third]) await tab.waitForFunction(() => document.title.startsWith('(1) '))
+    expect(reported()).toBe(0)
+    await page.close()
+    await eventually(() => reported() === 1)
+
+    // Neither is there a stream when somebody writes, nor does it go on from before that.
+    await context.route('**/rest/events', (route) => route.abort())
+    await second.close()
+    await say('Hello?')
+    await say('Anybody?')
+    await eventually(async () => (await call('GET', `/rest/threads/${thread}`)).json.unread === 3)
+    await context.unroute('**/rest/events')
+    await context.route('**/rest/events', (route) => {
+      const { 'last-event-id': _last, ...headers } = route.request().headers()
+      return route.continue({ headers })
+    })
+    await eventually(() => reported() === 3)
+    await say('Then tomorrow.')
+    await eventually(() => reported() >= 4)
+    expect(Object.fromEntries(texts)).toMatchObject({
+      'Is anybody there?': 1,
+      'Anybody?': 1,
+      'Then tomorrow.': 1,
+    })
+    expect(reported()).toBe(4)
   })
 })

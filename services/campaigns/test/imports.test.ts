@@ -254,6 +254,26 @@ describe('consent in a file', () => {
     ])
   })
 
+  test('stays in the history whatever is said afterwards, in a file, by the API or of somebody who is joined', async () => {
+    const [first, second] = [newNumber(), newNumber()]
+    await send(`phone,consent\n${first},granted\n${first},withdrawn\n${second},granted\n`)
+    await server.call('PATCH', `/rest/people/phone:${first}`, {
+      body: { consent: { marketing: { status: 'granted' } } },
+    })
+    await server.call('POST', '/rest/people', { body: { addresses: [first, second] } })
+    await send(`phone,consent\n${second},withdrawn\n`)
+    const listed: string[] = []
+    for (let next: string | null = ''; next !== null; ) {
+      const after: string = next === '' ? '' : `&after=${next}`
+      const { json } = await server.call('GET', `/rest/people/phone:${first}/consent?limit=1${after}`)
+      listed.push(...json.data.map(({ status, source }: Record<string, string>) => `${source} ${status}`))
+      next = json.next
+    }
+    expect(listed.slice(0, 2)).toEqual(['import withdrawn', 'api granted'])
+    // The rows of one file may be read in the same millisecond.
+    expect(listed.slice(2).sort()).toEqual([...['import granted', 'import granted', 'import withdrawn']])
+  })
+
   test('does not grant what was withdrawn, here or where sends are', async () => {
     const [here, there] = [newNumber(), newNumber()]
     await server.call('POST', '/rest/people', { body: { addresses: [here] } })

@@ -323,3 +323,33 @@ test('the check remembers the steps that are there, however many others workflow
   expect([[...entered], next.size]).toEqual([[1], 2])
   expect(short(await check(10))).toContain('unreachable_step steps/2')
 })
+
+test('the check says in the language that is asked for what is wrong', async () => {
+  const put = putter(41)
+  await put('jobs/1', { ...bodies.jobs, actions: [7], defaultWorkflow: null })
+  await put('channels/1', {
+    ...{ ...bodies.channels, handlerUrl: 'native:agents/echo' },
+    config: { ...complete, timeZone: 'Americas/Sao_Paulo' },
+  })
+  const asked = async (language: string) => {
+    const headers = { 'accept-language': language }
+    const { json, headers: received } = await server.call('GET', '/rest/check', { workspace: 41, headers })
+    const messages = (json.data as Finding[]).map(({ message }) => message).toSorted()
+    return { messages, language: received.get('content-language'), vary: received.get('vary') }
+  }
+  expect(await asked('de')).toMatchObject({
+    messages: [
+      'there is no actions/7',
+      'there is no time zone "Americas/Sao_Paulo": UTC is taken; is America/Sao_Paulo meant?',
+    ],
+    language: 'en',
+  })
+  expect(await asked('pt')).toEqual({
+    messages: [
+      'actions/7 não existe',
+      'o fuso horário "Americas/Sao_Paulo" não existe: usa-se UTC; seria America/Sao_Paulo?',
+    ],
+    language: 'pt-BR',
+    vary: expect.stringContaining('Accept-Language'),
+  })
+})

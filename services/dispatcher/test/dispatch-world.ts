@@ -15,6 +15,7 @@ import type { mongo } from 'mongoose'
 
 export interface SeenMessage {
   _id: string
+  receivedAt: string
   channelId?: number
   state: string
   thread: string

@@ -1,6 +1,10 @@
+import { execFile } from 'node:child_process'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, BlockList } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { memoryBound } from '@parley/shared/memory'
 import { createModelClient } from '../src/agents/model/model-client.ts'
 import { transcriptionModelOf } from '../src/agents/model/provider-models.ts'
 import type { ModelChoice } from '../src/agents/model-client.ts'
@@ -317,6 +321,31 @@ test('many answers at once hold the event loop no longer than one', async () => 
   const { blockedMs } = await blockedDuring(() => Promise.all(Array.from({ length: 8 }, ask)))
   expect(blockedMs).toBeLessThan(BLOCKED_MS)
 }, 120_000)
+
+describe('answers that stop in the middle:', () => {
+  const chat = (delta: object) => event({ choices: [{ index: 0, delta }] })
+  const piece = 'a'.repeat(200_000)
+  const long = piece.repeat(4)
+  test.each<[number, string, string, string]>([
+    [100, 'thoughts', 'stream', chat({ reasoning_content: piece }).repeat(20)],
+    [100, 'texts', 'stream', chat({ content: piece }).repeat(20)],
+    [300, 'halves of an event', 'stream', `data: {"choices":[{"delta":{"content":"${piece}`],
+    [300, 'whole answers', 'whole', `{"choices":[{"message":{"content":"${long}${long}`],
+    [300, 'answers of handlers', 'handler', `{"answer":"${long}`],
+  ])('%s %s take no more memory than there is for them', async (count, _name, asked, text) => {
+    const headers = { 'content-type': asked === 'stream' ? SSE : JSON_TYPE }
+    const body = Buffer.from(text)
+    responses.set('stalled', (res) => void res.writeHead(200, headers).write(body))
+    const heapMib = 96
+    const script = fileURLToPath(new URL('stalled-responses.ts', import.meta.url))
+    const given = [`--max-old-space-size=${heapMib}`, script, `${url}/stalled`, asked, `${count}`]
+    const { stdout } = await promisify(execFile)(process.execPath, given)
+    const { peakMb, ended } = JSON.parse(stdout)
+    expect(peakMb).toBeLessThan(memoryBound('small', heapMib).atMostMib)
+    // What has room goes on waiting.
+    expect(ended).toBeLessThan(count)
+  })
+})
 
 /**
  * Runs something, and says how long, in milliseconds of processor time of this thread, it held the event loop at most,

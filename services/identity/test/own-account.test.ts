@@ -87,7 +87,10 @@ describe('preferences', () => {
 
   test('are changed one by one, are there at the next login, and are nobody else’s', async () => {
     const call = as(user.token)
-    expect((await call('POST', '/api/auth/me', {})).json.preferences).toEqual({ notices: usual })
+    expect((await call('POST', '/api/auth/me', {})).json.preferences).toEqual({
+      language: null,
+      notices: usual,
+    })
     const change = (notices: object) => call('PATCH', '/api/auth/me', { preferences: { notices } })
     expect((await change({ sound: true })).json.preferences.notices).toEqual({ ...usual, sound: true })
     await change({ messages: false })
@@ -96,7 +99,18 @@ describe('preferences', () => {
     expect(json.preferences.notices).toEqual({ ...usual, sound: true, messages: false })
     const other = await addUser('VIEWER')
     const theirs = await as(other.token)('POST', '/api/auth/me', {})
-    expect(theirs.json.preferences).toEqual({ notices: usual })
+    expect(theirs.json.preferences).toEqual({ language: null, notices: usual })
+  })
+
+  test('have a language, and none where it is left to the browsers', async () => {
+    const call = as(user.token)
+    const change = async (language: string | null) =>
+      (await call('PATCH', '/api/auth/me', { preferences: { language } })).json.preferences.language
+    expect(await change('pt-BR')).toBe('pt-BR')
+    await call('PATCH', '/api/auth/me', { preferences: { notices: { sound: true } } })
+    const later = await login(user.username, user.password)
+    expect((await as(later)('POST', '/api/auth/me', {})).json.preferences.language).toBe('pt-BR')
+    expect(await change(null)).toBe(null)
   })
 
   test('are no act of administration, and go with a new name in one request', async () => {
@@ -118,6 +132,8 @@ describe('preferences', () => {
     { notices: { volume: true } },
     { notices: { sound: null } },
     { theme: 'dark' },
+    { language: 'pt' },
+    { language: '' },
     [],
   ])('%j are refused', async (preferences) => {
     const { status, json } = await as(user.token)('PATCH', '/api/auth/me', { preferences })

@@ -30,7 +30,8 @@ type EntryExplanation = {
   readonly write: AccessExplanation
 }
 
-type Explanation = { readonly result: string; readonly entries: EntryExplanation[] }
+/** What a role comes to, in a sentence and by its entries. */
+export type Explanation = { readonly result: string; readonly entries: EntryExplanation[] }
 
 const MAX_SHOWN = 80
 
@@ -112,5 +113,6 @@ function conclude(access: Access, entries: readonly EntryExplanation[], { resour
 }
 
 function numbers(entries: readonly EntryExplanation[]): string {
-  return `${entries.length > 1 ? 'entries' : 'entry'} ${entries.map(({ entry }) => entry).join(', ')}`
+  const all = entries.map(({ entry }) => entry).join(', ')
+  return entries.length > 1 ? `entries ${all}` : `entry ${all}`
 }

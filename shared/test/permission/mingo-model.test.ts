@@ -48,7 +48,8 @@ function byFilter({ source, account, doc }: Case): boolean {
 
 /** What takes more work than one decision has is denied whatever it says, which `work.test.ts` shows. */
 const affordable = sources({ beyondMingo: false }).filter((source) => {
-  const [entry] = foldEntries({ permissions: [{ read: source }], resource: 'a', account: ACCOUNT }, 'read')
+  const permissions = [{ schema: 'true', read: source }]
+  const [entry] = foldEntries({ permissions, resource: 'a', account: ACCOUNT }, 'read')
   return entry?.granting.failure === undefined
 })
 

@@ -5,7 +5,7 @@ import { Button, notify } from '../components/actions.tsx'
 import { Badge, Card, Fact, Failure, Loading, NotFound, PageHead, Time } from '../components/basics.tsx'
 import { PasswordField, SelectField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
-import { chooseLanguage, chosenLanguage, rich, t } from '../language.ts'
+import { followLanguage, rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { allowNotices, changeNotices, desktopNotices, noticeChanges, readNoticeSettings } from '../notices.ts'
 import { roleInWords } from '../people.ts'
@@ -25,7 +25,7 @@ export function AccountPage({ rest: [below] }: PageProps) {
         <Own caller={caller} />
         <Password />
       </div>
-      <LanguageCard />
+      <LanguageCard caller={caller} />
       <Sessions />
       {may('read', 'threads') && <NoticesCard />}
     </>
@@ -58,21 +58,33 @@ function Own({ caller }: { caller: Me }) {
   )
 }
 
-/** Stored in this browser, which has it before anybody has logged in. */
-const LanguageCard = () => (
-  <Card title={t('Language')} note={t('In this browser')}>
-    <SelectField
-      label={t('Language of the console')}
-      note={t('The page is loaded again')}
-      value={chosenLanguage() ?? ''}
-      options={[
-        { value: '', name: t('As the browser says') },
-        ...LANGUAGES.map(({ tag, name }) => ({ value: tag, name })),
-      ]}
-      onChange={chooseLanguage}
-    />
-  </Card>
-)
+/** Of the account, in each of its browsers. */
+function LanguageCard({ caller }: { caller: Me }) {
+  const choose = async (choice: string) => {
+    const language = LANGUAGES.find(({ tag }) => tag === choice)?.tag ?? null
+    try {
+      await call('PATCH', '/api/auth/me', { body: { preferences: { language } } })
+      me.set({ ...caller, preferences: { ...caller.preferences, language } })
+      followLanguage(language)
+    } catch (error) {
+      notify(messageOf(error as Error), 'bad')
+    }
+  }
+  return (
+    <Card title={t('Language')} note={t('In all your browsers')}>
+      <SelectField
+        label={t('Language of the console')}
+        note={t('The page is loaded again')}
+        value={caller.preferences.language ?? ''}
+        options={[
+          { value: '', name: t('As the browser says') },
+          ...LANGUAGES.map(({ tag, name }) => ({ value: tag, name })),
+        ]}
+        onChange={choose}
+      />
+    </Card>
+  )
+}
 
 const LEAST = 8
 const NOTHING = { current: '', next: '' }

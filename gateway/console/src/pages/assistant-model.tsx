@@ -14,7 +14,6 @@ const NAMES: Record<string, string> = {
   openai: 'OpenAI',
   anthropic: 'Anthropic',
   google: 'Google',
-  'openai-compatible': t('OpenAI-compatible server'),
 }
 /** What the field offers; any other name can be typed. */
 const SUGGESTED: Record<string, readonly string[]> = {
@@ -22,8 +21,10 @@ const SUGGESTED: Record<string, readonly string[]> = {
   anthropic: ['claude-sonnet-4-5', 'claude-haiku-4-5'],
   google: ['gemini-2.5-flash', 'gemini-2.5-pro'],
 }
-const DEPLOYMENTS = { value: '', name: t('The model of this deployment') }
-const PROVIDERS = [DEPLOYMENTS, ...MODEL_PROVIDERS.map((value) => ({ value, name: NAMES[value] ?? value }))]
+const providers = () => [
+  { value: '', name: t('The model of this deployment') },
+  ...MODEL_PROVIDERS.map((value) => ({ value, name: NAMES[value] ?? t('OpenAI-compatible server') })),
+]
 
 /** Which model answers, and its key, which is stored and never shown. */
 export function AssistantModel(props: {
@@ -53,7 +54,7 @@ export function AssistantModel(props: {
   return (
     <Card title={t('Model')}>
       <fieldset class="bare pair" disabled={!isWritable}>
-        <SelectField label={t('Provider')} value={provider} options={PROVIDERS} onChange={choose} />
+        <SelectField label={t('Provider')} value={provider} options={providers()} onChange={choose} />
         {provider !== '' && (
           <>
             <TextField

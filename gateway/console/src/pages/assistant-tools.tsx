@@ -114,30 +114,32 @@ export function AssistantTools(props: Props) {
         </p>
       )}
       <MissingTools notes={notes} />
-      <fieldset ref={address} class="bare field-row" disabled={!mayMake}>
-        <TextField
-          label={t('Address of an OpenAPI document or an MCP server')}
-          type="url"
-          value={url}
-          onChange={setUrl}
-        />
-        <div class="actions">
-          <Button onClick={find} disabled={url.trim() === ''}>
-            {t('Add the tools')}
-          </Button>
-          <input
-            ref={file}
-            type="file"
-            hidden
-            accept=".json,.yaml,.yml"
-            onChange={({ currentTarget: input }) => {
-              void choose(input.files?.[0])
-              input.value = ''
-            }}
+      {mayMake && (
+        <fieldset ref={address} class="bare field-row">
+          <TextField
+            label={t('Address of an OpenAPI document or an MCP server')}
+            type="url"
+            value={url}
+            onChange={setUrl}
           />
-          <Button onClick={() => file.current?.click()}>{t('Choose a file')}</Button>
-        </div>
-      </fieldset>
+          <div class="actions">
+            <Button onClick={find} disabled={url.trim() === ''}>
+              {t('Add the tools')}
+            </Button>
+            <input
+              ref={file}
+              type="file"
+              hidden
+              accept=".json,.yaml,.yml"
+              onChange={({ currentTarget: input }) => {
+                void choose(input.files?.[0])
+                input.value = ''
+              }}
+            />
+            <Button onClick={() => file.current?.click()}>{t('Choose a file')}</Button>
+          </div>
+        </fieldset>
+      )}
       {isWritable && may('read', 'actions') && <Existing tools={tools} pick={pick} />}
     </Card>
   )

@@ -80,7 +80,7 @@ export function AssistantWorkflow({ workflow, onChange, unread, users }: Props) 
             {steps.map((step, at) => (
               <StepCard
                 key={at}
-                {...{ step, steps, number: at + 1, isReached: reached.has(step.id) }}
+                {...{ step, steps, isWritable, number: at + 1, isReached: reached.has(step.id) }}
                 isFirst={workflow?.first === step.id}
                 onStart={() => workflow !== null && onChange({ ...workflow, first: step.id })}
                 onChange={(part) => change(step.id, part)}
@@ -90,7 +90,7 @@ export function AssistantWorkflow({ workflow, onChange, unread, users }: Props) 
             ))}
           </ol>
         </WorkflowLines>
-        <Button onClick={add}>{t('Add a step')}</Button>
+        {isWritable && <Button onClick={add}>{t('Add a step')}</Button>}
       </fieldset>
     </Card>
   )
@@ -100,6 +100,7 @@ interface StepProps {
   step: StepForm
   steps: readonly StepForm[]
   number: number
+  isWritable: boolean
   isFirst: boolean
   isReached: boolean
   onStart(): void
@@ -110,7 +111,8 @@ interface StepProps {
 }
 
 function StepCard(props: StepProps) {
-  const { step, steps, number, isFirst, isReached, onStart, onChange, onConnect, onRemove } = props
+  const { step, steps, number, isWritable, isFirst, isReached, onStart, onChange, onConnect, onRemove } =
+    props
   const named = (one: StepForm): string => one.name || t('Without a name')
   const drop = (event: DragEvent) => {
     const from = Number(event.dataTransfer?.getData(STEP) || Number.NaN)
@@ -129,15 +131,17 @@ function StepCard(props: StepProps) {
         <span class="node-number">{number}</span>
         {isFirst && <Badge tone="info">{t('first')}</Badge>}
         {!isReached && <Badge tone="warn">{t('not reached')}</Badge>}
-        <span
-          class="connect"
-          role="img"
-          aria-label={t('Drag from step {number} to the step that comes next', { number })}
-          draggable
-          onDragStart={(event) => event.dataTransfer?.setData(STEP, String(step.id))}
-        >
-          {t('Drag to connect')}
-        </span>
+        {isWritable && (
+          <span
+            class="connect"
+            role="img"
+            aria-label={t('Drag from step {number} to the step that comes next', { number })}
+            draggable
+            onDragStart={(event) => event.dataTransfer?.setData(STEP, String(step.id))}
+          >
+            {t('Drag to connect')}
+          </span>
+        )}
       </div>
       <TextField
         label={t('Step {number}', { number })}
@@ -172,16 +176,18 @@ function StepCard(props: StepProps) {
           ]}
           onChange={(next) => onChange({ next: next === '' ? null : Number(next) })}
         />
-        <div class="actions">
-          {!isFirst && (
-            <Button small label={t('Begin here, with step {number}', { number })} onClick={onStart}>
-              {t('Begin here')}
+        {isWritable && (
+          <div class="actions">
+            {!isFirst && (
+              <Button small label={t('Begin here, with step {number}', { number })} onClick={onStart}>
+                {t('Begin here')}
+              </Button>
+            )}
+            <Button small label={t('Remove step {number}', { number })} onClick={onRemove}>
+              {t('Remove')}
             </Button>
-          )}
-          <Button small label={t('Remove step {number}', { number })} onClick={onRemove}>
-            {t('Remove')}
-          </Button>
-        </div>
+          </div>
+        )}
       </div>
     </li>
   )

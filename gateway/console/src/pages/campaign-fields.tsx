@@ -3,7 +3,7 @@ import { type CampaignDraft, variableKeys } from '../campaign-draft.ts'
 import { audienceInWords, type Campaign } from '../campaigns.ts'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { TemplateView } from '../components/template-view.tsx'
-import { t } from '../language.ts'
+import { t, translated } from '../language.ts'
 import { useLoad } from '../load.ts'
 import type { Attribute } from '../persons.ts'
 import { may } from '../rights.ts'
@@ -37,7 +37,7 @@ export function CampaignTemplateFields({
   const variableOf = (key: string) => draft.variables[key] ?? { attribute: '', text: '' }
   const setVariable = (key: string, change: Partial<{ attribute: string; text: string }>) =>
     set({ variables: { ...draft.variables, [key]: { ...variableOf(key), ...change } } })
-  const fields = templates.fieldsOf(template)
+  const fields = templates.fieldsOf(template).map((field) => ({ ...field, label: translated(field.label) }))
   const filled = Object.fromEntries(
     fields.map(({ key }) => {
       const { attribute, text } = variableOf(key)

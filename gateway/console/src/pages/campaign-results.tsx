@@ -9,6 +9,7 @@ import { download } from '../download.ts'
 import { count, percent } from '../format.ts'
 import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
+import { nameOf } from '../persons.ts'
 import { may } from '../rights.ts'
 import { hrefOf, setQuery } from '../router.ts'
 import { wordOf } from '../words.ts'
@@ -181,7 +182,15 @@ function RecipientsCard({ campaign, query }: { campaign: Campaign; query: URLSea
   )
   const save = async () => download(`campaign-${campaign._id}.ndjson`, await callForBlob(`${path}/export`))
   const columns: Column<Recipient>[] = [
-    { name: t('Person'), cell: ({ person }) => <code class="cut">{person}</code> },
+    {
+      name: t('Person'),
+      cell: ({ person, name, addresses }) =>
+        addresses === undefined ? (
+          <code class="cut">{person}</code>
+        ) : (
+          nameOf({ ...(name && { name }), addresses })
+        ),
+    },
     {
       name: t('State'),
       cell: (one) => (

@@ -1,4 +1,5 @@
 import { reasonInWords } from '@parley/shared/explain-message'
+import { useMemo } from 'preact/hooks'
 import { Button } from '../components/actions.tsx'
 import { Badge, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { useRows } from '../components/keyboard.ts'
@@ -38,7 +39,7 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
     everyMs: 4_000,
     live: ({ event }) => event === 'thread' || event === 'message',
   })
-  const draftOf = useDrafts<Draft>()
+  const drafts = useDrafts<Draft>()
   const chosen = chosenFilters(query)
   const pathOf = ({ _id }: Thread) => `/conversations/${_id}${chosen.size === 0 ? '' : `?${chosen}`}`
   const rows = list.rows ?? []
@@ -73,44 +74,66 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
                 onClick={(event) => selection.toggle(thread, { isRange: event.shiftKey })}
               />
             )}
-            <a
+            <ThreadLink
+              thread={thread}
               href={hrefOf(pathOf(thread))}
-              class={row === at ? 'at' : undefined}
-              aria-current={isAt(thread, current) ? 'true' : undefined}
-            >
-              <span class="round" aria-hidden="true">
-                {initialsOf(nameOf(thread))}
-              </span>
-              <span class="grow">
-                <span class="thread-head">
-                  <strong class="thread-name">{nameOf(thread)}</strong>
-                  <span class="note">
-                    <Time at={thread.lastAt} relative />
-                  </span>
-                </span>
-                <span class="thread-last">
-                  <LastSaid thread={thread} draft={draftOf(thread._id)} />
-                  {thread.unread > 0 && (
-                    <span class="unread">
-                      {count(thread.unread)}
-                      <span class="hidden"> {t('unread')}</span>
-                    </span>
-                  )}
-                </span>
-                {thread.unreadFor?.why === 'unanswered' && (
-                  <>
-                    <Badge tone="bad">{t('no answer')}</Badge>{' '}
-                    <span class="note">{reasonInWords(thread.unreadFor.reason ?? '', t)}</span>
-                  </>
-                )}
-                <Marks thread={thread} />
-              </span>
-            </a>
+              draft={drafts.get(thread._id)?.text}
+              isAt={row === at}
+              isOpen={isOpen(thread, current)}
+            />
           </li>
         ))}
       </ul>
       <More list={list} isEndless />
     </>
+  )
+}
+
+interface LinkProps {
+  thread: Thread
+  href: string
+  /** What somebody has begun to write. */
+  draft: string | undefined
+  /** The keys have come to it. */
+  isAt: boolean
+  isOpen: boolean
+}
+
+/** Drawn again only where something of it is new: the list is loaded again every second. */
+function ThreadLink({ thread, href, draft, isAt, isOpen }: LinkProps) {
+  return useMemo(
+    () => (
+      <a href={href} class={isAt ? 'at' : undefined} aria-current={isOpen ? 'true' : undefined}>
+        <span class="round" aria-hidden="true">
+          {initialsOf(nameOf(thread))}
+        </span>
+        <span class="grow">
+          <span class="thread-head">
+            <strong class="thread-name">{nameOf(thread)}</strong>
+            <span class="note">
+              <Time at={thread.lastAt} relative />
+            </span>
+          </span>
+          <span class="thread-last">
+            <LastSaid thread={thread} draft={draft} />
+            {thread.unread > 0 && (
+              <span class="unread">
+                {count(thread.unread)}
+                <span class="hidden"> {t('unread')}</span>
+              </span>
+            )}
+          </span>
+          {thread.unreadFor?.why === 'unanswered' && (
+            <>
+              <Badge tone="bad">{t('no answer')}</Badge>{' '}
+              <span class="note">{reasonInWords(thread.unreadFor.reason ?? '', t)}</span>
+            </>
+          )}
+          <Marks thread={thread} />
+        </span>
+      </a>
+    ),
+    [JSON.stringify(thread), href, draft, isAt, isOpen],
   )
 }
 
@@ -136,14 +159,14 @@ const Marks = ({ thread: { handler, assignee, labels = [], status, snoozedUntil 
 )
 
 /** What somebody has begun to write, or what was said last. */
-const LastSaid = ({ thread, draft }: { thread: Thread; draft: Draft | undefined }) =>
-  draft?.text ? (
+const LastSaid = ({ thread, draft }: { thread: Thread; draft: string | undefined }) =>
+  draft ? (
     <span class="quiet">
-      <em>{t('Draft:')}</em> {draft.text}
+      <em>{t('Draft:')}</em> {draft}
     </span>
   ) : (
     <span class="quiet">{shownLast(thread.lastMessage) || '–'}</span>
   )
 
-const isAt = ({ _id, extId }: Thread, current: string | undefined): boolean =>
+const isOpen = ({ _id, extId }: Thread, current: string | undefined): boolean =>
   current === _id || current === extId

@@ -182,7 +182,7 @@ export function ReplyBox({ thread, stored, setDraft, isFirst, onSent, onNote }: 
         (isTemplateKnown ? (
           <TemplatePicker {...{ thread, provider, templates, template, draft, set }} />
         ) : (
-          <TypedTemplate {...{ draft, set }} />
+          <TypedTemplate {...{ thread, draft, set }} />
         ))}
       {kind === 'text' && <ReplyFiles {...{ draft, attaching, set }} />}
       {kind === 'media' && <MediaFields draft={draft} set={set} />}

@@ -7,7 +7,7 @@ import { SelectField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { TemplateView } from '../components/template-view.tsx'
 import { JsonField } from '../json/json-field.tsx'
-import { t } from '../language.ts'
+import { t, translated } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { InputError } from '../problems.ts'
 import { mayAll } from '../rights.ts'
@@ -217,7 +217,7 @@ function TemplateForm({ provider, of, action, onSubmit, children }: FormProps) {
               <ul>
                 {wrong.map(({ path, message }) => (
                   <li key={path.join('/') + message}>
-                    <strong>{placeOf(path, draft.components)}</strong> {message}
+                    <strong>{placeOf(path, draft.components)}</strong> {translated(message)}
                   </li>
                 ))}
               </ul>

@@ -1,7 +1,7 @@
 import type { TemplateParts, TemplateRules } from '@parley/shared/providers/templates'
 import { Button } from '../components/actions.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
-import { t } from '../language.ts'
+import { t, translated } from '../language.ts'
 
 type Header = NonNullable<TemplateParts['header']>['type']
 type PartButton = TemplateParts['buttons'][number]
@@ -84,7 +84,7 @@ export function TemplatePartsFields({ parts, rules, onChange }: PartsProps) {
       {open.map(({ key, label }) => (
         <TextField
           key={key}
-          label={t('Example: {label}', { label })}
+          label={t('Example: {label}', { label: translated(label) })}
           value={examples[key] ?? ''}
           onChange={(value) => setExample(key, value)}
           required

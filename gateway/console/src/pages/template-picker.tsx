@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { Loading } from '../components/basics.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
 import { languageName } from '../format.ts'
-import { t } from '../language.ts'
+import { t, translated } from '../language.ts'
 import { usePersonOf } from '../person-of.ts'
 import type { Draft } from '../replies.ts'
 import { inLanguage, sendable, type Template } from '../templates.ts'
@@ -85,7 +85,7 @@ const FilledField = ({
   onChange(value: string): void
 }) => (
   <TextField
-    label={label}
+    label={translated(label)}
     type={TYPES[type]}
     note={example && t('Such as {example}', { example })}
     required
@@ -142,35 +142,45 @@ const bodyOf = (template: Template | undefined): string => {
   return typeof body?.text === 'string' ? body.text : ''
 }
 
-/** Where no template of the channel is known: its name, its language and its variables by heart. */
-export const TypedTemplate = ({ draft, set }: Pick<PickerProps, 'draft' | 'set'>) => (
-  <>
-    <p class="note">
-      {t(
-        'No approved template of this channel is known here. Give the channel its account at the provider, or name the template.',
-      )}
-    </p>
-    <div class="filters">
-      <TextField
-        label={t('Template')}
-        value={draft.template}
-        onChange={(template) => set({ template })}
-        required
-      />
-      <TextField
-        label={t('Language')}
-        value={draft.language}
-        onChange={(language) => set({ language })}
-        required
-      />
-      <AreaField
-        label={t('Variables')}
-        note={t('One on each line; name = value where the template has names')}
-        rows={2}
-        value={draft.variables}
-        onChange={(variables) => set({ variables })}
-        required={false}
-      />
-    </div>
-  </>
-)
+/** Where no template of the channel is known: its name, its language and its variables by heart. The language stays what it was, or is the person's. */
+export function TypedTemplate({ thread, draft, set }: Pick<PickerProps, 'thread' | 'draft' | 'set'>) {
+  const person = usePersonOf(thread)
+  const [latest, setLatest] = useState<string>()
+  const usual = latest ?? person.data?.language ?? ''
+  const isBegun = draft.template !== '' || draft.language !== ''
+  const language = isBegun ? draft.language : usual
+  return (
+    <>
+      <p class="note">
+        {t(
+          'No approved template of this channel is known here. Give the channel its account at the provider, or name the template.',
+        )}
+      </p>
+      <div class="filters">
+        <TextField
+          label={t('Template')}
+          value={draft.template}
+          onChange={(template) => set({ template, language })}
+          required
+        />
+        <TextField
+          label={t('Language')}
+          value={language}
+          onChange={(typed) => {
+            setLatest(typed)
+            set({ language: typed })
+          }}
+          required
+        />
+        <AreaField
+          label={t('Variables')}
+          note={t('One on each line; name = value where the template has names')}
+          rows={2}
+          value={draft.variables}
+          onChange={(variables) => set({ variables })}
+          required={false}
+        />
+      </div>
+    </>
+  )
+}

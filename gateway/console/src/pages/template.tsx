@@ -4,7 +4,7 @@ import { DeleteButton, LinkButton, notify } from '../components/actions.tsx'
 import { Badge, Card, Fact, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
 import { TemplateView } from '../components/template-view.tsx'
-import { t } from '../language.ts'
+import { t, translated } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import { mayAll } from '../rights.ts'
@@ -127,7 +127,7 @@ function PreviewCard({ template, provider }: { template: Template; provider: Tem
             {fields.map(({ key, label, type }) => (
               <TextField
                 key={key}
-                label={label}
+                label={translated(label)}
                 type={type === 'url' ? 'url' : 'text'}
                 value={filled[key] ?? ''}
                 onChange={(value) => setTyped((now) => ({ ...now, [key]: value }))}

@@ -47,6 +47,7 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
 /** The value that a text of a file stands for; undefined where it stands for none of its type. */
 export function attributeOfText(type: AttributeType, text: string): AttributeValue | undefined {
   if (type === 'number') return NUMBER.test(text) ? Number(text) : undefined
+  if (type === 'text') return text.length > MAX_TEXT ? undefined : text
   const value = type === 'boolean' ? BOOLEANS.get(text.toLowerCase()) : text
   return SCHEMAS[type].safeParse(value).data
 }

@@ -2,8 +2,9 @@ import { defined } from '@parley/shared/defined'
 import { Problem } from '@parley/shared/problem'
 import type { Connection } from 'mongoose'
 import { upsertPerson } from '../people/people-store.ts'
-import { addToHistory, type ConsentEntry, consentsOf } from '../store/consent-history.ts'
+import { addToHistory, type ConsentEntry, consentsOf, endedFileEntries } from '../store/consent-history.ts'
 import { peopleOf } from '../store/people-collection.ts'
+import type { PersonRecord } from '../store/person-record.ts'
 
 const MAX_ROUNDS = 5
 
@@ -19,8 +20,12 @@ export async function applyConsent(
   const { _id, workspace, purpose, status, at, source, text } = entry
   const field = `consent.${purpose}`
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const person = await personWith(connection, workspace, addresses)
-    await addToHistory(connection, { ...entry, person })
+    const found = await personWith(connection, workspace, addresses)
+    const person = found._id
+    const before = endedFileEntries(found, {
+      consent: { ...found.consent, [purpose]: { status, at, source } },
+    })
+    await addToHistory(connection, { ...entry, person }, ...before)
     const consent = { status, at, source, ...defined({ text }) }
     const later = {
       $cond: [{ $lte: [{ $ifNull: [`$${field}.at`, new Date(0)] }, at] }, { $literal: consent }, `$${field}`],
@@ -40,10 +45,10 @@ async function personWith(
   connection: Connection,
   workspace: number,
   addresses: readonly string[],
-): Promise<string> {
+): Promise<PersonRecord> {
   for (const claimed of [addresses, addresses.slice(0, 1)]) {
     const outcome = await upsertPerson({ connection, workspace, claim: { addresses: claimed } })
-    if (outcome.result !== 'refused') return outcome.person._id
+    if (outcome.result !== 'refused') return outcome.person
   }
   throw new Error('one address is too many for a person')
 }

@@ -16,11 +16,10 @@ import {
   requireReadable,
 } from '../people/find-person.ts'
 import { personExample } from '../people/person-schema.ts'
-import { consentsOf } from '../store/consent-history.ts'
+import { consentHistory } from '../store/consent-history.ts'
 import { eraseEverywhere } from './erase-everywhere.ts'
 import { exportEverything } from './export-everything.ts'
 
-const QUERY_MS = 5_000
 const one = { tag: 'people', parameters: [personParameter], errors: ['invalid_id', 'not_found'] } as const
 
 const entry = z
@@ -61,18 +60,8 @@ const listConsent = route({
     const read = await authorizer.require(caller, 'people', 'read')
     const person = requireReadable(read, await findPerson(dependencies, workspace, personName(req.params)))
     const { limit, after: [ms, last] = [] } = asked.query()
-    const at = ms === undefined ? undefined : new Date(ms)
-    const found = await consentsOf(connection)
-      .find(
-        {
-          ...{ workspace, person: { $in: [person._id, ...(person.joined ?? [])] } },
-          ...(at !== undefined && { $or: [{ at: { $lt: at } }, { at, _id: { $lt: last ?? '' } }] }),
-        },
-        { maxTimeMS: QUERY_MS },
-      )
-      .sort({ at: -1, _id: -1 })
-      .limit(limit + 1)
-      .toArray()
+    const behind = ms === undefined ? undefined : { at: new Date(ms), _id: last ?? '' }
+    const found = await consentHistory(connection, person, { limit: limit + 1, ...(behind && { behind }) })
     const page = found.slice(0, limit)
     const end = found.length > limit ? page.at(-1) : undefined
     const data = page.map(({ workspace: _workspace, person: _person, at, ...change }) => ({

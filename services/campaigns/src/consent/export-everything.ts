@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { campaignCollectionsOf } from '../campaigns/store/campaign-collections.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { viewOf } from '../people/view.ts'
-import { consentsOf } from '../store/consent-history.ts'
+import { consentHistory } from '../store/consent-history.ts'
 import type { PersonRecord } from '../store/person-record.ts'
 import { recipientsOf } from '../store/recipient-record.ts'
 import { addressBookOf } from './address-book.ts'
@@ -26,11 +26,7 @@ export async function exportEverything(
   const inner = `/internal/workspaces/${workspace}/people/export`
   const found = page.parse(await dispatcher.post(inner, { ...named, ...(after !== undefined && { after }) }))
   if (after !== undefined) return found
-  const history = await consentsOf(connection)
-    .find({ workspace, person: { $in: [person._id, ...joined] } }, { maxTimeMS: QUERY_MS })
-    .sort({ at: -1, _id: -1 })
-    .limit(MAX_HISTORY)
-    .toArray()
+  const history = await consentHistory(connection, person, { limit: MAX_HISTORY })
   return {
     person: viewOf(person),
     consentHistory: history.map(({ workspace: _workspace, person: _person, ...change }) => change),

@@ -9,7 +9,7 @@ import type { CampaignRecord } from '../campaigns/store/campaign-record.ts'
 import type { HistoryRecord } from '../history/write-history.ts'
 import { viewOf as personView } from '../people/view.ts'
 import type { ConsentEntry } from '../store/consent-history.ts'
-import { peopleOf } from '../store/people-collection.ts'
+import { findByIds } from '../store/people-collection.ts'
 import type { PersonRecord } from '../store/person-record.ts'
 import { viewOf as templateView } from '../templates/template-schema.ts'
 import { type TemplateRecord, templateKey, templatesOf } from '../templates/template-store.ts'
@@ -58,15 +58,7 @@ async function read(connection: Connection, written: readonly Written[]): Promis
     templatesOf(connection)
       .find({ _id: { $in: templateIds } }, options)
       .toArray(),
-    peopleOf(connection)
-      .find(
-        {
-          workspace: { $in: workspaces },
-          $or: [{ _id: { $in: personIds } }, { joined: { $in: personIds } }],
-        },
-        options,
-      )
-      .toArray(),
+    findByIds(connection, workspaces, personIds),
   ])
   return {
     campaigns: new Map(campaigns.map((one) => [one._id, one])),

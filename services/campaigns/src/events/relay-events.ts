@@ -18,6 +18,8 @@ const BATCH = 100
 const MAX_BYTES = 1024 * 1024
 /** So much before the place was lost is looked at again. */
 const AGAIN_MS = 24 * 60 * 60 * 1_000
+/** The workspace knows what its own files say, and each of their rows may say something. */
+const NO_FILE = { $ne: 'import' } as const
 
 interface Change {
   written: Written
@@ -55,7 +57,10 @@ export async function relayEvents({
     ...{ name: RELAY, log, ready },
     db: () => databaseOf(connection),
     relays: () => relaysOf(connection),
-    stages: [{ $match: { 'ns.coll': { $in: ['history', 'consents'] }, operationType: 'insert' } }],
+    stages: [
+      { $match: { 'ns.coll': { $in: ['history', 'consents'] }, operationType: 'insert' } },
+      { $match: { 'fullDocument.source': NO_FILE } },
+    ],
     changeOf: ({ ns, fullDocument, wallTime }) => ({
       written: { kind: ns.coll === 'consents' ? 'consent' : 'version', entry: fullDocument },
       at: wallTime,
@@ -122,7 +127,7 @@ async function* writtenSince(connection: Connection, since: Date | undefined): A
       .sort({ at: 1 })
       .map((entry): Written => ({ kind: 'version', entry })),
     consentsOf(connection)
-      .find({ at })
+      .find({ at, source: NO_FILE })
       .sort({ at: 1 })
       .map((entry): Written => ({ kind: 'consent', entry })),
   ]

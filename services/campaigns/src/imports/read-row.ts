@@ -7,7 +7,17 @@ import { addressText } from '@parley/shared/providers/address'
 import { z } from 'zod'
 import type { AttributeTypes } from '../attributes/attribute-store.ts'
 import { type AttributeValue, attributeErrors, attributeOfText } from '../attributes/attribute-values.ts'
-import { newPerson, readAddress } from '../people/person-schema.ts'
+import {
+  addressOf,
+  MAX_ADDRESSES,
+  MAX_NAME,
+  MAX_TAGS,
+  newPerson,
+  readAddress,
+  readLanguage,
+  readTag,
+  readTimeZone,
+} from '../people/person-schema.ts'
 import type { ConsentChanges, PersonClaim } from '../people/settle-person.ts'
 import { type Consent, PURPOSES, type Purpose } from '../store/person-record.ts'
 
@@ -28,9 +38,9 @@ const TAGS = /[;|,]/
 const BY_SPREADSHEET = /^\d(?:[.,]\d+)?E\+\d+$/i
 const LONG_INTEGER = /\d{16}/
 
-const status = z.enum(['granted', 'withdrawn', 'unknown'], {
-  error: 'is none of granted, withdrawn and unknown',
-})
+const STATUS = ['granted', 'withdrawn', 'unknown'] as const
+const STATUSES: ReadonlySet<string> = new Set(STATUS)
+const status = z.enum(STATUS, { error: 'is none of granted, withdrawn and unknown' })
 const oneConsent = z.strictObject({
   status,
   text: z.string().max(MAX_TEXT).optional(),
@@ -39,45 +49,111 @@ const oneConsent = z.strictObject({
 })
 const consents = z.strictObject({ marketing: oneConsent.optional(), service: oneConsent.optional() })
 
-/** A row of CSV, of columns as `columnsOf` names them; an empty cell says nothing. */
-export function readCsvRow(
+/**
+ * Reads rows of CSV, of columns as `columnsOf` names them; an empty cell says nothing. What is plainly right is read at once,
+ * all else as a posted person is.
+ */
+export function csvReader(
   columns: readonly string[],
-  cells: readonly string[],
   types: AttributeTypes,
-): ReadRow {
-  const isTooLong = cells.slice(columns.length).some((cell) => cell.trim() !== '')
-  if (cells.length < columns.length || isTooLong) {
-    const message = `has ${cells.length} cells, and the header has ${columns.length}`
-    return { mistakes: [{ path: '', code: 'columns', message }] }
-  }
-  const body: Record<string, unknown> = {}
-  const addresses: string[] = []
-  const attributes: Record<string, AttributeValue> = {}
-  const consent: Partial<Record<Purpose, { status: string; text?: string }>> = {}
-  const mistakes: RowMistake[] = []
-  let consentText: string | undefined
-  for (const [at, column] of columns.entries()) {
-    const text = cells[at]?.trim() ?? ''
-    if (text === '' || column === '') continue
-    const [, attribute] = /^attributes\.(.+)$/.exec(column) ?? []
-    const [, purpose] = /^consent\.(.+)$/.exec(column) ?? []
-    const type = attribute === undefined ? undefined : types.get(attribute)
-    if (column === 'phone') addresses.push(phoneOf(text))
-    else if (column === 'addresses') addresses.push(...partsOf(text, LISTED))
-    else if (column === 'tags') body.tags = partsOf(text, TAGS)
-    else if (column === 'consentText') consentText = text
-    else if (purpose !== undefined) consent[purpose as Purpose] = { status: text.toLowerCase() }
-    else if (attribute === undefined || type === undefined) body[column] = text
-    else {
-      const value = attributeOfText(type, text)
-      if (value !== undefined) attributes[attribute] = value
-      else mistakes.push({ path: `/${column}`, code: 'invalid_attribute', message: `is no ${type}` })
+): (cells: readonly string[]) => ReadRow {
+  const kinds = columns.map((column) => columnOf(column, types))
+  return (cells) => {
+    const isTooLong =
+      cells.length > columns.length && cells.slice(columns.length).some((cell) => cell.trim() !== '')
+    if (cells.length < columns.length || isTooLong) {
+      const message = `has ${cells.length} cells, and the header has ${columns.length}`
+      return { mistakes: [{ path: '', code: 'columns', message }] }
     }
+    const row: CsvRow = { body: {}, addresses: [], attributes: {}, consent: {}, mistakes: [] }
+    let at = 0
+    for (const read of kinds) {
+      const text = (cells[at++] ?? '').trim()
+      if (text !== '') read?.(row, text)
+    }
+    const { body, addresses, attributes, consent, mistakes } = row
+    if (row.consentText !== undefined) for (const one of Object.values(consent)) one.text = row.consentText
+    const plain = mistakes.length === 0 ? plainClaim(row) : undefined
+    if (plain !== undefined) return { claim: plain }
+    const read = readPerson({ ...body, addresses, attributes, consent }, types)
+    if (mistakes.length === 0) return read
+    return { mistakes: 'mistakes' in read ? [...mistakes, ...read.mistakes] : mistakes }
   }
-  if (consentText !== undefined) for (const one of Object.values(consent)) one.text = consentText
-  const read = readPerson({ ...body, addresses, attributes, consent }, types)
-  if (mistakes.length === 0) return read
-  return { mistakes: 'mistakes' in read ? [...mistakes, ...read.mistakes] : mistakes }
+}
+
+/** What the cells of a row say, as a body that is posted; an attribute has the type of its column. */
+interface CsvRow {
+  body: { name?: string; language?: string; timeZone?: string; tags?: string[] }
+  addresses: string[]
+  attributes: Record<string, AttributeValue>
+  consent: Partial<Record<Purpose, { status: string; text?: string }>>
+  consentText?: string
+  mistakes: RowMistake[]
+}
+
+/** Puts what a cell of a column says into its row; undefined for a column that is ignored. */
+function columnOf(column: string, types: AttributeTypes): ((row: CsvRow, text: string) => void) | undefined {
+  const [, attribute] = /^attributes\.(.+)$/.exec(column) ?? []
+  const [, purpose] = /^consent\.(.+)$/.exec(column) ?? []
+  const type = attribute === undefined ? undefined : types.get(attribute)
+  if (column === '') return undefined
+  if (column === 'phone') return ({ addresses }, text) => void addresses.push(phoneOf(text))
+  if (column === 'addresses') return ({ addresses }, text) => void addresses.push(...partsOf(text, LISTED))
+  if (column === 'tags')
+    return ({ body }, text) => {
+      body.tags = partsOf(text, TAGS)
+    }
+  if (column === 'consentText')
+    return (row, text) => {
+      row.consentText = text
+    }
+  if (purpose !== undefined)
+    return ({ consent }, text) => {
+      consent[purpose as Purpose] = { status: text.toLowerCase() }
+    }
+  if (attribute === undefined || type === undefined)
+    return ({ body }, text) => {
+      body[column as 'name'] = text
+    }
+  return ({ attributes, mistakes }, text) => {
+    const value = attributeOfText(type, text)
+    if (value !== undefined) attributes[attribute] = value
+    else mistakes.push({ path: `/${column}`, code: 'invalid_attribute', message: `is no ${type}` })
+  }
+}
+
+/** The claim of a row in which nothing is wrong, as {@link readPerson} reads it; undefined where anything may be. */
+function plainClaim({ body, addresses, attributes, consent }: CsvRow): PersonClaim | undefined {
+  const { name, tags = [] } = body
+  const language = body.language && readLanguage(body.language)
+  const timeZone = body.timeZone && readTimeZone(body.timeZone)
+  const isRead =
+    (language !== undefined) === (body.language !== undefined) &&
+    (timeZone !== undefined) === (body.timeZone !== undefined)
+  if (!isRead || addresses.length === 0 || addresses.length > MAX_ADDRESSES || tags.length > MAX_TAGS)
+    return undefined
+  if (name !== undefined && name.length > MAX_NAME) return undefined
+  const ownAddresses = allOf(addresses, addressOf)
+  const ownTags = allOf(tags, readTag)
+  if (ownAddresses === undefined || ownTags === undefined) return undefined
+  for (const one of Object.values(consent))
+    if (!STATUSES.has(one.status) || (one.text?.length ?? 0) > MAX_TEXT) return undefined
+  return {
+    ...{ addresses: ownAddresses, name, language, timeZone, attributes },
+    ...(body.tags !== undefined && { tags: ownTags }),
+    consent: consentOf(consent as z.output<typeof consents>),
+  }
+}
+
+/** What `read` makes of each text, once; undefined where it makes nothing of one. */
+function allOf(texts: readonly string[], read: (text: string) => string | undefined): string[] | undefined {
+  const all: string[] = []
+  for (const text of texts) {
+    const one = read(text)
+    if (one === undefined) return undefined
+    if (!all.includes(one)) all.push(one)
+  }
+  return all
 }
 
 /** A line of NDJSON: a person as they are posted, or as they are read. */

@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import { Problem } from '@parley/shared/problem'
 import { type ImportRecord, importsOf, RETENTION_MS } from './import-record.ts'
 import { NOT_UTF8 } from './read-shape.ts'
-import { type Settling, Superseded, settleRows } from './settle-rows.ts'
-import { type FilePosition, type RawRow, splitRows } from './split-rows.ts'
+import { type ReadBatchRow, readRows, type Settling, Superseded, settleRows } from './settle-rows.ts'
+import { type FilePosition, splitRows } from './split-rows.ts'
 
 /** What is read before it is settled. */
 const BLOCK_BYTES = 128 * 1024
@@ -57,7 +57,9 @@ export async function runImport({ record, blocks, hasMore, ...needed }: Running)
       const part = splitRows(all, { shape: record.shape, at, isLast: isLast && !hasMore })
       rest = all.subarray(part.next.offset - at.offset)
       at = part.next
-      settling = settleNext(needed, await settling, { rows: part.rows, next: at })
+      // Read while those before are written.
+      const batch = await readRows(needed, record, part.rows)
+      settling = settleNext(needed, await settling, { batch, next: at })
       settling.catch(() => undefined)
       if (part.notUtf8 !== undefined)
         throw new UnreadableFile(await settling, { line: part.notUtf8, code: 'not_utf8', message: NOT_UTF8 })
@@ -77,9 +79,9 @@ export async function runImport({ record, blocks, hasMore, ...needed }: Running)
 async function settleNext(
   needed: Settling,
   record: ImportRecord,
-  { rows, next }: { rows: RawRow[]; next: FilePosition },
+  { batch, next }: { batch: readonly ReadBatchRow[]; next: FilePosition },
 ): Promise<ImportRecord> {
-  const settled = await settleRows(needed, record, { rows, next })
+  const settled = await settleRows(needed, record, { batch, next })
   if (settled.unreadable <= MAX_UNREADABLE) return settled
   const message = `more than ${MAX_UNREADABLE} rows are too long, or have a quotation mark that is not closed`
   throw new UnreadableFile(settled, { line: next.line, code: 'unreadable', message })

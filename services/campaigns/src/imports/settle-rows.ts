@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto'
-import { PURPOSES, type Purpose } from '@parley/shared/consent'
+import { PURPOSES } from '@parley/shared/consent'
 import { mapYielding } from '@parley/shared/map-yielding'
 import { allows, type Decision } from '@parley/shared/permission/decide'
 import type { Connection, mongo } from 'mongoose'
@@ -8,7 +7,6 @@ import type { AttributeTypes } from '../attributes/attribute-store.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { type Outcome, upsertPeople } from '../people/people-store.ts'
 import type { PersonClaim } from '../people/settle-person.ts'
-import { type ConsentEntry, consentsOf } from '../store/consent-history.ts'
 import {
   type ImportCounts,
   type ImportRecord,
@@ -18,7 +16,7 @@ import {
   rowErrorId,
   rowErrorsOf,
 } from './import-record.ts'
-import { type ReadRow, type RowMistake, readCsvRow, readJsonRow } from './read-row.ts'
+import { csvReader, type ReadRow, type RowMistake, readJsonRow } from './read-row.ts'
 import type { FilePosition, RawRow } from './split-rows.ts'
 
 /** So many errors of rows are stored of an import; the others are counted. */
@@ -26,6 +24,7 @@ export const MAX_ERRORS = 1_000
 /** How long a request is taken to be at work after each batch. */
 export const BUSY_MS = 60_000
 const FOUND_AT_ONCE = 1_000
+const NO_BYTES = Buffer.alloc(0)
 
 /** Somebody cancelled the import, or another request works it. */
 export class Superseded extends Error {}
@@ -37,10 +36,29 @@ export interface Settling extends Pick<Dependencies, 'connection' | 'dispatcher'
   types: AttributeTypes
 }
 
-interface ReadBatchRow {
+/** A row of a batch: what it says of a person, and what is wrong with it. */
+export interface ReadBatchRow {
   line: number
   claim?: PersonClaim
-  mistakes: RowMistake[]
+  mistakes: readonly RowMistake[]
+}
+
+/** Reads what rows say, without what is not granted by a file. It changes nothing. Rejects with `unavailable`. */
+export async function readRows(
+  needed: Settling,
+  { _id: importId, workspace, shape, tags: ofFile }: ImportRecord,
+  rows: readonly RawRow[],
+): Promise<ReadBatchRow[]> {
+  const read = rowReader(shape, needed.types)
+  const batch = await mapYielding(rows, (row): ReadBatchRow => {
+    const { line } = row
+    const one = read(row)
+    if ('mistakes' in one) return { line, mistakes: one.mistakes }
+    const tags = ofFile.length === 0 ? one.claim.tags : [...new Set([...(one.claim.tags ?? []), ...ofFile])]
+    return { line, claim: { ...one.claim, tags, importId }, mistakes: [] }
+  })
+  await withoutWithdrawn(needed, workspace, batch)
+  return batch
 }
 
 /**
@@ -50,17 +68,10 @@ interface ReadBatchRow {
 export async function settleRows(
   needed: Settling,
   record: ImportRecord,
-  { rows, next }: { rows: readonly RawRow[]; next: FilePosition },
+  { batch, next }: { batch: readonly ReadBatchRow[]; next: FilePosition },
 ): Promise<ImportRecord> {
-  const { connection, dispatcher, types, write } = needed
-  const { workspace, shape } = record
-  const read = await mapYielding(rows, (row) => ({ line: row.line, ...readRow(row, shape, types) }))
-  const batch = read.map(({ line, ...one }): ReadBatchRow => {
-    if ('mistakes' in one) return { line, mistakes: one.mistakes }
-    const tags = [...new Set([...(one.claim.tags ?? []), ...record.tags])]
-    return { line, claim: { ...one.claim, tags, importId: record._id }, mistakes: [] }
-  })
-  await withoutWithdrawn(needed, workspace, batch)
+  const { connection, dispatcher, write } = needed
+  const { workspace } = record
   const claimed = batch.filter((row) => row.claim !== undefined)
   let settled = record
   await upsertPeople({
@@ -74,13 +85,12 @@ export async function settleRows(
   return settled
 }
 
-function readRow(
-  { mistake, cells, json }: RawRow,
-  { columns = [] }: ImportRecord['shape'],
-  types: AttributeTypes,
-): ReadRow {
-  if (mistake !== undefined) return { mistakes: [mistake] }
-  return cells === undefined ? readJsonRow(json ?? Buffer.alloc(0), types) : readCsvRow(columns, cells, types)
+function rowReader({ columns = [] }: ImportRecord['shape'], types: AttributeTypes): (row: RawRow) => ReadRow {
+  const readCells = csvReader(columns, types)
+  return ({ mistake, cells, json = NO_BYTES }) => {
+    if (mistake !== undefined) return { mistakes: [mistake] }
+    return cells === undefined ? readJsonRow(json, types) : readCells(cells)
+  }
 }
 
 const found = z.object({
@@ -99,7 +109,7 @@ async function withoutWithdrawn(
   batch: readonly ReadBatchRow[],
 ): Promise<void> {
   const granting = batch.filter(({ claim }) =>
-    Object.values(claim?.consent ?? {}).some(({ status }) => status === 'granted'),
+    PURPOSES.some((purpose) => claim?.consent?.[purpose]?.status === 'granted'),
   )
   const addresses = [...new Set(granting.flatMap(({ claim }) => claim?.addresses ?? []))]
   const withdrawn = new Set<string>()
@@ -117,7 +127,7 @@ async function withoutWithdrawn(
     const left = said.filter(([purpose, { status }]) => status === 'withdrawn' || !isWithdrawn(purpose))
     if (left.length === said.length) continue
     row.claim = { ...claim, consent: Object.fromEntries(left) }
-    row.mistakes.push(STAYS_WITHDRAWN)
+    row.mistakes = [...row.mistakes, STAYS_WITHDRAWN]
   }
 }
 
@@ -135,26 +145,20 @@ async function writeAlong(
   session: mongo.ClientSession,
   { record, batch, claimed, outcomes, next }: Along,
 ): Promise<ImportRecord> {
-  const { _id, workspace, owner } = record
+  const { _id, owner } = record
   const outcomeOf = new Map(claimed.map((row, at) => [row, outcomes[at]]))
   const counts = { ...record.counts }
   const errors: RowError[] = []
-  const consents: ConsentEntry[] = []
   const now = new Date()
   const deleteAt = new Date(now.getTime() + RETENTION_MS)
   for (const row of batch) {
     const { line } = row
     const outcome = outcomeOf.get(row)
-    const mistakes = [...row.mistakes, ...mistakesOf(outcome, row)]
+    const mistakes = mistakesOf(outcome, row)
     count(counts, outcome, mistakes)
     for (const [number, one] of mistakes.entries())
       if (record.errorsStored + errors.length < MAX_ERRORS)
         errors.push({ _id: rowErrorId(_id, line, number), line, ...one, deleteAt })
-    if (outcome === undefined || outcome.result === 'refused') continue
-    for (const [purpose, said] of Object.entries(outcome.consent))
-      consents.push({
-        ...{ _id: randomUUID(), workspace, person: outcome.person._id, purpose: purpose as Purpose, ...said },
-      })
   }
   const unreadable = batch.filter(({ mistakes: [one] }) => UNREADABLE.has(one?.code ?? '')).length
   const settled = await importsOf(connection).findOneAndUpdate(
@@ -178,19 +182,26 @@ async function writeAlong(
   )
   if (settled === null) throw new Superseded()
   if (errors.length > 0) await rowErrorsOf(connection).insertMany(errors, { session })
-  if (consents.length > 0) await consentsOf(connection).insertMany(consents, { session })
   return settled
 }
 
 const UNREADABLE: ReadonlySet<string> = new Set(['quote_open', 'row_too_long'])
 
-function mistakesOf(outcome: Outcome | undefined, { mistakes }: ReadBatchRow): RowMistake[] {
-  if (outcome === undefined) return []
+function mistakesOf(outcome: Outcome | undefined, { mistakes }: ReadBatchRow): readonly RowMistake[] {
+  if (outcome === undefined) return mistakes
   if (outcome.result !== 'refused')
-    return outcome.staysWithdrawn && !mistakes.includes(STAYS_WITHDRAWN) ? [STAYS_WITHDRAWN] : []
+    return outcome.staysWithdrawn && !mistakes.includes(STAYS_WITHDRAWN)
+      ? [...mistakes, STAYS_WITHDRAWN]
+      : mistakes
   if (outcome.reason === 'forbidden')
-    return [{ path: '', code: 'forbidden', message: 'is of a person whom the role may not write' }]
-  return [{ path: `/${outcome.reason}`, code: 'too_many', message: 'would be too many of one person' }]
+    return [
+      ...mistakes,
+      { path: '', code: 'forbidden', message: 'is of a person whom the role may not write' },
+    ]
+  return [
+    ...mistakes,
+    { path: `/${outcome.reason}`, code: 'too_many', message: 'would be too many of one person' },
+  ]
 }
 
 function count(counts: ImportCounts, outcome: Outcome | undefined, mistakes: readonly RowMistake[]): void {

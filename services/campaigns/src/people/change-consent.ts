@@ -6,7 +6,7 @@ import { validate } from '@parley/shared/validate'
 import { z } from 'zod'
 import type { Dependencies } from '../dependencies.ts'
 import type { Author } from '../store/author.ts'
-import { addToHistory } from '../store/consent-history.ts'
+import { addToHistory, endedFileEntries } from '../store/consent-history.ts'
 import type { Consent, PersonRecord } from '../store/person-record.ts'
 import { consentView } from './view.ts'
 
@@ -51,9 +51,10 @@ export function consentChangesIn(
  */
 export async function storeConsent(
   { connection, dispatcher }: Pick<Dependencies, 'connection' | 'dispatcher'>,
-  { _id, workspace, addresses }: Pick<PersonRecord, '_id' | 'workspace' | 'addresses'>,
+  person: PersonRecord,
   { changes, by }: { changes: Changes; by: Author },
 ): Promise<void> {
+  const { _id, workspace, addresses } = person
   const suppressions = PURPOSES.flatMap((purpose) => {
     const one = changes[purpose]
     if (one === undefined) return []
@@ -63,9 +64,10 @@ export async function storeConsent(
   if (suppressions.length === 0) return
   const path = `/internal/workspaces/${workspace}/suppressions`
   await dispatcher.post(path, { changes: suppressions })
-  for (const purpose of PURPOSES) {
+  const entries = PURPOSES.flatMap((purpose) => {
     const change = changes[purpose]
-    if (change !== undefined)
-      await addToHistory(connection, { _id: randomUUID(), workspace, person: _id, purpose, by, ...change })
-  }
+    return change === undefined ? [] : { _id: randomUUID(), workspace, person: _id, purpose, by, ...change }
+  })
+  const before = endedFileEntries(person, { consent: { ...person.consent, ...changes } })
+  await addToHistory(connection, ...entries, ...before)
 }

@@ -6,7 +6,7 @@ import { addressText } from '@parley/shared/providers/address'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import type { Dependencies } from '../dependencies.ts'
-import { peopleOf } from '../store/people-collection.ts'
+import { JOINED_INDEX, peopleOf } from '../store/people-collection.ts'
 import type { PersonRecord } from '../store/person-record.ts'
 import { readAddress } from './person-schema.ts'
 
@@ -55,7 +55,7 @@ export async function findPerson(
     return (await people.findOne({ workspace, addresses: name.address }, options)) ?? undefined
   const found =
     (await people.findOne({ _id: name.id, workspace }, options)) ??
-    (await people.findOne({ workspace, joined: name.id }, options))
+    (await people.findOne({ workspace, joined: name.id }, { ...options, hint: JOINED_INDEX }))
   return found ?? undefined
 }
 

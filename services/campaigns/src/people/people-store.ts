@@ -4,6 +4,7 @@ import { isDuplicate } from '@parley/shared/insert-new'
 import { Problem } from '@parley/shared/problem'
 import { inTransaction } from '@parley/shared/transaction'
 import type { Connection, mongo } from 'mongoose'
+import { addToHistory, type ConsentEntry, endedFileEntries } from '../store/consent-history.ts'
 import { peopleOf } from '../store/people-collection.ts'
 import type { PersonRecord } from '../store/person-record.ts'
 import { type PersonClaim, type Settled, settlePerson, TooMuchOfOnePerson } from './settle-person.ts'
@@ -71,6 +72,8 @@ interface Settling {
   made: PersonRecord[]
   changed: PersonRecord[]
   gone: PersonRecord[]
+  /** What files said of them and they do not say any more. */
+  ended: ConsentEntry[]
   /** Each person who is written, and as they were. */
   suppressed: { before: PersonRecord | undefined; after: PersonRecord }[]
 }
@@ -82,6 +85,7 @@ function settleAll(options: Upserting, known: PersonRecord[]): Settling {
   for (const person of known) for (const address of person.addresses) current.set(address, person)
   const after = new Map<string, PersonRecord>()
   const gone = new Map<string, PersonRecord>()
+  const ended: ConsentEntry[] = []
   const outcomes = claims.map((claim): Outcome => {
     const found = claim.addresses.flatMap((address) => current.get(address) ?? [])
     const before = [...new Set(found)]
@@ -91,6 +95,7 @@ function settleAll(options: Upserting, known: PersonRecord[]): Settling {
     guard?.(before, person)
     if (mayWrite?.(before, person) === false) return { result: 'refused', reason: 'forbidden' }
     if (change !== 'none') after.set(person._id, person)
+    if (change === 'changed') ended.push(...before.flatMap((one) => endedFileEntries(one, person)))
     for (const one of joined) {
       after.delete(one._id)
       gone.set(one._id, one)
@@ -101,7 +106,7 @@ function settleAll(options: Upserting, known: PersonRecord[]): Settling {
   })
   const written = [...after.values()]
   return {
-    outcomes,
+    ...{ outcomes, ended },
     made: written.filter(({ _id }) => !stored.has(_id)),
     changed: written.filter(({ _id }) => stored.has(_id)),
     gone: [...gone.keys()].flatMap((_id) => stored.get(_id) ?? []),
@@ -124,7 +129,7 @@ function settledOr(
 /** False where somebody else wrote meanwhile. One statement is one write, several are a transaction. */
 async function isWritten(
   { connection, along }: Upserting,
-  { made, changed, gone, outcomes }: Settling,
+  { made, changed, gone, ended, outcomes }: Settling,
 ): Promise<boolean> {
   const people = peopleOf(connection)
   const statements: mongo.AnyBulkWriteOperation<PersonRecord>[] = [
@@ -145,6 +150,7 @@ async function isWritten(
     if (session) await along?.(session, outcomes)
   }
   try {
+    await addToHistory(connection, ...ended)
     if (along === undefined && statements.length < 2) await write()
     else await inTransaction({ startSession: () => connection.getClient().startSession() }, write)
     return true

@@ -5,9 +5,9 @@ import { PURPOSES } from '../store/person-record.ts'
 
 /** How many addresses one person has, those of joined ones included. */
 export const MAX_ADDRESSES = 32
-const MAX_TAGS = 50
+export const MAX_TAGS = 50
+export const MAX_NAME = 256
 const MAX_ADDRESS = 256
-const MAX_NAME = 256
 
 const ADDRESS = /^([a-z]{1,32}):(.+)$/s
 const LANGUAGE = /^([a-z]{2,3})(?:[_-]([a-z]{4}))?(?:[_-]([a-z]{2}|\d{3}))?$/i
@@ -35,7 +35,7 @@ export function readLanguage(text: string): string | undefined {
 }
 
 /** The name of a time zone of the IANA database; undefined for what is none. */
-function readTimeZone(text: string): string | undefined {
+export function readTimeZone(text: string): string | undefined {
   const known = zones.get(text)
   if (known !== undefined || !ZONE.test(text)) return known
   try {
@@ -63,7 +63,8 @@ const readBy = (read: (text: string) => string | undefined, message: string) =>
     return z.NEVER
   })
 
-const addressOf = (text: string) => {
+/** The address that a text is, as it is stored; undefined for no address. */
+export const addressOf = (text: string): string | undefined => {
   const address = readAddress(text)
   return address && addressText(address)
 }

@@ -1,8 +1,7 @@
 import type { AttributeValue } from '../attributes/attribute-values.ts'
 import { type Consent, nameKeyOf, type PersonRecord, PURPOSES, type Purpose } from '../store/person-record.ts'
-import { MAX_ADDRESSES } from './person-schema.ts'
+import { MAX_ADDRESSES, MAX_TAGS } from './person-schema.ts'
 
-const MAX_TAGS = 50
 const MAX_JOINED = 64
 const MAX_IMPORTS = 20
 

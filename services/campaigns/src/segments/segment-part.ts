@@ -1,5 +1,5 @@
 import type { Connection, mongo } from 'mongoose'
-import { LIST_INDEX, peopleOf } from '../store/people-collection.ts'
+import { JOINED_INDEX, LIST_INDEX, peopleOf } from '../store/people-collection.ts'
 import type { PersonRecord } from '../store/person-record.ts'
 import { recipientId, recipientsOf } from '../store/recipient-record.ts'
 import { type CampaignCondition, campaignConditions, type SegmentFilter } from './segment-filter.ts'
@@ -90,7 +90,10 @@ async function nextMembers(
     .toArray()
   const listed = found.map(({ _id }) => _id.slice(recipientId(id, '').length))
   const joinedTo = await peopleOf(connection)
-    .find({ workspace, joined: { $in: listed } }, { projection: { joined: 1 }, maxTimeMS: QUERY_MS })
+    .find(
+      { workspace, joined: { $in: listed } },
+      { projection: { joined: 1 }, hint: JOINED_INDEX, maxTimeMS: QUERY_MS },
+    )
     .toArray()
   const others = new Map(joinedTo.map(({ _id, joined = [] }) => [_id, [_id, ...joined]]))
   const again = await membersAmong(

@@ -49,8 +49,8 @@ function queryOf(one: Exclude<Condition, CampaignCondition>, now: Date): Query {
 
 /** A language without a region is all of its regions. */
 function languageQuery(language: string): Query {
-  if (language.includes('_')) return { language }
-  return { $or: [{ language }, { language: { $gte: `${language}_`, $lt: `${language}\`` } }] }
+  // As languages are written, nothing else is between: a longer one goes on with a small letter.
+  return { language: language.includes('_') ? language : { $gte: language, $lt: `${language}\`` } }
 }
 
 function attributeQuery(one: Extract<Condition, { attribute: string }>): Query {

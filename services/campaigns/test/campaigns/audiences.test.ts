@@ -29,6 +29,10 @@ test.each([
   const { audience: listed, difference } = await world.results(campaign)
   expect([listed, difference]).toEqual([estimate.audience, 0])
   const reached = (await line.sends()).map(({ to }) => `phone:${to}`)
+  const { json: recipients } = await world.ask('campaigns', 'GET', `/rest/campaigns/${campaign}/recipients`)
+  expect((recipients.data as { addresses: string[] }[]).flatMap((one) => one.addresses)).toEqual(
+    expect.arrayContaining(vips),
+  )
   expect(vips.every((address) => reached.includes(address))).toBe(true)
   expect(people.filter(({ addresses }) => reached.includes(addresses[0] ?? ''))).toHaveLength(3)
 })

@@ -89,6 +89,28 @@ test('a change of consent is an event with the person, whether it comes by the A
   expect(of(eva._id)).toMatchObject([{ data: { status: 'withdrawn', source: 'message' } }])
 })
 
+test('what a file says of consent is in its history, and no event', async () => {
+  const [ana] = await world.people(1)
+  if (ana === undefined) throw new Error('nobody')
+  const imported = await fetch(`${world.parley.services.campaigns.url}/rest/people/imports`, {
+    ...{ method: 'POST', body: `addresses,consent\n${ana.addresses[0]},withdrawn\n` },
+    headers: {
+      authorization: world.parley.authorization('gateway', 'campaigns', world.caller),
+      'content-type': 'text/csv',
+    },
+  })
+  expect(await imported.json()).toMatchObject({ counts: { updated: 1 } })
+  await world.ask('campaigns', 'PATCH', `/rest/people/${ana._id}`, {
+    consent: { service: { status: 'granted' } },
+  })
+  await eventually(() => of(ana._id).length > 0)
+  expect(of(ana._id).map(({ data }) => data.source)).toEqual(['api'])
+  const { json } = await world.ask('campaigns', 'GET', `/rest/people/${ana._id}/consent`)
+  expect(json.data.map(({ status, source }: Parsed) => `${status} by ${source}`)).toEqual([
+    ...['granted by api', 'withdrawn by import', 'granted by import'],
+  ])
+})
+
 test('what its provider does to a template is an event, and in its history', async () => {
   const line = await world.line()
   expect((await world.ask('campaigns', 'POST', '/rest/templates/sync')).status).toBe(200)

@@ -5,6 +5,7 @@ import { mapSecrets } from '@parley/shared/map-secrets'
 import { mapYielding } from '@parley/shared/map-yielding'
 import { pageOf } from '@parley/shared/openapi/operation'
 import { route } from '@parley/shared/openapi/route'
+import { inAcceptedLanguage } from '@parley/shared/problem-texts'
 import { openSecrets } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-names'
 import { looksLikeKey, SEALED_PREFIX } from '@parley/shared/secret-urls'
@@ -58,7 +59,7 @@ export const checkConfiguration = route({
   tag: 'configuration',
   summary: 'List what is wrong with the configuration',
   description:
-    'Up to 500 findings, or what is found in 3 seconds; `next` goes on from there. Specs that were not read by then are `not_checked`; a further check goes on with them.',
+    'Up to 500 findings, or what is found in 3 seconds; `next` goes on from there. Specs that were not read by then are `not_checked`; a further check goes on with them. `message` is in the language of `Accept-Language`.',
   query: checkQuery,
   response: pageOf('Finding', finding, {
     code: 'dangling_reference',
@@ -69,19 +70,23 @@ export const checkConfiguration = route({
   }),
   handle:
     ({ database, authorizer, secrets, specs }: Dependencies) =>
-    async (_req, res, asked) => {
+    async (req, res, asked) => {
       const start = startOf(asked.query().after)
       const caller = callerOf(res)
       const until = performance.now() + MAX_MS
       const opened: Batch['opened'] = (doc) => openSecrets(doc, secrets, caller.workspace._id)
       const steps = await loadStepGraph(database, caller.workspace._id)
       const data: Finding[] = []
+      const translated = (findings: readonly Finding[]) =>
+        inAcceptedLanguage(req, res, (text) =>
+          findings.map((one) => ({ ...one, message: text(one.message) })),
+        )
       for await (const { batch, next } of batches({ database, authorizer, caller }, start)) {
         data.push(...(await checkBatch({ ...batch, steps, opened, specs, until })))
         const isEnough = data.length >= MAX_FINDINGS || performance.now() > until
-        if (isEnough && next !== undefined) return void res.json({ data, next })
+        if (isEnough && next !== undefined) return void res.json({ data: translated(data), next })
       }
-      res.json({ data, next: null })
+      res.json({ data: translated(data), next: null })
     },
 })
 

@@ -107,8 +107,8 @@ const misspelled = (settings: JsonObject, known: readonly string[], at: string):
 const keysOf = (settings: JsonObject): string[] => Object.keys(settings).slice(0, MAX_KEYS)
 
 function unknown(name: string, near: string | undefined): string {
-  const instead = near === undefined ? '' : `; is ${near} meant?`
-  return `nothing reads ${JSON.stringify(name.slice(0, MAX_CHARACTERS).toWellFormed())}${instead}`
+  const shown = JSON.stringify(name.slice(0, MAX_CHARACTERS).toWellFormed())
+  return near === undefined ? `nothing reads ${shown}` : `nothing reads ${shown}; is ${near} meant?`
 }
 
 function isTimeZone(timeZone: unknown): boolean {

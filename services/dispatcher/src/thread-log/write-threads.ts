@@ -200,7 +200,12 @@ export async function countUnread({ threads, messages }: Counted, name: ThreadNa
   }
   const isLater = last.reason === HANDLER_IS_PERSON.reason
   const cause = (isLater ? await lastOf({ reason: { $ne: last.reason } }) : undefined) ?? last
-  const unread = await messages.countDocuments(filter, { limit: MAX_UNREAD, maxTimeMS: QUERY_MS })
+  // Up to that one, so that both say the same whatever arrives meanwhile.
+  const receivedAt = { $gt: readAt ?? new Date(0), $lte: last.receivedAt }
+  const unread = await messages.countDocuments(
+    { ...filter, receivedAt },
+    { limit: MAX_UNREAD, maxTimeMS: QUERY_MS },
+  )
   await threads.updateOne(
     { _id, readAt: readAt as Date },
     { $set: { unread, lastUnreadAt: last.receivedAt, unreadFor: unreadFor(cause) } },

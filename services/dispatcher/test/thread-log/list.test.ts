@@ -49,16 +49,19 @@ describe('the list of threads', () => {
     await line.world.putChannel(7, line.rpc({ extId: 'mute', handlerUrl: 'native:agents/nobody' }))
     const asked = { ...said('Where is it?', 'unanswered'), extId: 'mute' }
     await line.world.post('u-1', asked)
-    const { reason } = (await line.world.message('u-1', 'dead')) as { reason: string }
+    const { reason, receivedAt } = await line.world.message('u-1', 'dead')
     const [thread] = await line.listed('?channel=mute&unread=true', (threads) => threads.length === 1)
     expect(thread).toMatchObject({
       unread: 1,
+      lastUnreadAt: receivedAt,
       unreadFor: { why: 'unanswered', reason, message: 'u-1' },
     })
     // What a caller of the API sends is nothing that anybody waits for.
     await line.world.post('u-2', { ...text('From the API', 'called'), extId: 'mute' })
     await line.change('unanswered', { unread: 0 })
-    expect(await line.read('unanswered')).not.toHaveProperty('unreadFor')
+    const read = await line.read('unanswered')
+    expect(read).not.toHaveProperty('unreadFor')
+    expect(read).toMatchObject({ lastUnreadAt: receivedAt })
   })
 
   test('says of a thread that a person has the last reason that says more than that', async () => {

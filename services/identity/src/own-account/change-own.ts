@@ -38,7 +38,7 @@ export const changeOwnRoute = route({
     'Takes no rights but a login: an API token may not. Refused where the role grants more to whoever has that name.',
   body: {
     schema: ownChange,
-    example: { name: 'Ana Souza', preferences: { notices: { sound: true } } },
+    example: { name: 'Ana Souza', preferences: { language: 'pt-BR', notices: { sound: true } } },
     maxBytes: AUTH_BODY_BYTES,
   },
   response: meRoute.response,
@@ -86,8 +86,11 @@ async function changeOwn(
 async function changePreferences(
   { collections }: Dependencies,
   { account: { _id } }: Caller,
-  { notices = {} }: StoredPreferences,
+  { language, notices = {} }: StoredPreferences,
 ): Promise<void> {
-  const set = Object.entries(defined(notices)).map(([key, value]) => [`preferences.notices.${key}`, value])
+  const set = [
+    ...Object.entries(defined({ language })).map(([key, value]) => [`preferences.${key}`, value]),
+    ...Object.entries(defined(notices)).map(([key, value]) => [`preferences.notices.${key}`, value]),
+  ]
   if (set.length > 0) await collections.accounts.updateOne({ _id }, { $set: Object.fromEntries(set) })
 }

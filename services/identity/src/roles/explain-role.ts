@@ -5,7 +5,8 @@ import { idParameter, pathId } from '@parley/shared/openapi/path-id'
 import { route } from '@parley/shared/openapi/route'
 import { byReference } from '@parley/shared/permission/by-reference'
 import { decide } from '@parley/shared/permission/decide'
-import { explain } from '@parley/shared/permission/explain'
+import { type Explanation, explain } from '@parley/shared/permission/explain'
+import { inAcceptedLanguage } from '@parley/shared/problem-texts'
 import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
 import { findReadable, publicFieldsOf } from '../access/authorizer.ts'
@@ -96,8 +97,18 @@ export const explainRole = route({
       resource,
       (access, of) => decide({ permissions, resource: of, account, access }).kind !== 'none',
     )
-    res.json({ ...explained, references })
+    res.json({ ...inAcceptedLanguage(req, res, (text) => inLanguage(explained, text)), references })
   },
+})
+
+const inLanguage = ({ result, entries }: Explanation, text: (english: string) => string): Explanation => ({
+  result: text(result),
+  entries: entries.map(({ entry, schema, read, write }) => ({
+    entry,
+    schema: { ...schema, reason: text(schema.reason) },
+    read: { ...read, reason: text(read.reason) },
+    write: { ...write, reason: text(write.reason) },
+  })),
 })
 
 interface Asked {

@@ -1,4 +1,5 @@
 import { defined } from '@parley/shared/defined'
+import { LANGUAGES } from '@parley/shared/languages'
 import { z } from 'zod'
 
 const flag = z.boolean()
@@ -15,9 +16,15 @@ const USUAL = {
   ...{ messages: true, handOvers: true, assignments: true, onlyOwn: false },
 }
 
+const language = z
+  .enum(LANGUAGES.map(({ tag }) => tag))
+  .nullable()
+  .describe('Of the console; null where it is the one of each browser')
+
 /** What a user has set for themselves. No rule of a role sees it. */
 export const preferencesSchema = z
   .object({
+    language,
     notices: z
       .object(fields)
       .meta({ id: 'NoticePreferences', description: 'Of what the console notifies the user, and how' }),
@@ -25,12 +32,16 @@ export const preferencesSchema = z
   .meta({ id: 'Preferences', description: 'What users set for themselves' })
 
 /** A change of them: what is left out stays. */
-export const preferencesChange = z.strictObject({ notices: z.strictObject(fields).partial().optional() })
+export const preferencesChange = z.strictObject({
+  language: language.optional(),
+  notices: z.strictObject(fields).partial().optional(),
+})
 
 /** As they are stored: what was changed only. */
 export type StoredPreferences = z.output<typeof preferencesChange>
 
 /** All of them. */
 export const preferencesOf = (stored: StoredPreferences = {}): z.output<typeof preferencesSchema> => ({
+  language: stored.language ?? null,
   notices: { ...USUAL, ...defined(stored.notices ?? {}) },
 })

@@ -28,10 +28,10 @@ const OFFER = 'offer'
 export function fieldsOf({ components }: Definition): TemplateField[] {
   const offer = componentOf(components, 'limited_time_offer')
   const cards = cardsIn(components).flatMap((card, at) =>
-    partFields(card, { prefix: `card.${at}.`, of: `Card ${at + 1}: ` }),
+    partFields(card, { prefix: `card.${at}.`, labelOf: (label) => `Card ${at + 1}: ${label}` }),
   )
   return [
-    ...partFields(components, { prefix: '', of: '' }),
+    ...partFields(components, { prefix: '', labelOf: (label) => label }),
     ...(endsByItself(offer) ? [{ key: OFFER, label: 'The offer ends', type: 'time' as const }] : []),
     ...cards,
   ]
@@ -45,25 +45,27 @@ const cardsIn = (components: readonly unknown[]): JsonObject[][] =>
 
 interface Place {
   prefix: string
-  of: string
+  labelOf(label: string): string
 }
 
 /** Of a template, or of a card of one. */
-function partFields(components: readonly unknown[], { prefix, of }: Place): TemplateField[] {
-  const header = headerFields(components).map((field) => ({ ...field, label: `${of}${field.label}` }))
+function partFields(components: readonly unknown[], { prefix, labelOf }: Place): TemplateField[] {
+  const header = headerFields(components)
   const body = placeholdersIn(textAt(componentOf(components, 'body'), 'text')).map((name, at) => ({
     key: `body.${name}`,
-    label: `${of}{{${name}}}`,
+    label: `{{${name}}}`,
     type: 'text' as const,
     ...defined({ example: exampleOf(componentOf(components, 'body'), 'body', { name, at }) }),
   }))
   const buttons = buttonsIn(components).flatMap((button, at) => {
-    const what = buttonField(button)
-    const said = textAt(button, 'text') ?? String(at + 1)
-    if (what === undefined) return []
-    return [{ key: `button.${at}`, label: `${of}${what.label} “${said}”`, type: 'text' as const }]
+    const label = buttonLabel(button, textAt(button, 'text') ?? String(at + 1))
+    return label === undefined ? [] : [{ key: `button.${at}`, label, type: 'text' as const }]
   })
-  return [...header, ...body, ...buttons].map((field) => ({ ...field, key: `${prefix}${field.key}` }))
+  return [...header, ...body, ...buttons].map((field) => ({
+    ...field,
+    key: `${prefix}${field.key}`,
+    label: labelOf(field.label),
+  }))
 }
 
 function headerFields(components: readonly unknown[]): TemplateField[] {
@@ -97,13 +99,13 @@ function exampleOf(
   return typeof example === 'string' && example !== '' ? example : undefined
 }
 
-function buttonField(button: JsonObject): { label: string } | undefined {
+function buttonLabel(button: JsonObject, said: string): string | undefined {
   switch (typeIn(button)) {
     case 'url':
-      return isDynamic(button) ? { label: 'End of the address of' } : undefined
+      return isDynamic(button) ? `End of the address of “${said}”` : undefined
     case 'otp':
     case 'copy_code':
-      return { label: 'Code of' }
+      return `Code of “${said}”`
     default:
       return undefined
   }
@@ -128,7 +130,7 @@ function partArguments(components: readonly unknown[], filled: Filled, prefix: s
     const type = typeIn(button)
     // A form is named, though nothing is said of it.
     if (type === 'flow') return [{ type, index }]
-    if (given === undefined || buttonField(button) === undefined) return []
+    if (given === undefined || buttonLabel(button, '') === undefined) return []
     return [{ type, index, ...(type === 'url' ? { text: given } : { code: given }) }]
   })
   return {

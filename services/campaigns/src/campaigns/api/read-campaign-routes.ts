@@ -1,3 +1,5 @@
+import { defined } from '@parley/shared/defined'
+import type { Caller } from '@parley/shared/internal-token'
 import { cursorOf, encodeCursor, pageLimit, splitPage } from '@parley/shared/list-query'
 import { pageOf } from '@parley/shared/openapi/operation'
 import { type Route, route } from '@parley/shared/openapi/route'
@@ -5,6 +7,9 @@ import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
 import type { Dependencies } from '../../dependencies.ts'
 import { historyRoute } from '../../history/history-route.ts'
+import { visibleTo as visiblePeople } from '../../people/find-person.ts'
+import { peopleOf } from '../../store/people-collection.ts'
+import type { PersonRecord } from '../../store/person-record.ts'
 import { RECIPIENT_STATES, type RecipientRecord } from '../../store/recipient-record.ts'
 import { CAMPAIGN_STATES } from '../rules/campaign-state.ts'
 import { messageIdOf } from '../run/campaign-parts.ts'
@@ -82,6 +87,8 @@ const time = z.iso.datetime()
 const recipientView = z
   .object({
     person: z.string().describe('Their `_id`'),
+    name: z.string().optional().describe('In the list, for who may read the person'),
+    addresses: z.array(z.string()).optional().describe('In the list, for who may read the person'),
     state: z
       .enum(RECIPIENT_STATES)
       .describe(
@@ -101,6 +108,8 @@ const recipientView = z
   .meta({ id: 'CampaignRecipient', description: 'One person of a campaign’s audience' })
 const recipientExample = {
   person: '0198c0de-1111-7000-8000-3f6d5a4b2c10',
+  name: 'Marta Lima',
+  addresses: ['phone:5511988887777'],
   state: 'delivered' as const,
   message: '48341280-0a59-806f-9695-a1f7fc5fde77',
   due: '2026-11-27T12:00:00.000Z',
@@ -153,9 +162,25 @@ const listRecipients = route({
     const { limit, after, ...filter } = asked.query()
     const found = await recipientsAfter(needed, { campaign, after: after?.[0], filter, limit: limit + 1 })
     const { page, last } = splitPage(found, limit)
-    res.json({ data: page.map(recipientOf), next: last === undefined ? null : encodeCursor([last.person]) })
+    const people = await readablePeople(needed, { caller, ids: page.map(({ person }) => person) })
+    const data = page.map((recipient) => ({ ...people.get(recipient.person), ...recipientOf(recipient) }))
+    res.json({ data, next: last === undefined ? null : encodeCursor([last.person]) })
   },
 })
+
+/** Who people are, as far as the caller may read them. */
+async function readablePeople(
+  { connection, authorizer }: CampaignRoutesNeeded,
+  { caller, ids }: { caller: Caller; ids: readonly string[] },
+): Promise<ReadonlyMap<string, Pick<PersonRecord, 'name' | 'addresses'>>> {
+  const read = await authorizer.decide(caller, 'people', 'read')
+  if (read.kind === 'none' || ids.length === 0) return new Map()
+  const found = await peopleOf(connection)
+    .find({ $and: [visiblePeople(caller, read), { _id: { $in: [...ids] } }] }, { maxTimeMS: QUERY_MS })
+    .project<Pick<PersonRecord, '_id' | 'name' | 'addresses'>>({ name: 1, addresses: 1 })
+    .toArray()
+  return new Map(found.map(({ _id, name, addresses }) => [_id, { ...defined({ name }), addresses }]))
+}
 
 function recipientsAfter(
   { campaigns }: CampaignRoutesNeeded,

@@ -46,9 +46,13 @@ export function startCampaignRun(
   }
   const isOver = () => known.campaign?.state === 'finished' || known.campaign?.state === 'cancelled'
   const restMs = () => (isOver() ? OVER_MS : known.campaign?.state === 'paused' ? PAUSED_MS : 0)
-  const loop = (what: string, ms: number, work: (campaign: CampaignRecord) => Promise<unknown>) =>
+  const loop = (
+    what: string,
+    ms: number | (() => number),
+    work: (campaign: CampaignRecord) => Promise<unknown>,
+  ) =>
     every({
-      pauseMs: () => Math.max(ms, restMs()),
+      pauseMs: () => Math.max(typeof ms === 'number' ? ms : ms(), restMs()),
       run: async () => {
         if (isLeader() && known.campaign !== undefined) await work(known.campaign)
       },
@@ -63,9 +67,13 @@ export function startCampaignRun(
     },
     failed: failed('campaign step failed'),
   })
+  // Half of the time, so that a long audience leaves the database to what is sent meanwhile.
+  let listingMs = 0
+  const listPauseMs = () =>
+    known.campaign?.listed?.isDone === true ? STEP_MS : Math.max(LIST_PAUSE_MS, listingMs)
   const loops = [
     main,
-    loop('campaign audience not listed', LIST_PAUSE_MS, async (campaign) => {
+    loop('campaign audience not listed', listPauseMs, async (campaign) => {
       if (
         campaign.state !== 'running' ||
         campaign.listed?.isDone === true ||
@@ -73,7 +81,9 @@ export function startCampaignRun(
       )
         return
       const { channel, purpose } = known.facts
+      const began = performance.now()
       const listed = await listAudience(services, campaign, { channel, purpose })
+      listingMs = performance.now() - began
       known.campaign = { ...campaign, listed }
     }),
     loop('messages of a campaign not read', TRACK_MS, (campaign) =>

@@ -10,6 +10,8 @@ import { audienceOf } from './audience.ts'
 import { type CampaignChannel, type CampaignServices, hasAddress } from './campaign-parts.ts'
 
 const BATCH = 1_000
+/** The first ones are soon there, and written to. */
+const FIRST_BATCH = 100
 /** What of a person decides whether and when they are written to. */
 const FIELDS = { addresses: 1, name: 1, language: 1, timeZone: 1, attributes: 1, consent: 1 } as const
 
@@ -24,7 +26,7 @@ export async function listAudience(
 ): Promise<NonNullable<CampaignRecord['listed']>> {
   const { _id, listed } = campaign
   const page = await findPeoplePage(connection, audienceOf(campaign), {
-    ...{ after: listed?.after, limit: BATCH, projection: FIELDS },
+    ...{ after: listed?.after, limit: listed === undefined ? FIRST_BATCH : BATCH, projection: FIELDS },
   })
   await insertNew(collections.recipients, recipientsFor(campaign, page.people, known))
   const after = page.next ?? listed?.after

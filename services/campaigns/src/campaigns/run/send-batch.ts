@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { postedMessage } from '@parley/shared/message'
 import type { mongo } from 'mongoose'
-import { peopleOf } from '../../store/people-collection.ts'
+import { findByIds } from '../../store/people-collection.ts'
 import type { PersonRecord } from '../../store/person-record.ts'
 import { type LeftOutReason, type RecipientRecord, recipientId } from '../../store/recipient-record.ts'
 import { afterQuietHours, isTimeZone } from '../rules/due-time.ts'
@@ -134,9 +134,7 @@ async function decide(
   const { definition, workspace } = campaign
   const { claimed, facts, channel, now } = batch
   const ids = claimed.map(({ person }) => person)
-  const people = await peopleOf(services.connection)
-    .find({ workspace, $or: [{ _id: { $in: ids } }, { joined: { $in: ids } }] }, { maxTimeMS: QUERY_MS })
-    .toArray()
+  const people = await findByIds(services.connection, [workspace], ids)
   const byId = new Map(people.map((one) => [one._id, one]))
   const joinedInto = new Map(people.flatMap((one) => (one.joined ?? []).map((id) => [id, one] as const)))
   const listed = await listedAmong(services, campaign._id, [...joinedInto.values()])

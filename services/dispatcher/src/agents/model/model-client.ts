@@ -1,6 +1,7 @@
 import { defined } from '@parley/shared/defined'
 import { CallError } from '../../channels/http/call-error.ts'
 import { presentable } from '../../channels/http/presentable.ts'
+import { responseMemory } from '../../channels/http/response-memory.ts'
 import { withItsNumbers } from '../exact-responses.ts'
 import type {
   ConversationItem,
@@ -11,18 +12,22 @@ import type {
   ResponsePart,
 } from '../model-client.ts'
 import { plainArguments } from './call-arguments.ts'
+import { GrowingText } from './growing-text.ts'
 import { EMPTY_RESPONSE, type Failure, failureOf, refused, retryable, StreamError } from './model-failure.ts'
 import { markedJson, messagesOf, uniqueCallId } from './model-messages.ts'
 import { plainSchema } from './plain-schema.ts'
 import { withCacheMarks } from './prompt-cache.ts'
 import { createLanguageModels, type LanguageModel, type ModelCall } from './provider-models.ts'
 import { isOwnReasoning, reasoningText } from './reasoning.ts'
+import { StreamedParts } from './streamed-parts.ts'
 import { ThoughtFilter, withoutThoughts } from './thoughts.ts'
 
 /** Of text and arguments together: turns are stored with their message. */
 const MAX_RESPONSE_CHARACTERS = 128 * 1024
 const MAX_CALLS = 128
 const MAX_TOOL_NAME = 256
+/** In bytes, what a piece of text or arguments takes beside its characters where strings are put together. */
+const PIECE_BYTES = 64
 
 type Generated = Awaited<ReturnType<LanguageModel['doGenerate']>>
 
@@ -51,7 +56,9 @@ export function createModelClient({ fetch }: { fetch: typeof globalThis.fetch })
       const started = performance.now()
       // It takes whole milliseconds only, and the time of a turn is shared by its models.
       const deadline = AbortSignal.timeout(Math.ceil(request.timeoutMs))
-      const signal = AbortSignal.any([request.signal, deadline])
+      const memory = new AbortController()
+      const share = responseMemory.share((error) => memory.abort(error))
+      const signal = AbortSignal.any([request.signal, deadline, memory.signal])
       try {
         signal.throwIfAborted()
         const call = callOf(choice, request, signal)
@@ -61,6 +68,7 @@ export function createModelClient({ fetch }: { fetch: typeof globalThis.fetch })
             ? await whole(await wholeModelOf(choice), call)
             : await streamed(await streamingModelOf(choice), call, {
                 thoughts: thoughtFilterFor(choice),
+                use: share.use,
                 onDelta,
               })
         return resultOf(said, { choice, request, ms: performance.now() - started })
@@ -71,6 +79,8 @@ export function createModelClient({ fetch }: { fetch: typeof globalThis.fetch })
           cancelled: request.signal.aborted,
           present: (text) => presentable(text, { key: choice.apiKey, prompt: textsOf(request) }),
         })
+      } finally {
+        share.close()
       }
     },
   }
@@ -129,10 +139,17 @@ function thoughtFilterFor({ provider, baseUrl, reasoning = true }: ModelChoice):
   return new ThoughtFilter({ mayBeginInPrompt: reasoning && isElsewhere })
 }
 
+interface Reading {
+  thoughts: ThoughtFilter
+  /** Told how many bytes of the answer are in memory. */
+  use(bytes: number): void
+  onDelta(text: string): void
+}
+
 async function streamed(
   model: LanguageModel,
   call: ModelCall,
-  { thoughts, onDelta }: { thoughts: ThoughtFilter; onDelta: (text: string) => void },
+  { thoughts, use, onDelta }: Reading,
 ): Promise<Said> {
   const { stream } = await model.doStream(call)
   const pass = (text: string) => {
@@ -140,67 +157,47 @@ async function streamed(
   }
   const calls: Said['calls'] = []
   const parts = new StreamedParts()
-  let text = ''
+  const text = new GrowingText(MAX_RESPONSE_CHARACTERS + 1)
   let begun = 0
+  let pieces = 0
+  const argumentLength = { streamed: 0, called: 0 }
   let end: Pick<Generated, 'usage' | 'finishReason'> | undefined
   for await (const part of stream) {
     if (part.type === 'error') throw new StreamError(part.error)
     if (part.type === 'tool-input-start') begun++
-    if (part.type === 'tool-call') calls.push(callSaid(part))
+    if (part.type === 'tool-input-delta') argumentLength.streamed += part.delta.length
+    if (part.type === 'tool-call') {
+      calls.push(callSaid(part))
+      argumentLength.called += part.input.length
+    }
+    if ('delta' in part) pieces++
     parts.take(part)
-    // Nothing more of it is read: each further call costs the SDK as much as all before.
+    // Nothing more of it is read: the SDK gathers arguments, and each further call costs it as much as all before.
     if (Math.max(begun, calls.length) > MAX_CALLS) throw new CallError('answer_too_large', undefined)
+    const { streamed, called } = argumentLength
+    if (Math.max(streamed, called) > MAX_RESPONSE_CHARACTERS)
+      throw new CallError('answer_too_large', undefined)
     if (part.type === 'finish') end = part
     // Of a text that is too large the end is read all the same, for the tokens that it has taken.
-    if (part.type !== 'text-delta' || text.length > MAX_RESPONSE_CHARACTERS) continue
-    text += part.delta
-    if (text.length <= MAX_RESPONSE_CHARACTERS) pass(thoughts.push(part.delta))
+    if (part.type === 'text-delta' && text.length <= MAX_RESPONSE_CHARACTERS) {
+      const delta = part.delta.slice(0, MAX_RESPONSE_CHARACTERS + 1 - text.length)
+      text.append(delta)
+      if (text.length <= MAX_RESPONSE_CHARACTERS) pass(thoughts.push(delta))
+    }
+    const gathered = 2 * (text.length + streamed + called) + PIECE_BYTES * pieces
+    use(text.allocated + parts.allocated + gathered)
   }
   if (end === undefined) throw new StreamError(undefined)
   if (text.length <= MAX_RESPONSE_CHARACTERS) thoughts.end().forEach(pass)
-  return saidOf({ text, calls, parts: parts.all, ...end })
+  return saidOf({ text: text.toString(), calls, parts: parts.all, ...end })
 }
 
-type Metadata = Generated['content'][number]['providerMetadata']
-
-const dataOf = (metadata: Metadata): Pick<ResponsePart, 'data'> =>
+const dataOf = (metadata: Generated['content'][number]['providerMetadata']): Pick<ResponsePart, 'data'> =>
   metadata === undefined ? {} : { data: metadata as ResponsePart['data'] }
 
 /** OpenAI's ids name what it has not stored. */
 const asGivenBack = (part: ResponsePart, { provider }: ModelChoice): ResponsePart =>
   provider === 'openai' && part.kind !== 'thought' ? { kind: part.kind } : part
-
-type StreamPart = { type: string; id?: string; delta?: string; providerMetadata?: Metadata }
-
-/** The parts of a streamed answer; of thoughts no more than an answer may have. */
-class StreamedParts {
-  readonly #parts = new Map<string, ResponsePart>()
-  #characters = 0
-
-  get all(): ResponsePart[] {
-    return [...this.#parts.values()]
-  }
-
-  take({ type, id = '', delta = '', providerMetadata }: StreamPart): void {
-    const kind = KINDS[type.replace(/-(start|delta|end)$/, '')]
-    if (kind === undefined || this.#characters > MAX_RESPONSE_CHARACTERS) return
-    const key = kind === 'call' ? `call ${this.#parts.size}` : `${kind} ${id}`
-    const known = this.#parts.get(key) ?? { kind }
-    const data = { ...known.data, ...providerMetadata } as ResponsePart['data']
-    if (kind === 'thought') this.#characters += delta.length
-    this.#parts.set(key, {
-      kind,
-      ...(kind === 'thought' && { text: (known.text ?? '') + delta }),
-      ...(providerMetadata === undefined && known.data === undefined ? {} : { data }),
-    })
-  }
-}
-
-const KINDS: Record<string, ResponsePart['kind']> = {
-  reasoning: 'thought',
-  text: 'text',
-  'tool-call': 'call',
-}
 
 /** What is too large is thrown away, so nobody looks for thoughts in it. */
 function saidOf(

@@ -20,22 +20,29 @@ const STREAM_BOUNDS: ResponseBounds = {
   bytes: 5 * 1024 * 1024,
   lines: 128 * 1024,
   events: 32 * 1024,
-  eventBytes: 1024 * 1024,
+  eventBytes: 256 * 1024,
   nodes: 4_000,
   outerNodes: 1_000,
   repeatedNodes: 40_000,
   depth: 64,
 }
+/** OpenAI repeats the tools in some events. */
+const OPENAI_STREAM_BOUNDS: ResponseBounds = { ...STREAM_BOUNDS, eventBytes: 1024 * 1024 }
 const TEXT_BOUNDS: ResponseBounds = { ...STREAM_BOUNDS, bytes: 2 * 1024 * 1024 }
 /** With when each segment of hours of audio was said, and by which tokens. */
 const TRANSCRIPT_BOUNDS: ResponseBounds = { ...TEXT_BOUNDS, nodes: 100_000, outerNodes: 20_000 }
 
 /** A fetch for one form of answers: the SDK reads all that are no errors as what it asked for, whatever their type is. */
-function boundedFetch(fetch: typeof globalThis.fetch, asked: BodyForm): typeof globalThis.fetch {
+function boundedFetch(
+  fetch: typeof globalThis.fetch,
+  asked: BodyForm,
+  provider: ModelChoice['provider'],
+): typeof globalThis.fetch {
+  const streamBounds = provider === 'openai' ? OPENAI_STREAM_BOUNDS : STREAM_BOUNDS
   return async (input, init) => {
     const response = await fetch(input, init)
     const form = response.ok ? asked : 'text'
-    const count = new ResponseCount(form === 'events' ? STREAM_BOUNDS : TEXT_BOUNDS)
+    const count = new ResponseCount(form === 'events' ? streamBounds : TEXT_BOUNDS)
     return boundedResponse(response, { form, count })
   }
 }
@@ -62,14 +69,13 @@ export function createLanguageModels(
   given: typeof globalThis.fetch,
   form: BodyForm,
 ): (choice: ModelChoice) => Promise<LanguageModel> {
-  const fetch = boundedFetch(given, form)
   const models = new LRUCache<string, LanguageModel>({ max: MAX_MODELS })
   return async (choice) => {
     const { provider, model, baseUrl, apiKey } = choice
     const key = JSON.stringify([provider, model, baseUrl, apiKey])
     const known = models.get(key)
     if (known !== undefined) return known
-    const made = await languageModelOf(choice, fetch)
+    const made = await languageModelOf(choice, boundedFetch(given, form, provider))
     models.set(key, made)
     return made
   }
@@ -120,7 +126,9 @@ export async function transcriptionModelOf(choice: ModelChoice, given: typeof gl
     }
     case 'google': {
       const { createGoogle } = await import('@ai-sdk/google')
-      return createGoogle({ ...settings, fetch: boundedFetch(given, 'text') }).transcription(choice.model)
+      return createGoogle({ ...settings, fetch: boundedFetch(given, 'text', choice.provider) }).transcription(
+        choice.model,
+      )
     }
     case 'anthropic':
       return undefined

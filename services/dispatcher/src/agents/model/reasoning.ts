@@ -4,8 +4,8 @@ import { z } from 'zod'
 import type { Turn } from '../../message/turn.ts'
 import type { ModelChoice, Reasoning, ResponsePart } from '../model-client.ts'
 
-/** Turns are stored with their message. */
-const MAX_BYTES = 64 * 1024
+/** Of what is given back, as JSON: turns are stored with their message. */
+export const MAX_REASONING_BYTES = 64 * 1024
 /** Of a thought that is too long, where nothing signs it. */
 const MAX_SHORTENED = 8_000
 
@@ -26,7 +26,7 @@ export function reasoningText(parts: readonly ResponsePart[]): string | undefine
   return [parts, parts.map(shortened)].map((some) => JSON.stringify(some)).find(fits)
 }
 
-const fits = (text: string): boolean => Buffer.byteLength(text) <= MAX_BYTES
+const fits = (text: string): boolean => Buffer.byteLength(text) <= MAX_REASONING_BYTES
 
 const shortened = (part: ResponsePart): ResponsePart =>
   part.text === undefined || part.data !== undefined

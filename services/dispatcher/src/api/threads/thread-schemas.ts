@@ -63,6 +63,9 @@ export const threadSummarySchema = z
     lastMessage: z.string().describe('The beginning of what was said last, by whomever'),
     lastAt: time,
     unread: z.number().int().describe('What a person is to read; 1,000 at most are counted'),
+    lastUnreadAt: time
+      .optional()
+      .describe('When the last message that a person was to read was received, also once it is read'),
     campaign: z
       .object({ _id: z.string(), at: time })
       .optional()
@@ -113,5 +116,6 @@ export const threadExample = {
   lastMessage: 'Where is my order?',
   lastAt: AT,
   unread: 1,
+  lastUnreadAt: AT,
   serviceWindowEndsAt: '2026-11-21T11:36:37.316Z',
 } as const

@@ -1,6 +1,7 @@
 import { CallError } from './call-error.ts'
 import { GrowingBuffer } from './growing-buffer.ts'
 import type { ResponseCount } from './response-bounds.ts'
+import { responseMemory } from './response-memory.ts'
 
 const LF = 0x0a
 const CR = 0x0d
@@ -17,7 +18,7 @@ const BATCH_BYTES = 4 * 1024
  * nothing. Parsers search what they are given again for each line and each piece, so that a stream of line ends, or one
  * event in a thousand pieces, would take them seconds; of this they take each byte once.
  */
-class EventSplitter {
+class EventSplitter implements Pieces {
   readonly #count: ResponseCount
   readonly #line = new GrowingBuffer()
   readonly #event = new GrowingBuffer()
@@ -27,6 +28,8 @@ class EventSplitter {
   #isAfterCr = false
   #isFirstLine = true
   #hasData = false
+  /** Bytes of the latest events, as which parsers have them until others come. */
+  #passedOn = 0
 
   constructor(count: ResponseCount) {
     this.#count = count
@@ -37,10 +40,16 @@ class EventSplitter {
     this.#at = 0
   }
 
+  get bytesInUse(): number {
+    return this.#line.allocated + this.#event.allocated + this.#whole.allocated + this.#passedOn
+  }
+
   /** Whole events of what was added, about 4 KiB of them; undefined when there are no more. Throws over a bound. */
   take(): Buffer | undefined {
     while (this.#at < this.#chunk.length && this.#whole.length < BATCH_BYTES) this.#readLine()
-    return this.#whole.length === 0 ? undefined : this.#whole.take()
+    if (this.#whole.length === 0) return undefined
+    this.#passedOn = this.#whole.length
+    return this.#whole.take()
   }
 
   /** What the end of the stream has cut off. */
@@ -126,6 +135,8 @@ export function boundedResponse(response: Response, bounding: Bounding): Respons
 
 /** What comes is given to `add`; what is ready of it is taken until there is no more. */
 interface Pieces {
+  /** In bytes, what stays in memory until the response has ended. */
+  readonly bytesInUse: number
   add(chunk: Uint8Array): void
   take(): Uint8Array | undefined
   end(): Uint8Array | undefined
@@ -137,10 +148,23 @@ function boundedBody(
 ): ReadableStream<Uint8Array> {
   const pieces: Pieces = form === 'events' ? new EventSplitter(count) : new TextPieces(count)
   const reader = body.getReader()
+  let controller: ReadableStreamDefaultController<Uint8Array>
+  const fail = (error: unknown) => {
+    share.close()
+    controller.error(error)
+    return reader.cancel(error)
+  }
+  const failOver = (error: CallError) => {
+    exceeded?.(error)
+    return fail(error)
+  }
+  const share = responseMemory.share((error) => void failOver(error).catch(() => undefined))
+  reader.closed.then(share.close, share.close)
   const nextPiece = async (): Promise<{ piece: Uint8Array | undefined; isLast: boolean }> => {
     for (;;) {
       await turn()
       const piece = pieces.take()
+      share.use(pieces.bytesInUse)
       if (piece !== undefined) return { piece, isLast: false }
       const { done, value } = await reader.read()
       if (done) {
@@ -153,26 +177,32 @@ function boundedBody(
   }
   return new ReadableStream<Uint8Array>(
     {
-      async pull(controller) {
+      start(given) {
+        controller = given
+      },
+      async pull() {
         try {
           const { piece, isLast } = await nextPiece()
           if (piece !== undefined) controller.enqueue(piece)
           if (isLast) controller.close()
         } catch (error) {
-          controller.error(error)
-          if (error instanceof CallError && error.failure === 'answer_too_large') exceeded?.(error)
-          await reader.cancel(error)
+          const isTooLarge = error instanceof CallError && error.failure === 'answer_too_large'
+          await (isTooLarge ? failOver(error) : fail(error))
         }
       },
-      cancel: (reason) => reader.cancel(reason),
+      cancel(reason) {
+        share.close()
+        return reader.cancel(reason)
+      },
     },
     // Nothing is read before somebody asks for it.
     { highWaterMark: 0 },
   )
 }
 
-/** A text in the pieces in which it comes. */
+/** A text in the pieces in which it comes: whoever reads it gathers them all. */
 class TextPieces implements Pieces {
+  bytesInUse = 0
   readonly #count: ResponseCount
   #piece: Uint8Array | undefined
 
@@ -182,6 +212,7 @@ class TextPieces implements Pieces {
 
   add(chunk: Uint8Array): void {
     this.#count.json(chunk)
+    this.bytesInUse += chunk.length
     this.#piece = chunk
   }
 

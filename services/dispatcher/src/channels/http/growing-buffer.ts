@@ -1,6 +1,6 @@
 const FIRST_BYTES = 1024
 /** So many bytes that are not used may stay allocated. */
-const MAX_SPARE_BYTES = 64 * 1024
+const MAX_SPARE_BYTES = 8 * 1024
 
 /**
  * Bytes that come in pieces, as one: each is copied, so that a thousand pieces of one byte take a thousand bytes, and none
@@ -17,6 +17,11 @@ export class GrowingBuffer {
 
   get length(): number {
     return this.#length
+  }
+
+  /** What it takes of memory. */
+  get allocated(): number {
+    return this.#bytes.length
   }
 
   append(piece: Uint8Array): void {

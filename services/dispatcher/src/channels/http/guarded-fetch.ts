@@ -6,6 +6,7 @@ import {
   type GuardedRequest,
   type ResponseHeaders,
 } from './guarded-agent.ts'
+import { responseMemory } from './response-memory.ts'
 
 // Responses with these statuses have no body (Fetch standard); a body given with one of them is an error.
 const NULL_BODY_STATUSES = [204, 205, 304]
@@ -63,12 +64,22 @@ function exchange(call: Call, agent: GuardedAgent): Promise<Response> {
       fail = () => {}
       body = undefined
     }
-    const abort = () => {
-      fail(signal?.reason)
+    const breakOff = (error: unknown) => {
+      fail(error)
       forget()
-      underway.breakOff(signal?.reason)
+      over()
+      underway.breakOff(error)
     }
-    const over = () => signal?.removeEventListener('abort', abort)
+    const abort = () => breakOff(signal?.reason)
+    const share = responseMemory.share(breakOff)
+    const over = () => {
+      share.close()
+      signal?.removeEventListener('abort', abort)
+    }
+    const end = () => {
+      over()
+      body?.close()
+    }
     signal?.addEventListener('abort', abort, { once: true })
     const underway = agent.send(call, {
       started(status, headers) {
@@ -82,12 +93,14 @@ function exchange(call: Call, agent: GuardedAgent): Promise<Response> {
             },
             pull(controller) {
               if (unread.length > 0) controller.enqueue(unread.take())
-              else if (hasEnded) controller.close()
+              else if (hasEnded) end()
               else isAskedFor = true
+              share.use(0)
               underway.resume()
             },
             cancel() {
               forget()
+              over()
               underway.breakOff(new Error('nobody reads the response'))
             },
           },
@@ -101,12 +114,12 @@ function exchange(call: Call, agent: GuardedAgent): Promise<Response> {
           return body?.enqueue(chunk)
         }
         unread.append(chunk)
+        share.use(unread.allocated)
         if (unread.length >= MAX_UNREAD_BYTES) underway.pause()
       },
       ended() {
-        over()
         hasEnded = true
-        if (unread.length === 0) body?.close()
+        if (unread.length === 0) end()
       },
       failed(error) {
         over()

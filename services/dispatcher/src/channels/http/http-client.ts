@@ -2,6 +2,7 @@ import type { BlockList, LookupFunction } from 'node:net'
 import { CallError } from './call-error.ts'
 import { GrowingBuffer } from './growing-buffer.ts'
 import { createGuardedAgent, type GuardedAgent, type ResponseHeaders, withDefaults } from './guarded-agent.ts'
+import { responseMemory } from './response-memory.ts'
 
 export { CallError }
 
@@ -37,7 +38,7 @@ export type MayLeave = () => boolean
 export interface HttpClient {
   post(call: Omit<Call, 'method'> & { body: string }): Promise<HttpResponse>
   send(call: Call): Promise<HttpResponse>
-  /** GETs the bytes as they come. */
+  /** GETs the bytes of a file, as they come; whoever reads files has slots for them. */
   getBytes(call: Omit<Call, 'method' | 'body'>): Promise<Omit<HttpResponse, 'body'> & { body: Buffer }>
   close(): void
 }
@@ -48,11 +49,15 @@ const READ_AS_TEXT = 'application/json, text/*;q=0.9, */*;q=0.8'
 export function createHttpClient(options: { allowed: BlockList; lookup?: LookupFunction }): HttpClient {
   const agent = createGuardedAgent({ ...options, maxSockets: MAX_SOCKETS })
   const send: HttpClient['send'] = ({ headers, ...call }) =>
-    exchange({ ...call, headers: withDefaults(headers, { accept: READ_AS_TEXT }) }, agent, String)
+    exchange({ ...call, headers: withDefaults(headers, { accept: READ_AS_TEXT }) }, agent, {
+      read: String,
+      isShared: true,
+    })
   return {
     post: (call) => send({ ...call, method: 'POST' }),
     send,
-    getBytes: (call) => exchange({ ...call, method: 'GET' }, agent, (body) => body),
+    getBytes: (call) =>
+      exchange({ ...call, method: 'GET' }, agent, { read: (body) => body, isShared: false }),
     close: agent.close,
   }
 }
@@ -60,17 +65,19 @@ export function createHttpClient(options: { allowed: BlockList; lookup?: LookupF
 function exchange<B>(
   call: Call,
   agent: GuardedAgent,
-  read: (body: Buffer) => B,
+  { read, isShared }: { read(body: Buffer): B; isShared: boolean },
 ): Promise<Omit<HttpResponse, 'body'> & { body: B }> {
   const { timeoutMs, signal } = call
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(new CallError('not_sent', signal.reason))
     const body = new GrowingBuffer(call.maxBytes)
+    const share = responseMemory.share((error) => underway.breakOff(error))
     let status = 0
     let headers: ResponseHeaders = {}
     const late = setTimeout(() => underway.breakOff(new Error('no whole answer in time')), timeoutMs)
     const abort = () => underway.breakOff(signal?.reason)
     const over = () => {
+      share.close()
       clearTimeout(late)
       signal?.removeEventListener('abort', abort)
     }
@@ -79,7 +86,10 @@ function exchange<B>(
       started(...start) {
         ;[status, headers] = start
       },
-      received: (chunk) => body.append(chunk),
+      received(chunk) {
+        body.append(chunk)
+        if (isShared) share.use(body.allocated)
+      },
       ended() {
         over()
         resolve({ status, headers, body: read(body.take()) })

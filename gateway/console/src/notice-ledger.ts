@@ -1,0 +1,167 @@
+import type { Thread } from './threads.ts'
+
+type NoticeKind = 'message' | 'assignment'
+
+/** What somebody is to be told of in a conversation. */
+export interface DueNotice {
+  kind: NoticeKind
+  thread: Thread
+  /** When the message was received, or the conversation assigned. */
+  at: string
+}
+
+/** That something was told, as the tabs of a browser say it to each other. */
+export interface Reported {
+  reported: string
+  kind: NoticeKind
+  at: string
+  /** Of the conversation then. */
+  unread: number
+}
+
+/** What the account was told of, and what it is still to be told of. */
+export interface NoticeLedger {
+  /** Takes in a state of a conversation, in whatever order they come. Returns what is new in it. */
+  hear(thread: Thread): DueNotice[]
+  /** The same for the list of what is unread, which has what the stream did not say. What the first one has was there before. */
+  read(list: { data: readonly Thread[]; next: string | null }): DueNotice[]
+  /**
+   * That something is told by whoever calls, how many messages that is since the last time, and the latest state; undefined where it was
+   * told meanwhile, or read, or there is something later.
+   */
+  take(due: DueNotice): { thread: Thread; reported: Reported; count: number } | undefined
+  /** That something was told by another tab. */
+  settle(reported: Reported): void
+  /** What is not told yet. */
+  waiting(): DueNotice[]
+}
+
+/** What happened longer ago is no news. */
+const RECENT_MS = 5 * 60_000
+const MOST_KNOWN = 5_000
+
+interface Known {
+  /** What came until then was told, or read. */
+  reportedAt: Record<NoticeKind, string>
+  /** How many were unread then, where that is known. */
+  unread: number | undefined
+  waiting: Map<NoticeKind, DueNotice>
+}
+
+/**
+ * A conversation's state is judged by when its last unread message was received, which only grows: states that come twice,
+ * late, or several in one make one piece of news each.
+ */
+export function createNoticeLedger({
+  own,
+  now = Date.now,
+  mostKnown = MOST_KNOWN,
+}: {
+  /** The `_id` of the account. */
+  own(): number | undefined
+  now?: () => number
+  /** Of so many conversations it knows what was said. */
+  mostKnown?: number
+}): NoticeLedger {
+  const all = new Map<string, Known>()
+  /** What unread conversations that are not known have after this place is new; `isWhole`: there are no such. */
+  let before: { until: string; isWhole: boolean } | undefined
+  const isRecent = (at: string) => now() - Date.parse(at) < RECENT_MS
+  /** That of which nothing was said for longest; what it was reported to have is old from now on. */
+  const forgetOldest = () => {
+    const [oldest] = all
+    if (oldest === undefined) return
+    const [id, { reportedAt }] = oldest
+    all.delete(id)
+    before = { until: later(before?.until ?? '', reportedAt.message), isWhole: false }
+  }
+  const remember = (id: string, known: Known): Known => {
+    all.delete(id)
+    all.set(id, known)
+    if (all.size > mostKnown) forgetOldest()
+    return known
+  }
+  const knownOf = (id: string): Known =>
+    remember(
+      id,
+      all.get(id) ?? {
+        reportedAt: { message: before?.until ?? '', assignment: '' },
+        unread: before?.isWhole ? 0 : undefined,
+        waiting: new Map(),
+      },
+    )
+  const add = (known: Known, due: DueNotice): DueNotice[] => {
+    if (due.at <= known.reportedAt[due.kind] || !isRecent(due.at)) return []
+    const earlier = known.waiting.get(due.kind)
+    if (earlier !== undefined && earlier.at > due.at) return []
+    known.waiting.set(due.kind, due)
+    return earlier?.at === due.at ? [] : [due]
+  }
+  const hearMessages = (known: Known, thread: Thread): DueNotice[] => {
+    const { unread, lastUnreadAt: at = '' } = thread
+    const latest = known.waiting.get('message')?.at ?? known.reportedAt.message
+    if (at < latest) return []
+    if (unread === 0) settleAt(known, { kind: 'message', at, unread })
+    else if (at === known.reportedAt.message) known.unread = unread
+    return unread === 0 ? [] : add(known, { kind: 'message', thread, at })
+  }
+  const hearAssignment = (known: Known, thread: Thread): DueNotice[] => {
+    const { assignee } = thread
+    if (assignee === undefined) return []
+    const { _id, by, at } = assignee
+    if (_id === own() && by !== _id) return add(known, { kind: 'assignment', thread, at })
+    const earlier = known.waiting.get('assignment')
+    if (earlier !== undefined && at > earlier.at) known.waiting.delete('assignment')
+    return []
+  }
+  const hear = (thread: Thread): DueNotice[] => {
+    const known = knownOf(thread._id)
+    return [...hearAssignment(known, thread), ...hearMessages(known, thread)]
+  }
+  return {
+    hear,
+    read({ data, next }) {
+      if (before !== undefined) return data.flatMap(hear)
+      // What was received before the latest of it was another tab's to report, though its thread may be written later.
+      const latest = data.map(({ lastUnreadAt = '' }) => lastUnreadAt).reduce(later, '')
+      for (const { _id, unread, lastUnreadAt = '', assignee } of data) {
+        const known = knownOf(_id)
+        settleAt(known, { kind: 'message', at: lastUnreadAt, unread })
+        settleAt(known, { kind: 'assignment', at: assignee?.at ?? '', unread })
+      }
+      // The same of what was heard meanwhile: it may have been reported before this tab was there.
+      for (const known of all.values()) {
+        const due = known.waiting.get('message')
+        if (due !== undefined && due.at <= latest)
+          settleAt(known, { kind: 'message', at: due.at, unread: due.thread.unread })
+      }
+      before = { until: next === null ? '' : latest, isWhole: next === null }
+      return []
+    },
+    take({ kind, thread: { _id }, at }) {
+      const known = all.get(_id)
+      const due = known?.waiting.get(kind)
+      if (known === undefined || due?.at !== at) return undefined
+      // Several may have been received in one millisecond.
+      const { thread } = due
+      const { unread } = thread
+      const count = known.unread === undefined ? 1 : Math.max(1, unread - known.unread)
+      const reported = { reported: _id, kind, at, unread }
+      settleAt(known, reported)
+      return { thread, reported, count }
+    },
+    settle: (reported) => settleAt(knownOf(reported.reported), reported),
+    waiting: () =>
+      [...all.values()].flatMap(({ waiting }) => [...waiting.values()].filter(({ at }) => isRecent(at))),
+  }
+}
+
+const later = (one: string, other: string): string => (one > other ? one : other)
+
+function settleAt(known: Known, { kind, at, unread }: Pick<Reported, 'kind' | 'at' | 'unread'>): void {
+  if (at < known.reportedAt[kind]) return
+  known.reportedAt[kind] = at
+  if (kind === 'message') known.unread = unread
+  const left = known.waiting.get(kind)
+  if (left !== undefined && left.at <= at) known.waiting.delete(kind)
+}

@@ -1,0 +1,265 @@
+import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { createNoticeLedger, type NoticeLedger, type Reported } from '../src/notice-ledger.ts'
+import type { Thread } from '../src/threads.ts'
+
+const NOW = Date.parse('2026-11-21T12:00:00Z')
+const OWN = 1
+const OTHER = 2
+const time = (second: number) => new Date(NOW - 60_000 + second * 1_000).toISOString()
+const LONG_AGO = time(-600)
+
+/** The state of a conversation whose last unread message was received at a second. */
+const state = (second: number, unread: number, more: Partial<Thread> = {}): Thread =>
+  ({
+    _id: 'ana',
+    ...{ lastMessage: `Message ${second}`, lastAt: time(second), unread, lastUnreadAt: time(second) },
+    ...more,
+  }) as Thread
+
+const newLedger = () => createNoticeLedger({ own: () => OWN, now: () => NOW })
+const NOTHING = { data: [], next: null }
+
+/** A tab that reads the stream and reports at once; what it says is in `reported`. */
+function reader(first: { data: Thread[]; next: string | null } = NOTHING) {
+  const ledger = newLedger()
+  const reported: [string, number][] = []
+  const notify = (due: ReturnType<NoticeLedger['hear']>) => {
+    for (const one of due) {
+      const taken = ledger.take(one)
+      if (taken) reported.push([one.kind === 'message' ? one.thread.lastMessage : one.kind, taken.count])
+    }
+  }
+  notify(ledger.read(first))
+  return {
+    reported,
+    hear: (thread: Thread) => notify(ledger.hear(thread)),
+    read: (...data: Thread[]) => notify(ledger.read({ data, next: null })),
+  }
+}
+
+describe('of what is written', () => {
+  test('each message is told once, and none that somebody has read', () => {
+    const tab = reader()
+    tab.hear(state(1, 0, { lastUnreadAt: undefined as never }))
+    tab.hear(state(1, 1))
+    tab.hear(state(1, 1, { labels: ['delivery'] }))
+    tab.hear(state(2, 2))
+    tab.hear(state(2, 0))
+    tab.hear(state(3, 1))
+    tab.hear(state(4, 0))
+    expect(tab.reported).toEqual([
+      ['Message 1', 1],
+      ['Message 2', 1],
+      ['Message 3', 1],
+    ])
+  })
+
+  test('messages that come as one state are told together, by their number', () => {
+    const tab = reader()
+    tab.hear(state(1, 1))
+    tab.hear(state(3, 3))
+    expect(tab.reported).toEqual([
+      ['Message 1', 1],
+      ['Message 3', 2],
+    ])
+  })
+
+  test('of two that were received in one millisecond both count', () => {
+    const ledger = newLedger()
+    ledger.read(NOTHING)
+    const [due] = ledger.hear(state(1, 1))
+    expect(ledger.hear(state(1, 2))).toEqual([])
+    expect(due && ledger.take(due)?.count).toBe(2)
+  })
+
+  test('what the stream did not say is told from the list, and not again when the stream says it after all', () => {
+    const tab = reader()
+    tab.hear(state(1, 1))
+    tab.read(state(3, 3))
+    tab.hear(state(2, 2))
+    tab.hear(state(3, 3))
+    tab.read(state(2, 2))
+    expect(tab.reported).toEqual([
+      ['Message 1', 1],
+      ['Message 3', 2],
+    ])
+  })
+
+  test('what was unread when the tab was opened is nothing new, but what comes then is', () => {
+    const tab = reader({ data: [state(1, 4)], next: null })
+    tab.hear(state(1, 4, { labels: ['delivery'] }))
+    tab.hear(state(2, 5))
+    tab.hear(state(2, 1, { _id: 'bia' }))
+    expect(tab.reported).toEqual([
+      ['Message 2', 1],
+      ['Message 2', 1],
+    ])
+  })
+
+  test('what the first page of what is unread had no room for was there before as well', () => {
+    const tab = reader({ data: [state(9, 1), state(5, 1, { _id: 'bia' })], next: 'more' })
+    tab.hear(state(4, 7, { _id: 'carla', labels: ['delivery'] }))
+    tab.hear(state(10, 8, { _id: 'carla' }))
+    // Its thread was written late: whoever read the stream then has reported it.
+    tab.hear(state(6, 1, { _id: 'dora' }))
+    tab.hear(state(11, 2, { _id: 'dora' }))
+    tab.hear(state(12, 3, { _id: 'bia' }))
+    expect(tab.reported).toEqual([
+      ['Message 10', 1],
+      ['Message 11', 1],
+      ['Message 12', 2],
+    ])
+  })
+
+  test('what is heard before the first list is due where it is later than all of that', () => {
+    const ledger = newLedger()
+    for (const thread of [state(3, 4), state(8, 1, { _id: 'bia' }), state(10, 2, { _id: 'carla' })])
+      ledger.hear(thread)
+    ledger.read({ data: [state(9, 1, { _id: 'dora' }), state(8, 1, { _id: 'bia' })], next: 'more' })
+    expect(ledger.waiting().map(({ thread }) => thread._id)).toEqual(['carla'])
+    const [due] = ledger.hear(state(11, 5))
+    expect(due && ledger.take(due)?.count).toBe(1)
+  })
+
+  test('of a conversation that was forgotten for others, what comes next is one message', () => {
+    const ledger = createNoticeLedger({ own: () => OWN, now: () => NOW, mostKnown: 2 })
+    ledger.read(NOTHING)
+    const reported: [string, number | undefined][] = []
+    const hear = (thread: Thread) => {
+      for (const due of ledger.hear(thread)) reported.push([due.thread._id, ledger.take(due)?.count])
+    }
+    hear(state(1, 4))
+    for (const _id of ['bia', 'carla', 'dora']) hear(state(2, 1, { _id }))
+    hear(state(1, 4, { labels: ['delivery'] }))
+    hear(state(3, 5))
+    expect(reported).toEqual([
+      ['ana', 4],
+      ['bia', 1],
+      ['carla', 1],
+      ['dora', 1],
+      ['ana', 1],
+    ])
+  })
+
+  test('what happened long ago is no news', () => {
+    const tab = reader()
+    tab.hear(state(1, 1, { lastUnreadAt: LONG_AGO }))
+    tab.read(state(1, 2, { lastUnreadAt: LONG_AGO }))
+    expect(tab.reported).toEqual([])
+  })
+})
+
+describe('of what is assigned', () => {
+  const assigned = (by: number, at: string, _id = OWN) =>
+    state(1, 0, { assignee: { _id, name: 'Ana', at, by } })
+  test('the account is told once, and not of what it took itself, what others have, or long ago', () => {
+    const tab = reader()
+    tab.hear(assigned(OTHER, time(1)))
+    tab.hear(assigned(OTHER, time(1)))
+    tab.hear(assigned(OWN, time(2)))
+    tab.hear(assigned(OTHER, time(3), OTHER))
+    tab.hear(assigned(OTHER, LONG_AGO))
+    tab.hear(assigned(OTHER, time(4)))
+    expect(tab.reported).toEqual([
+      ['assignment', 1],
+      ['assignment', 1],
+    ])
+  })
+})
+
+describe('between tabs', () => {
+  test('what one did not come to tell is told by the next, which tells nothing that was told', () => {
+    const [first, next] = [newLedger(), newLedger()] as const
+    for (const ledger of [first, next]) {
+      ledger.read(NOTHING)
+      ledger.hear(state(1, 1))
+    }
+    const [due] = first.waiting()
+    next.settle((due && first.take(due)?.reported) as Reported)
+    expect(next.waiting()).toEqual([])
+    for (const ledger of [first, next]) ledger.hear(state(2, 2))
+    expect(next.waiting().map((one) => next.take(one)?.count)).toEqual([1])
+  })
+
+  test('what was told is not told by a tab that hears of it later', () => {
+    const next = newLedger()
+    next.read(NOTHING)
+    next.settle({ reported: 'ana', kind: 'message', at: time(1), unread: 1 })
+    expect(next.hear(state(1, 1))).toEqual([])
+    expect(next.hear(state(2, 2))).toHaveLength(1)
+  })
+
+  test('what was read is not told by the next, nor what there is something later of', () => {
+    const ledger = newLedger()
+    ledger.read(NOTHING)
+    const [one] = ledger.hear(state(1, 1))
+    const [other] = ledger.hear(state(2, 2))
+    expect(one && ledger.take(one)).toBeUndefined()
+    ledger.hear(state(2, 0))
+    expect(other && ledger.take(other)).toBeUndefined()
+    expect(ledger.waiting()).toEqual([])
+  })
+})
+
+const TABS = 3
+const tab = fc.nat({ max: TABS - 1 })
+const step = fc.oneof(
+  fc.record({ kind: fc.constant('write' as const) }),
+  fc.record({ kind: fc.constant('see' as const) }),
+  // Some states come late to a tab, and some not at all.
+  fc.record({ kind: fc.constant('hear' as const), tab, skip: fc.nat({ max: 2 }) }),
+  fc.record({ kind: fc.constant('list' as const), tab, ago: fc.nat({ max: 3 }) }),
+  fc.record({ kind: fc.constant('lead' as const), tab }),
+  fc.record({ kind: fc.constant('notify' as const) }),
+)
+
+test('however states come to tabs that take turns, each message is told once at most, and in the end the last one is', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const history = [state(0, 0, { lastUnreadAt: undefined as never })]
+      const tabs = Array.from({ length: TABS }, () => ({ ledger: newLedger(), heard: 1 }))
+      for (const { ledger } of tabs) ledger.read(NOTHING)
+      let leader = 0
+      let written = 0
+      let isRead = true
+      const reported: string[] = []
+      let count = 0
+      const now = () => history.at(-1) as Thread
+      const listOf = (thread: Thread) => ({ data: thread.unread > 0 ? [thread] : [], next: null })
+      const notify = () => {
+        const from = tabs[leader]?.ledger
+        for (const due of from?.waiting() ?? []) {
+          const taken = from?.take(due)
+          if (taken === undefined) continue
+          reported.push(due.at)
+          count += taken.count
+          for (const { ledger } of tabs) if (ledger !== from) ledger.settle(taken.reported)
+        }
+      }
+      for (const one of steps) {
+        const { ledger } = ('tab' in one && tabs[one.tab]) || { ledger: newLedger() }
+        if (one.kind === 'write') {
+          history.push(state(++written, now().unread + 1))
+          isRead = false
+        } else if (one.kind === 'see') {
+          history.push({ ...now(), unread: 0 })
+          isRead = true
+        } else if (one.kind === 'hear') {
+          const place = tabs[one.tab] as { heard: number }
+          const thread = history[place.heard + one.skip]
+          if (thread !== undefined) ledger.hear(thread)
+          place.heard = Math.min(history.length, place.heard + one.skip + 1)
+        } else if (one.kind === 'list') {
+          ledger.read(listOf(history[Math.max(0, history.length - 1 - one.ago)] as Thread))
+        } else if (one.kind === 'lead') leader = one.tab
+        else notify()
+      }
+      tabs[leader]?.ledger.read(listOf(now()))
+      notify()
+      expect(new Set(reported).size).toBe(reported.length)
+      expect(count).toBeLessThanOrEqual(written)
+      if (!isRead) expect(reported).toContain(now().lastUnreadAt)
+    }),
+  )
+})
