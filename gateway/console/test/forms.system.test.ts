@@ -238,6 +238,43 @@ describe('what is typed stays', () => {
   })
 })
 
+test('JSON is checked as it is typed, a setting that is known is added by its name, and what is no JSON is not saved', async () => {
+  await onPage({}, async (page) => {
+    await signIn(page, system.url, system.garden)
+    await open(page, '/assistants/configs/new', 'form')
+    await page.getByLabel('Name', { exact: true }).fill('model')
+    await page.getByLabel('Owner', { exact: true }).fill('3')
+    await page.getByLabel('Owner type').fill('assistant')
+    const value = page.getByRole('textbox', { name: 'Value' })
+    const add = async (name: string, typed: string) => {
+      await page.getByLabel('What can be set in Value').selectOption(name)
+      await page.getByRole('button', { name: 'Add to Value' }).click()
+      await page.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA')
+      await page.keyboard.insertText(typed)
+    }
+    await add('provider', '"opanai"')
+    await page.getByText('provider has to be one of openai').waitFor()
+    await value.fill('{ "provider": "openai", "modle": "x" }')
+    await page.getByText('Nothing reads modle. Is model meant?').waitFor()
+    await value.fill('{ "provider": "openai" "model": "x" }')
+    await page.getByText('Line 1, column 25: a comma is missing.').waitFor()
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByText('Value is not JSON. Line 1, column 25: a comma is missing.').waitFor()
+    expect((await call('GET', '/rest/configs')).json.data).toEqual([])
+
+    await value.fill('{ "provider": "openai" }')
+    await add('model', '"gpt-5"')
+    await add('temperature', '0.3')
+    expect(await page.locator('.field-error').count()).toBe(0)
+    await page.getByRole('button', { name: 'Create' }).click()
+    const made = { provider: 'openai', model: 'gpt-5', temperature: 0.3 }
+    await eventually(async () => {
+      const { json } = await call('GET', '/rest/configs')
+      return (json.data as { value: object }[])[0]?.value
+    }).then((saved) => expect(saved).toEqual(made))
+  })
+})
+
 test('a logout that the gateway does not get leaves somebody signed in, and says so', async () => {
   await onPage({}, async (page) => {
     await signIn(page, system.url, system.garden)

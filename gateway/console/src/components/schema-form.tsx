@@ -2,11 +2,13 @@ import { configSettings } from '@parley/shared/config-settings'
 import { MASK } from '@parley/shared/secret-names'
 import type { KnownSettings } from '../json/json-check.ts'
 import { JsonField } from '../json/json-field.tsx'
+import { syntaxProblem } from '../json/json-syntax.ts'
 import { t, translated } from '../language.ts'
 import { useLoad } from '../load.ts'
-import { type Schema, schemaNamed, withoutNull } from '../openapi.ts'
+import { schemaNamed } from '../openapi.ts'
 import { fieldsOf, InputError, isChangedSince } from '../problems.ts'
 import type { Version } from '../resources.ts'
+import { type Schema, withoutNull } from '../schema.ts'
 import { wordOf } from '../words.ts'
 import { Button } from './actions.tsx'
 import { Failure, Loading } from './basics.tsx'
@@ -118,14 +120,10 @@ function complete(
 }
 
 function parseJson(text: string, field: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    const { message } = cause as Error
-    throw new InputError(t('{label} is not JSON: {message}', { label: labelOf(field), message }), [
-      { path: `/${field}`, message },
-    ])
-  }
+  const problem = syntaxProblem(text)
+  if (problem === undefined) return JSON.parse(text)
+  const message = t('{label} is not JSON. {problem}', { label: labelOf(field), problem })
+  throw new InputError(message, [{ path: `/${field}`, message: problem }])
 }
 
 interface SchemaFieldProps {

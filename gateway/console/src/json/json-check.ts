@@ -1,6 +1,7 @@
 import { nearest } from '@parley/shared/nearest'
 import { t } from '../language.ts'
-import { type Schema, withoutNull } from '../openapi.ts'
+import { type Schema, withoutNull } from '../schema.ts'
+import { syntaxProblem } from './json-syntax.ts'
 
 /** The settings that are read in an object, by their names. */
 export type KnownSettings = Readonly<Record<string, Schema>>
@@ -10,12 +11,9 @@ export function problemOfJson(
   text: string,
   { isList = false, known = {} }: { isList?: boolean; known?: KnownSettings } = {},
 ): string | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    return t('It is not JSON: {message}', { message: (error as Error).message })
-  }
+  const syntax = syntaxProblem(text)
+  if (syntax !== undefined) return syntax
+  const value: unknown = JSON.parse(text)
   if (isList) return Array.isArray(value) ? undefined : t('It has to be a list, in brackets.')
   if (!isObject(value)) return t('It has to be an object, in braces.')
   return Object.entries(value).flatMap(([name, one]) => problemOfSetting(name, one, known) ?? [])[0]

@@ -47,7 +47,7 @@ export function JsonField({ isList = false, known, rows = 8, error, ...rest }: P
     <div ref={box}>
       <AreaField
         {...{ ...rest, code: true, rows }}
-        error={error ?? (isEmpty ? undefined : problemOfJson(value, { isList, ...(known && { known }) }))}
+        error={(isEmpty ? undefined : problemOfJson(value, { isList, ...(known && { known }) })) ?? error}
       />
       {unset.length > 0 && (
         <div class="field-row">

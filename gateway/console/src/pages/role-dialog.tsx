@@ -5,6 +5,7 @@ import { Failure } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { JsonField } from '../json/json-field.tsx'
+import { syntaxProblem } from '../json/json-syntax.ts'
 import { t } from '../language.ts'
 import type { Role } from '../people.ts'
 import { InputError } from '../problems.ts'
@@ -90,15 +91,9 @@ export function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
 
 /** Throws what is wrong with entries as they are typed. */
 function parseEntries(text: string): Entry[] {
-  let read: unknown
-  try {
-    read = JSON.parse(text)
-  } catch (cause) {
-    throw new InputError(
-      t('{label} is not JSON: {message}', { label: t('Entries'), message: (cause as Error).message }),
-      [],
-    )
-  }
+  const syntax = syntaxProblem(text)
+  if (syntax !== undefined) throw new InputError(syntax, [])
+  const read: unknown = JSON.parse(text)
   const isEntry = (one: unknown) => typeof one === 'object' && one !== null && !Array.isArray(one)
   if (!Array.isArray(read) || !read.every(isEntry))
     throw new InputError(t('Entries are a list of objects.'), [])

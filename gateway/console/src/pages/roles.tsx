@@ -5,6 +5,7 @@ import { Button, DeleteButton } from '../components/actions.tsx'
 import { Badge, Card, Empty, Failure, Time } from '../components/basics.tsx'
 import { SelectField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
+import { problemOfJson } from '../json/json-check.ts'
 import { JsonField } from '../json/json-field.tsx'
 import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
@@ -100,19 +101,13 @@ function Explain({ role }: { role: Role }) {
   const [resource, setResource] = useState('messages')
   const [doc, setDoc] = useState('')
   const [asked, setAsked] = useState<object>({ resource: 'messages' })
-  const [error, setError] = useState<Error>()
-  const { data, error: refused } = useLoad(
-    `explain ${role._id} ${role.version} ${JSON.stringify(asked)}`,
-    () => call<Explanation>('POST', `/rest/roles/${role._id}/explain`, { body: asked }),
+  const { data, error } = useLoad(`explain ${role._id} ${role.version} ${JSON.stringify(asked)}`, () =>
+    call<Explanation>('POST', `/rest/roles/${role._id}/explain`, { body: asked }),
   )
   const ask = (event: Event) => {
     event.preventDefault()
-    try {
-      setError(undefined)
-      setAsked({ resource, ...(doc.trim() === '' ? {} : { doc: JSON.parse(doc) }) })
-    } catch {
-      setError(new SyntaxError(t('The document is not JSON.')))
-    }
+    if (doc.trim() === '') setAsked({ resource })
+    else if (problemOfJson(doc) === undefined) setAsked({ resource, doc: JSON.parse(doc) })
   }
   return (
     <Card title={t('What {name} allows', { name: role.name })}>
@@ -136,8 +131,7 @@ function Explain({ role }: { role: Role }) {
         />
         <Button type="submit">{t('Explain')}</Button>
       </form>
-      {error && <p class="field-error">{error.message}</p>}
-      <Failure error={refused} />
+      <Failure error={error} />
       {data && (
         <>
           <p class="explained">{data.result}</p>
