@@ -1,4 +1,5 @@
-import { t } from './language.ts'
+import { reasonInWords } from '@parley/shared/explain-message'
+import { t, translated } from './language.ts'
 
 /** Words that the API has for states and kinds, as people read them. */
 const WORDS: Readonly<Record<string, string>> = {
@@ -75,3 +76,6 @@ export function wordOf(word: string): string {
   if (known !== undefined) return known
   return (/^[A-Z_]+$/.test(word) ? word.toLowerCase() : word).replaceAll('_', ' ')
 }
+
+/** Why something is so, in the viewer's language where the API words it; what others said stays as it is. */
+export const reasonOf = (reason: string): string => translated(reasonInWords(reason, t))

@@ -136,7 +136,7 @@ describe('what is typed stays', () => {
       await signIn(page, system.url, system.garden)
       await open(page, '/channels/1', 'form')
       const handler = page.getByLabel('Handler URL')
-      const config = page.getByLabel('Config')
+      const config = page.getByLabel('Config', { exact: true })
       await handler.fill('https://handler.example.com/')
       const typed = JSON.parse(await config.inputValue()) as object
       await config.fill(JSON.stringify({ ...typed, typing: false }))
@@ -257,9 +257,9 @@ test('JSON is checked as it is typed, a setting that is known is added by its na
     await value.fill('{ "provider": "openai", "modle": "x" }')
     await page.getByText('Nothing reads modle. Is model meant?').waitFor()
     await value.fill('{ "provider": "openai" "model": "x" }')
-    await page.getByText('Line 1, column 25: a comma is missing.').waitFor()
+    await page.getByText('Line 1, column 24: a comma is missing.').waitFor()
     await page.getByRole('button', { name: 'Create' }).click()
-    await page.getByText('Value is not JSON. Line 1, column 25: a comma is missing.').waitFor()
+    await page.getByText('Value is not JSON. Line 1, column 24: a comma is missing.').waitFor()
     expect((await call('GET', '/rest/configs')).json.data).toEqual([])
 
     await value.fill('{ "provider": "openai" }')

@@ -122,8 +122,8 @@ function complete(
 function parseJson(text: string, field: string): unknown {
   const problem = syntaxProblem(text)
   if (problem === undefined) return JSON.parse(text)
-  const message = t('{label} is not JSON. {problem}', { label: labelOf(field), problem })
-  throw new InputError(message, [{ path: `/${field}`, message: problem }])
+  // The field itself says so until it is mended.
+  throw new InputError(t('{label} is not JSON. {problem}', { label: labelOf(field), problem }), [])
 }
 
 interface SchemaFieldProps {

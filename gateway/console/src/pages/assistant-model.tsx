@@ -9,6 +9,7 @@ import { t } from '../language.ts'
 import { costOf } from '../messages.ts'
 import { InputError } from '../problems.ts'
 import { keyConfig, type ModelForm, type Setup } from '../setup/setup-form.ts'
+import { reasonOf } from '../words.ts'
 
 const NAMES: Record<string, string> = {
   openai: 'OpenAI',
@@ -114,7 +115,7 @@ function Tested({ trial: { state, reason, turns } }: { trial: Schemas['Trial'] }
         <Badge tone={state === 'done' ? 'good' : 'bad'}>
           {state === 'done' ? t('working') : t('failing')}
         </Badge>
-        {state === 'done' ? costOf(turns) : reason}
+        {state === 'done' ? costOf(turns) : reason && reasonOf(reason)}
       </p>
     </div>
   )

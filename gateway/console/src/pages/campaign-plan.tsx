@@ -13,6 +13,7 @@ import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { hrefOf } from '../router.ts'
 import type { Given } from '../templates.ts'
+import { reasonOf } from '../words.ts'
 import { TemplateContent } from './bubbles.tsx'
 
 /** What three people of a campaign get, and a message to oneself. */
@@ -59,10 +60,12 @@ function Message({ campaign, of }: { campaign: Campaign; of: Preview['data'][num
     <>
       <TemplateContent
         given={{ ...campaign.more, variables, template, language } as Given}
-        shown={shown && { preview: shown as TemplatePreview, refused: shown.reason }}
+        shown={
+          shown && { preview: shown as TemplatePreview, refused: shown.reason && reasonOf(shown.reason) }
+        }
       />
       {shown?.reason && (
-        <p class="note">{t('It would not be sent so: {reason}', { reason: shown.reason })}</p>
+        <p class="note">{t('It would not be sent so: {reason}', { reason: reasonOf(shown.reason) })}</p>
       )}
     </>
   )

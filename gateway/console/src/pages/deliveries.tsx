@@ -10,7 +10,7 @@ import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { setQuery } from '../router.ts'
 import type { Delivery } from '../subscriptions.ts'
-import { wordOf } from '../words.ts'
+import { reasonOf, wordOf } from '../words.ts'
 
 interface DeliveriesProps {
   /** Of the subscription, in the API. */
@@ -114,7 +114,7 @@ function DeliveryDialog({ path, writable, onClose, onReplayed }: DialogProps & {
             <State of={data.state} />
             <code>{data._id}</code>
             {data.due && <span>{rich('tried again {time}', { time: <Time at={data.due} relative /> })}</span>}
-            {data.reason && <span class="quiet">{data.reason}</span>}
+            {data.reason && <span class="quiet">{reasonOf(data.reason)}</span>}
           </p>
           <ol class="timeline">
             {data.attempts.map(({ at, ms, outcome, code }, index) => (

@@ -88,6 +88,7 @@ export function Roles({ id }: { id: string | undefined }) {
 
 interface Explanation {
   result: string
+  references: string[]
   entries: {
     entry: number
     schema: { expression: unknown; reason: string; applies: boolean }
@@ -135,6 +136,16 @@ function Explain({ role }: { role: Role }) {
       {data && (
         <>
           <p class="explained">{data.result}</p>
+          {data.references.length > 0 && (
+            <>
+              <p class="note">{t('Because documents name others, its rights together give it more:')}</p>
+              <ul>
+                {data.references.map((one) => (
+                  <li key={one}>{one}</li>
+                ))}
+              </ul>
+            </>
+          )}
           <ul class="rows">
             {data.entries.map(({ entry, schema, read, write }) => (
               <li key={entry} class={schema.applies ? '' : 'faint'}>
