@@ -27,6 +27,8 @@ const REASONS =
 /** The same with parts of sentences, of which they are composed. */
 const COMPOSED_REASONS =
   /^(?:services\/dispatcher\/src\/(?:agents\/(?:model\/(?:choices|model-failure)|tools\/(?:discover-tools|mcp-(?:failure|listing|session|tools)|open-toolbox|operation-tools))|channels\/(?:functions\/(?:access-tokens|bindings|configured-bindings|find-action|find-authorization-server|operation|operation-call|parameter|register-client|request-body|request-token|spec-document|spec-task|tool-list)|http\/bound-credentials))|shared\/src\/providers\/[^/]+\/template-fit)\.ts$/
+/** How reasons are composed of others, and of what others say. */
+const IN_REASONS = ['{0} ({1})', '{0}: {1}']
 /** What schemas say of a field, as zod words it, and what stands in such texts. */
 const OF_SCHEMAS = [
   'is required',
@@ -135,7 +137,7 @@ async function textsOfReasons(): Promise<string[]> {
   const isSentence = (text: string) => /^(?:[A-Z]|\{0\} ).*\.$/.test(text)
   // What headers hold is nobody's to read.
   const isText = (text: string) => !/\*\/\*|^Basic /.test(text)
-  return [...(whole ?? []).filter(isSentence), ...(composed ?? []).filter(isText)]
+  return [...(whole ?? []).filter(isSentence), ...(composed ?? []).filter(isText), ...IN_REASONS]
 }
 
 function textsOfProviders(): string[] {
