@@ -230,7 +230,7 @@ function readTexts(): string[] {
   const isShown = (element: Element | null) =>
     element !== null &&
     !element.closest(
-      'script, noscript, style, code, pre, time, textarea, .bubble, .canned, [aria-hidden=true]',
+      'script, noscript, style, code, pre, time, textarea, select.code, .bubble, .canned, [aria-hidden=true]',
     )
   const texts: string[] = [document.title]
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)

@@ -53,6 +53,7 @@ export function JsonField({ isList = false, known, rows = 8, error, ...rest }: P
         <div class="field-row">
           <SelectField
             label={t('What can be set in {label}', { label })}
+            code
             value={chosen}
             options={[{ value: '', name: t('Choose …') }, ...unset.map((name) => ({ value: name, name }))]}
             onChange={setChosen}
