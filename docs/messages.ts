@@ -154,14 +154,17 @@ function textsOfProviders(): string[] {
 
 interface Described {
   description?: string
+  properties?: Record<string, Described>
 }
 
-/** What is said of the fields of forms. */
+/** What is said of the fields of forms, and of the settings in them. */
 function textsOfForms(): string[] {
   const { components } = openApiDocument() as {
-    components: { schemas: Record<string, { properties?: Record<string, Described> }> }
+    components: { schemas: Record<string, Described> }
   }
-  return FORMS.flatMap((name) => Object.values(components.schemas[name]?.properties ?? {})).flatMap(
-    ({ description }) => (description ? [description.replaceAll('`', '')] : []),
+  const within = ({ properties = {} }: Described = {}): Described[] => Object.values(properties)
+  const fields = FORMS.flatMap((name) => within(components.schemas[name]))
+  return [...fields, ...fields.flatMap(within)].flatMap(({ description }) =>
+    description ? [description.replaceAll('`', '')] : [],
   )
 }

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Button } from '../components/actions.tsx'
 import { AreaField, SelectField } from '../components/fields.tsx'
-import { t } from '../language.ts'
+import { t, translated } from '../language.ts'
 import { type KnownSettings, problemOfJson, unsetOf, withSetting } from './json-check.ts'
 
 interface Props {
@@ -42,6 +42,7 @@ export function JsonField({ isList = false, known, rows = 8, error, ...rest }: P
     setAdded(next)
     setChosen('')
   }
+  const about = known?.[chosen]?.description
   const isEmpty = value.trim() === '' && rest.required === false
   return (
     <div ref={box}>
@@ -54,6 +55,7 @@ export function JsonField({ isList = false, known, rows = 8, error, ...rest }: P
           <SelectField
             label={t('What can be set in {label}', { label })}
             code
+            note={about && translated(about.replaceAll('`', ''))}
             value={chosen}
             options={[{ value: '', name: t('Choose …') }, ...unset.map((name) => ({ value: name, name }))]}
             onChange={setChosen}
