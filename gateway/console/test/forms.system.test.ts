@@ -116,7 +116,9 @@ describe('a form that is submitted again while it is under way is sent once', ()
       await submitRepeatedly(page, 'Invite', 'Email')
       invitations.release()
       await page.getByText('It is shown once').waitFor()
-      expect(invitations.bodies).toHaveLength(1)
+      const roles = (await call('GET', '/rest/roles')).json.data as { _id: number; name: string }[]
+      const role = roles.find(({ name }) => name === 'MEMBER')?._id
+      expect(invitations.bodies).toEqual([{ email: 'rui@example.com', role }])
     })
   })
 })
@@ -272,6 +274,19 @@ test('JSON is checked as it is typed, a setting that is known is added by its na
       const { json } = await call('GET', '/rest/configs')
       return (json.data as { value: object }[])[0]?.value
     }).then((saved) => expect(saved).toEqual(made))
+  })
+})
+
+test('a form offers the settings of a channel’s provider with what they are, and has no field for what the service sets', async () => {
+  await onPage({}, async (page) => {
+    await signIn(page, system.url, system.garden)
+    await open(page, '/channels/1', 'form')
+    await page.getByLabel('What can be set in Config').selectOption('businessAccountId')
+    await page.getByText('Business account id: Of the WhatsApp business account').waitFor()
+    const config = page.getByLabel('Config', { exact: true })
+    await config.fill('{ "bussinessAccountId": "x" }')
+    await page.getByText('Nothing reads bussinessAccountId. Is businessAccountId meant?').waitFor()
+    expect(await page.getByText('Ignored').count()).toBe(0)
   })
 })
 

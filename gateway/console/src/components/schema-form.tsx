@@ -1,4 +1,5 @@
 import { configSettings } from '@parley/shared/config-settings'
+import { providerNamed } from '@parley/shared/providers/registry'
 import { MASK } from '@parley/shared/secret-names'
 import type { KnownSettings } from '../json/json-check.ts'
 import { JsonField } from '../json/json-field.tsx'
@@ -31,8 +32,6 @@ interface SchemaFormProps {
   action: string
 }
 
-/** Ignored by the API, so that a document can be sent back as it was read. */
-const IGNORED = new Set(['_id', 'createdAt', 'updatedAt', 'key'])
 const LONG = new Set(['description', 'backstory', 'instructions', 'goal', 'submitWhen'])
 
 /** A form made from a schema of the API: references become choices, free-form objects JSON with secrets masked. */
@@ -40,7 +39,7 @@ export function SchemaForm(props: SchemaFormProps) {
   const { schema: name, read, edits, references, onSave, onReload, action } = props
   const schema = useLoad(`schema ${name}`, () => schemaNamed(name))
   const { properties = {}, required = [] } = schema.data ?? {}
-  const fields = Object.entries(properties).filter(([field]) => !IGNORED.has(field))
+  const fields = Object.entries(properties).filter(([field, of]) => field !== '_id' && isTyped(of))
   const { typed } = edits
   const { busy, error, submit, dismiss } = useSubmit(async () => {
     const body = complete(
@@ -66,7 +65,7 @@ export function SchemaForm(props: SchemaFormProps) {
           name={field}
           schema={of}
           documentName={values.name}
-          settings={name === 'ConfigBody' && field === 'value' ? settingsOf(values) : undefined}
+          settings={settingsOf({ form: name, field, of, values })}
           value={values[field]}
           text={typed.texts[field]}
           required={required.includes(field)}
@@ -95,8 +94,31 @@ export function SchemaForm(props: SchemaFormProps) {
   )
 }
 
-const settingsOf = ({ name, ownerType }: Values): KnownSettings | undefined =>
-  configSettings({ name: String(name), ownerType: String(ownerType) })
+/** What the API ignores, so that a document can be sent back as it was read, is of no type. */
+const isTyped = ({ type, anyOf, enum: values, $ref }: Schema): boolean =>
+  (type ?? anyOf ?? values ?? $ref) !== undefined
+
+interface Place {
+  form: string
+  field: string
+  of: Schema
+  values: Values
+}
+
+/** The settings of a free-form field, as far as they are known. */
+function settingsOf({ form, field, of, values }: Place): KnownSettings | undefined {
+  const { properties } = withoutNull(of).schema
+  if (form === 'ConfigBody' && field === 'value')
+    return configSettings({ name: String(values.name), ownerType: String(values.ownerType) })
+  if (form !== 'ChannelBody' || field !== 'config') return properties
+  const providers = [values.hook, values.callback].map((name) => providerNamed(String(name)))
+  const own = providers.flatMap((provider) => provider?.settings ?? []).filter(({ isSecret }) => !isSecret)
+  const described = own.map(({ key, label, note }) => [
+    key,
+    { type: 'string', description: `${label}: ${note}` },
+  ])
+  return { ...properties, ...Object.fromEntries(described) }
+}
 
 const errorOf = (error: Error | undefined, field: string): string | undefined =>
   fieldsOf(error).find(({ path }) => path === `/${field}` || path.startsWith(`/${field}/`))?.message
@@ -131,7 +153,7 @@ interface SchemaFieldProps {
   schema: Schema
   /** What the document is named. */
   documentName: unknown
-  /** What is known of its settings beside the schema. */
+  /** What is known of its settings. */
   settings: KnownSettings | undefined
   value: unknown
   /** What was typed, where the field is JSON. */
@@ -202,7 +224,7 @@ function SchemaField(props: SchemaFieldProps) {
         note={[common.note, t('JSON; secrets are shown as {mask} and stay as they are', { mask: MASK })]
           .filter(Boolean)
           .join('. ')}
-        known={settings ?? schema.properties}
+        known={settings}
         value={text ?? JSON.stringify(mask(value ?? {}, { field: name, name: documentName }), null, 2)}
         onChange={onText}
       />
@@ -224,8 +246,7 @@ const LABELS: Readonly<Record<string, string>> = {
   ...{ backstory: t('Backstory'), actions: t('Actions'), configs: t('Configs'), value: t('Value') },
   ...{ owner: t('Owner'), ownerType: t('Owner type'), spec: t('Spec'), specType: t('Spec type') },
   ...{ role: t('Role'), goal: t('Goal'), defaultWorkflow: t('Default workflow'), text: t('Text') },
-  ...{ steps: t('Steps'), firstStep: t('First step'), failing: t('Failing'), missing: t('Missing') },
-  ...{ origins: t('Origins'), refused: t('Refused') },
+  ...{ steps: t('Steps'), firstStep: t('First step') },
 }
 
 /** The name of a field in words. */

@@ -37,7 +37,11 @@ function PreviewCard({ campaign }: { campaign: Campaign }) {
     <Card title={t('What people get')} note={t('The first three who would be written to now')}>
       <Failure error={error} />
       {data === undefined && !error && <Loading lines={3} />}
-      {data?.data.length === 0 && <Empty title={t('Nobody would be written to now')} />}
+      {data?.data.length === 0 && (
+        <Empty title={t('Nobody would be written to now')}>
+          {t('“Start …” counts who is left out, and says why.')}
+        </Empty>
+      )}
       <div class="bubbles">
         {data?.data.map((one) => (
           <div key={one.person}>

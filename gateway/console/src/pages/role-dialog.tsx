@@ -7,7 +7,7 @@ import { useSubmit } from '../components/submit.ts'
 import { JsonField } from '../json/json-field.tsx'
 import { syntaxProblem } from '../json/json-syntax.ts'
 import { t } from '../language.ts'
-import type { Role } from '../people.ts'
+import { type Role, roleInWords } from '../people.ts'
 import { InputError } from '../problems.ts'
 import { type Entry, entriesOf, type RoleRights, rightsOf } from '../role-rights.ts'
 import { RoleGrid } from './role-grid.tsx'
@@ -49,7 +49,11 @@ export function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
     onClose()
   })
   return (
-    <Dialog title={role ? t('Change {name}', { name: role.name }) : t('New role')} onClose={onClose} wide>
+    <Dialog
+      title={role ? t('Change {name}', { name: roleInWords(role.name) }) : t('New role')}
+      onClose={onClose}
+      wide
+    >
       <form onSubmit={submit}>
         <TextField label={t('Name')} value={name} onChange={setName} required />
         <RoleGrid

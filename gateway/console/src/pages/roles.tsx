@@ -9,10 +9,10 @@ import { problemOfJson } from '../json/json-check.ts'
 import { JsonField } from '../json/json-field.tsx'
 import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
-import type { Role } from '../people.ts'
+import { type Role, roleInWords } from '../people.ts'
 import { may, me } from '../rights.ts'
 import { hrefOf } from '../router.ts'
-import { wordOf } from '../words.ts'
+import { resourceInWords, wordOf } from '../words.ts'
 import { RoleDialog } from './role-dialog.tsx'
 
 /** The roles, and for each what it comes to. */
@@ -23,7 +23,13 @@ export function Roles({ id }: { id: string | undefined }) {
   const chosen = list.rows?.find((role) => String(role._id) === id)
   const own = me.get()?.role._id
   const columns: Column<Role>[] = [
-    { name: t('Name'), cell: ({ name, _id }) => (_id === own ? t('{name} (yours)', { name }) : name) },
+    {
+      name: t('Name'),
+      cell: ({ name, _id }) => {
+        const words = roleInWords(name)
+        return _id === own ? t('{name} (yours)', { name: words }) : words
+      },
+    },
     { name: t('Entries'), cell: ({ permissions }) => permissions.length },
     { name: t('Version'), wide: true, cell: ({ version }) => version },
     { name: t('Changed'), wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
@@ -35,13 +41,16 @@ export function Roles({ id }: { id: string | undefined }) {
               <div class="actions">
                 <Button
                   small
-                  label={t('Change {name}', { name: role.name })}
+                  label={t('Change {name}', { name: roleInWords(role.name) })}
                   onClick={() => setEditing(role)}
                 >
                   {t('Change')}
                 </Button>
                 {role._id !== own && (
-                  <DeleteButton what={t('role {name}', { name: role.name })} onDelete={() => remove(role)} />
+                  <DeleteButton
+                    what={t('role {name}', { name: roleInWords(role.name) })}
+                    onDelete={() => remove(role)}
+                  />
                 )}
               </div>
             ),
@@ -111,7 +120,7 @@ function Explain({ role }: { role: Role }) {
     else if (problemOfJson(doc) === undefined) setAsked({ resource, doc: JSON.parse(doc) })
   }
   return (
-    <Card title={t('What {name} allows', { name: role.name })}>
+    <Card title={t('What {name} allows', { name: roleInWords(role.name) })}>
       <form class="form" onSubmit={ask} data-passing>
         <SelectField
           label={t('Resource')}
@@ -120,7 +129,7 @@ function Explain({ role }: { role: Role }) {
             setResource(chosen)
             setAsked({ resource: chosen })
           }}
-          options={RULED_RESOURCES.map((name) => ({ value: name, name }))}
+          options={RULED_RESOURCES.map((value) => ({ value, name: `${resourceInWords(value)} (${value})` }))}
         />
         <JsonField
           label={t('A document of it')}

@@ -248,6 +248,6 @@ function placeOf(path: readonly string[], components: TemplateDraft['components'
   const type = components[Number(at)]?.type
   return [
     typeof type === 'string' ? wordOf(type) : at,
-    ...rest.filter((key) => key !== 'buttons' && !key.includes('_')),
+    ...rest.filter((key) => key !== 'buttons' && !key.includes('_')).map(wordOf),
   ].join(' ')
 }

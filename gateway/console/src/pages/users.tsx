@@ -133,8 +133,9 @@ interface InviteProps {
 
 function InviteDialog({ roles, onClose, onDone }: InviteProps) {
   const options = optionsOf(roles)
+  const usual = [...roles].find(([, name]) => name === 'MEMBER')
   const [email, setEmail] = useState('')
-  const [role, setRole] = useState(options.at(-1)?.value ?? '')
+  const [role, setRole] = useState(String(usual?.[0] ?? options.at(-1)?.value ?? ''))
   const [link, setLink] = useState<string>()
   const { busy, error, submit } = useSubmit(async () => {
     const body = { email, role: Number(role) }
