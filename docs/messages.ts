@@ -162,9 +162,9 @@ function textsOfForms(): string[] {
   const { components } = openApiDocument() as {
     components: { schemas: Record<string, Described> }
   }
-  const within = ({ properties = {} }: Described = {}): Described[] => Object.values(properties)
-  const fields = FORMS.flatMap((name) => within(components.schemas[name]))
-  return [...fields, ...fields.flatMap(within)].flatMap(({ description }) =>
+  const propertiesOf = ({ properties = {} }: Described = {}): Described[] => Object.values(properties)
+  const fields = FORMS.flatMap((name) => propertiesOf(components.schemas[name]))
+  return [...fields, ...fields.flatMap(propertiesOf)].flatMap(({ description }) =>
     description ? [description.replaceAll('`', '')] : [],
   )
 }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
-import { Button, Dialog, notify } from '../components/actions.tsx'
+import { Button, Dialog, FormEnd, notify } from '../components/actions.tsx'
 import { Card, Empty, Failure, Json, Loading, State, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
@@ -181,12 +181,7 @@ function ReplayDialog({ path, onClose, onReplayed }: DialogProps) {
             { value: '', name: t('All') },
           ]}
         />
-        <Failure error={error} />
-        <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>
-            {t('Replay')}
-          </Button>
-        </div>
+        <FormEnd action={t('Replay')} busy={busy} error={error} />
       </form>
     </Dialog>
   )

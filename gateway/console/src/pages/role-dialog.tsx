@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
-import { Button, Dialog, notify } from '../components/actions.tsx'
-import { Failure } from '../components/basics.tsx'
+import { Dialog, FormEnd, notify } from '../components/actions.tsx'
 import { TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { JsonField } from '../json/json-field.tsx'
@@ -82,12 +81,7 @@ export function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
             onChange={type}
           />
         </details>
-        <Failure error={error} />
-        <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>
-            {t('Save')}
-          </Button>
-        </div>
+        <FormEnd action={t('Save')} busy={busy} error={error} />
       </form>
     </Dialog>
   )
