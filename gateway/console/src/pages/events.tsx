@@ -12,8 +12,8 @@ import { may } from '../rights.ts'
 import { hrefOf, navigate, type PageProps } from '../router.ts'
 import type { Subscription } from '../subscriptions.ts'
 import { reasonOf } from '../words.ts'
-import { Findings, HistoryCard } from './assistants.tsx'
 import { Deliveries } from './deliveries.tsx'
+import { Findings, HistoryCard } from './document-cards.tsx'
 import { NewSubscription } from './new-subscription.tsx'
 
 const BACK = { href: hrefOf('/events'), label: t('Events') }
