@@ -60,7 +60,12 @@ test.each(TRANSLATED)('in %s no page has an English text, and axe finds nothing'
     }
     await goInside(page, `/team/roles/${role}`, '.explained')
     await page.getByLabel(catalogue.Resource ?? '', { exact: true }).selectOption('assistant')
-    await page.waitForSelector('.explained + .note')
+    const given = page.locator('.explained + .note + ul li')
+    await given.first().waitFor()
+    const texts = Object.values(readCatalogue('shared/src/problem-texts', language))
+    const known = texts.map((text) => text.replaceAll('`', ''))
+    for (const text of await given.allInnerTexts())
+      expect(known).toContain(text.slice(text.indexOf(': ') + 2))
     wrong.push(...(await wrongOn(page, { catalogue, data, language })))
     for (const { _id } of FAILING) {
       await goInside(page, `/assistants/actions/${_id}`, 'form')
@@ -110,10 +115,10 @@ async function logInInEnglish(page: Page): Promise<void> {
 }
 
 /** Fields in which services say in sentences why something is so; what a provider says begins with its code. */
-const EXPLAINED = /^(?:reason|notes|references|error)$/
+const EXPLAINED = /^(?:reason|notes|error)$/
 const SENTENCE = /^(?!\(#\d).* /
 
-/** Every string that the services responded with, but for the sentences that are their own. */
+/** Every string that the services responded with, but for the sentences that are their own and in English. */
 function readData(page: Page): Set<string> {
   const strings = new Set<string>()
   const add = (value: unknown, isExplained = false): void => {

@@ -150,6 +150,8 @@ export const byReference = (
       rights.some(([, of]) => of === resource) && rights.every(([access, of]) => grants(access, of)),
   )
 
-/** The rights in words, which `and` joins. */
-export const rightsText = (rights: ByReference['rights'], and = 'and'): string =>
-  rights.map(([access, resource]) => `${access} \`${resource}\``).join(` ${and} `)
+/** The rights in words, which `text` puts into a language. */
+export const rightsText = (
+  rights: ByReference['rights'],
+  text: (english: string) => string = (english) => english,
+): string => rights.map(([access, resource]) => `${text(access)} \`${resource}\``).join(` ${text('and')} `)

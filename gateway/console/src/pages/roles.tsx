@@ -129,7 +129,7 @@ function Explain({ role }: { role: Role }) {
             setResource(chosen)
             setAsked({ resource: chosen })
           }}
-          options={RULED_RESOURCES.map((value) => ({ value, name: `${resourceInWords(value)} (${value})` }))}
+          options={RULED_RESOURCES.map((value) => ({ value, name: resourceInWords(value) }))}
         />
         <JsonField
           label={t('A document of it')}
@@ -150,7 +150,9 @@ function Explain({ role }: { role: Role }) {
               <p class="note">{t('Because documents name others, its rights together give it more:')}</p>
               <ul>
                 {data.references.map((one) => (
-                  <li key={one}>{one}</li>
+                  <li key={one}>
+                    {one.split('`').map((part, at) => (at % 2 === 0 ? part : <code key={at}>{part}</code>))}
+                  </li>
                 ))}
               </ul>
             </>

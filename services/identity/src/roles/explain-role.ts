@@ -100,9 +100,7 @@ export const explainRole = route({
     res.json(
       inAcceptedLanguage(req, res, (text) => ({
         ...inLanguage(explained, text),
-        references: references.map(
-          ({ rights, gives }) => `${rightsText(rights, text('and'))}: ${text(gives)}`,
-        ),
+        references: references.map(({ rights, gives }) => `${rightsText(rights, text)}: ${text(gives)}`),
       })),
     )
   },
