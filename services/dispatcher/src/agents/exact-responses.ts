@@ -29,8 +29,7 @@ export function changingJson(
     const type = headers.get('content-type') ?? ''
     if (body === null || !/json|event-stream/.test(type)) return response
     const ends = type.includes('event-stream') ? endOfLine : never
-    const changedBody = body.pipeThrough(piecesChanged(change, ends))
-    return new Response(changedBody, { status, headers })
+    return new Response(changedBody(body, new ChangingPieces(change, ends)), { status, headers })
   }
 }
 
@@ -57,38 +56,67 @@ function marked(value: unknown, keys: readonly string[], isInside: boolean): unk
   )
 }
 
-/** Changes each piece that is not too long, the others pass as they come; a piece ends where `endIn` finds it. */
-function piecesChanged(
-  change: (piece: string) => string,
-  endIn: (chunk: Uint8Array, from: number) => number,
-): TransformStream<Uint8Array, Uint8Array> {
-  let parts: Uint8Array[] = []
-  let bytes = 0
-  let isLong = false
-  const passOn = (controller: TransformStreamDefaultController<Uint8Array>, written: Uint8Array[]) => {
-    for (const one of written) controller.enqueue(one)
-    parts = []
-    bytes = 0
-  }
-  const end = (controller: TransformStreamDefaultController<Uint8Array>) => {
-    passOn(controller, bytes === 0 ? [] : [Buffer.from(change(Buffer.concat(parts).toString()))])
-    isLong = false
-  }
-  return new TransformStream({
-    transform(chunk, controller) {
-      for (let from = 0; from < chunk.length; ) {
-        const found = endIn(chunk, from)
-        const until = found === -1 ? chunk.length : found + 1
-        parts.push(chunk.subarray(from, until))
-        bytes += until - from
-        from = until
-        isLong ||= bytes > MAX_BYTES
-        if (isLong) passOn(controller, parts)
-        if (found !== -1) end(controller)
-      }
+/** The body as it is changed, read as fast as somebody reads this. */
+function changedBody(body: ReadableStream<Uint8Array>, pieces: ChangingPieces): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        for (let ready: Uint8Array[] = []; ready.length === 0; ) {
+          const { done, value } = await reader.read()
+          ready = done ? pieces.end() : pieces.add(value)
+          for (const one of ready) controller.enqueue(one)
+          if (done) return controller.close()
+        }
+      },
+      cancel: (reason) => reader.cancel(reason),
     },
-    flush: end,
-  })
+    { highWaterMark: 0 },
+  )
+}
+
+/** Changes each piece that is not too long, the others pass as they come; a piece ends where `endIn` finds it. */
+class ChangingPieces {
+  readonly #change: (piece: string) => string
+  readonly #endIn: (chunk: Uint8Array, from: number) => number
+  #parts: Uint8Array[] = []
+  #bytes = 0
+  #isLong = false
+
+  constructor(change: (piece: string) => string, endIn: (chunk: Uint8Array, from: number) => number) {
+    this.#change = change
+    this.#endIn = endIn
+  }
+
+  /** What is ready with it. */
+  add(chunk: Uint8Array): Uint8Array[] {
+    const ready: Uint8Array[] = []
+    for (let from = 0; from < chunk.length; ) {
+      const found = this.#endIn(chunk, from)
+      const until = found === -1 ? chunk.length : found + 1
+      this.#parts.push(chunk.subarray(from, until))
+      this.#bytes += until - from
+      from = until
+      this.#isLong ||= this.#bytes > MAX_BYTES
+      if (this.#isLong) ready.push(...this.#takeParts())
+      if (found !== -1) ready.push(...this.end())
+    }
+    return ready
+  }
+
+  /** What is left. */
+  end(): Uint8Array[] {
+    this.#isLong = false
+    const piece = Buffer.concat(this.#takeParts())
+    return piece.length === 0 ? [] : [Buffer.from(this.#change(piece.toString()))]
+  }
+
+  #takeParts(): Uint8Array[] {
+    const parts = this.#parts
+    this.#parts = []
+    this.#bytes = 0
+    return parts
+  }
 }
 
 const never = (): number => -1

@@ -39,7 +39,8 @@ export async function loadAgent({ record, agents, channel, calling }: MessageRun
  * agent, or where a budget is known to be spent, that is made known instead.
  */
 export async function askModel(run: MessageRun): Promise<StepResult> {
-  const { record, agents, lookedUp } = run
+  // What asks refers to these alone, not to the run, which would stay in memory while the model answers.
+  const { record, agents, lookedUp, of } = run
   const room = agents.calls.room({ workspace: record.workspace, ended: run.leased.ended })
   if (room !== undefined) return { kind: 'pending', record, settled: room, for: 'model' }
   lookedUp.agent ??= await loadAgent(run)
@@ -48,13 +49,13 @@ export async function askModel(run: MessageRun): Promise<StepResult> {
   const position = choiceOf(record.tries, choices.length)
   const choice = choices[position] as ModelChoice
   const silence = { isSpoken: hasSpoken(record), isLast: position === choices.length - 1 }
-  const { config } = run.channel
-  const person = personOf(run.of.message, record.thread)
+  const { config } = of.channel
+  const person = personOf(of.message, record.thread)
   const use = useForTurn(record, { assistant: agent.assistant._id, choice, config, person })
   lookedUp.budget = agents.usage.spent(use)
   if (lookedUp.budget !== undefined) return { kind: 'next' }
   const now = run.options.now()
-  const read = () => modelRequest(agents, { ...run.of, record, agent, now })
+  const read = () => modelRequest(agents, { ...of, record, agent, now })
   const first = await run.calling(read)
   return startCall(run, {
     key: callKeyOf(record),
@@ -76,7 +77,10 @@ export async function askModel(run: MessageRun): Promise<StepResult> {
         }),
         ask: async (metered) => {
           const asked = { choice, request: { ...request, ...limits, timeoutMs }, metered }
-          return withSources(unlessSilent(await askPassingOn(run, asked), silence), toolbox)
+          return withSources(
+            unlessSilent(await askPassingOn({ record, agents, channel: of.channel }, asked), silence),
+            toolbox,
+          )
         },
       })
     },
@@ -126,7 +130,7 @@ function startCall(
 
 /** Where the channel streams tokens, what the model says is passed on while it says it, and before it is stored. */
 async function askPassingOn(
-  { record, agents, channel }: MessageRun,
+  { record, agents, channel }: Pick<MessageRun, 'record' | 'agents' | 'channel'>,
   of: { choice: ModelChoice; request: ModelRequest; metered: Parameters<MeteredCall['ask']>[0] },
 ): Promise<ModelResult> {
   const { request } = of

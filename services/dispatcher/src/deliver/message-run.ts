@@ -119,14 +119,17 @@ export class MessageRun {
     const { times, now, callbackOf } = options
     const { channel } = lookedUp
     const calls = options.agents?.calls
+    const inFlight = calls?.size() === 0 ? undefined : calls
+    const turnCall = inFlight?.find(callKeyOf(record))
     return {
       ...lookedUp,
       now: now(),
       times,
       message: this.#message,
       maxText: channel ? callbackOf(channel.callback).maxText : undefined,
-      turnCall: calls?.find(callKeyOf(record)),
-      audioCall: calls?.find(audioKeyOf(record)),
+      turnCall,
+      // Its turn is asked for once its audio was heard.
+      audioCall: turnCall ? undefined : inFlight?.find(audioKeyOf(record)),
       hasAgents: calls !== undefined,
     }
   }

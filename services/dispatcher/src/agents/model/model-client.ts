@@ -56,9 +56,7 @@ export function createModelClient({ fetch }: { fetch: typeof globalThis.fetch })
       const started = performance.now()
       // It takes whole milliseconds only, and the time of a turn is shared by its models.
       const deadline = AbortSignal.timeout(Math.ceil(request.timeoutMs))
-      const memory = new AbortController()
-      const share = responseMemory.share((error) => memory.abort(error))
-      const signal = AbortSignal.any([request.signal, deadline, memory.signal])
+      const signal = AbortSignal.any([request.signal, deadline])
       try {
         signal.throwIfAborted()
         const call = callOf(choice, request, signal)
@@ -68,7 +66,6 @@ export function createModelClient({ fetch }: { fetch: typeof globalThis.fetch })
             ? await whole(await wholeModelOf(choice), call)
             : await streamed(await streamingModelOf(choice), call, {
                 thoughts: thoughtFilterFor(choice),
-                use: share.use,
                 onDelta,
               })
         return resultOf(said, { choice, request, ms: performance.now() - started })
@@ -79,14 +76,12 @@ export function createModelClient({ fetch }: { fetch: typeof globalThis.fetch })
           cancelled: request.signal.aborted,
           present: (text) => presentable(text, { key: choice.apiKey, prompt: textsOf(request) }),
         })
-      } finally {
-        share.close()
       }
     },
   }
 }
 
-function callOf(choice: ModelChoice, request: ModelRequest, abortSignal: AbortSignal): ModelCall {
+function callOf(choice: ModelChoice, request: ModelRequest, abortSignal: AbortSignal): EndableCall {
   const { temperature, maxOutputTokens } = choice
   const tools = request.tools.map(({ name, description, inputSchema }) => ({
     type: 'function' as const,
@@ -139,19 +134,30 @@ function thoughtFilterFor({ provider, baseUrl, reasoning = true }: ModelChoice):
   return new ThoughtFilter({ mayBeginInPrompt: reasoning && isElsewhere })
 }
 
+type EndableCall = ModelCall & { abortSignal: AbortSignal }
+
 interface Reading {
   thoughts: ThoughtFilter
-  /** Told how many bytes of the answer are in memory. */
-  use(bytes: number): void
   onDelta(text: string): void
 }
 
-async function streamed(
-  model: LanguageModel,
-  call: ModelCall,
-  { thoughts, use, onDelta }: Reading,
+async function streamed(model: LanguageModel, call: EndableCall, reading: Reading): Promise<Said> {
+  const memory = new AbortController()
+  const share = responseMemory.share((error) => memory.abort(error))
+  const abortSignal = AbortSignal.any([call.abortSignal, memory.signal])
+  try {
+    const { stream } = await model.doStream({ ...call, abortSignal })
+    return await readStream(stream, { ...reading, use: share.use })
+  } finally {
+    share.close()
+  }
+}
+
+async function readStream(
+  stream: Awaited<ReturnType<LanguageModel['doStream']>>['stream'],
+  /** `use` is told how many bytes of the answer are in memory. */
+  { thoughts, use, onDelta }: Reading & { use(bytes: number): void },
 ): Promise<Said> {
-  const { stream } = await model.doStream(call)
   const pass = (text: string) => {
     if (text !== '') onDelta(text)
   }
@@ -254,7 +260,7 @@ function resultOf(
 /** Without the facts that it was given, where it repeats them as they are. */
 function withoutFacts(text: string, { conversation }: Pick<ModelRequest, 'conversation'>): string {
   const facts = conversation.flatMap((item) =>
-    item.role === 'data' ? [item.json, markedJson(item.json)] : [],
+    item.role === 'data' && item.json.length <= text.length ? [item.json, markedJson(item.json)] : [],
   )
   const found = facts.filter((json) => text.includes(json))
   return found.reduce((left, json) => left.replaceAll(json, ''), text)
