@@ -18,9 +18,17 @@ const FORMS = [
 const SERVICES = /^(?:gateway|services\/[^/]+|shared)\/src\/.*\.ts$/
 /** What is wrong with a configuration, and what a role comes to: these files have no other texts. */
 const EXPLAINED =
-  /^(?:services\/configuration\/src\/check\/.*|shared\/src\/foreign-document|shared\/src\/permission\/(?:explain|parse|syntax|entry)|shared\/src\/providers\/[^/]+\/api)\.ts$/
+  /^(?:services\/configuration\/src\/check\/.*|shared\/src\/foreign-document|shared\/src\/permission\/(?:by-reference|explain|parse|syntax|entry)|shared\/src\/providers\/[^/]+\/api)\.ts$/
 /** What the provider's rules say of templates: the console applies them, and the services do. */
 const TEMPLATES = /^shared\/src\/providers\/[^/]+\/template-(?:draft|fields)\.ts$/
+/** Why something is not there or did not happen, in sentences among other texts. */
+const REASONS =
+  /^(?:services\/dispatcher\/src\/(?:agents\/(?:kinds\/transcriber|load-agent|model\/(?:model-client|transcribe)|trial\/run-trial|turns\/(?:model-calls|silence)|usage\/usage)|channels\/(?:endpoints\/endpoints|handle|http\/call-outcome|media\/upload-media|provider-callback)|deliver\/(?:ask-model|decide|decide-turn|make-call|perform)|events\/(?:deliver-batch|deliver-shard|mark-receiver)|message\/(?:delivery|outcome|progress)|statuses\/(?:apply-statuses|read-status))|shared\/src\/providers\/(?:http|[^/]+\/(?:account|addresses|codes|outcome)))\.ts$/
+/** The same with parts of sentences, of which they are composed. */
+const COMPOSED_REASONS =
+  /^(?:services\/dispatcher\/src\/(?:agents\/(?:model\/(?:choices|model-failure)|tools\/(?:discover-tools|mcp-(?:failure|listing|session|tools)|open-toolbox|operation-tools))|channels\/(?:functions\/(?:access-tokens|bindings|configured-bindings|find-action|find-authorization-server|operation|operation-call|parameter|register-client|request-body|request-token|spec-document|spec-task|tool-list)|http\/bound-credentials))|shared\/src\/providers\/[^/]+\/template-fit)\.ts$/
+/** How reasons are composed of others, and of what others say. */
+const IN_REASONS = ['{0} ({1})', '{0}: {1}']
 /** What schemas say of a field, as zod words it, and what stands in such texts. */
 const OF_SCHEMAS = [
   'is required',
@@ -43,7 +51,7 @@ const OF_SCHEMAS = [
 ]
 
 /** What stands in texts of `EXPLAINED`, and in those of templates. */
-const IN_EXPLAINED = ['all', 'some', 'ended', 'ends']
+const IN_EXPLAINED = ['all', 'some', 'ended', 'ends', 'and']
 const IN_TEMPLATES = ['latitude', 'longitude', 'name', 'address', 'image', 'video', 'gif', 'document']
 
 /** The texts of the console in English. */
@@ -94,6 +102,7 @@ export async function readMessages(): Promise<Messages> {
       ...Object.values(KINDS).map(({ description }) => description),
       ...textsOfForms(),
       ...(await textsOfTemplates()),
+      ...(await textsOfReasons()),
     ]),
     outside: [...own, explained].flatMap(({ outside }) => outside),
   }
@@ -119,6 +128,18 @@ async function textsOfTemplates(): Promise<string[]> {
   return [...texts.flat(), ...IN_TEMPLATES]
 }
 
+async function textsOfReasons(): Promise<string[]> {
+  const [whole, composed] = await Promise.all(
+    [REASONS, COMPOSED_REASONS].map(async (files) =>
+      (await Promise.all(filesOfTree(files).map(allTextsOf))).flat(),
+    ),
+  )
+  const isSentence = (text: string) => /^(?:[A-Z]|\{0\} ).*\.$/.test(text)
+  // What headers hold is nobody's to read.
+  const isText = (text: string) => !/\*\/\*|^Basic /.test(text)
+  return [...(whole ?? []).filter(isSentence), ...(composed ?? []).filter(isText), ...IN_REASONS]
+}
+
 function textsOfProviders(): string[] {
   return allProviders().flatMap(({ description, settings, outbound }) => [
     description.title,
@@ -133,14 +154,17 @@ function textsOfProviders(): string[] {
 
 interface Described {
   description?: string
+  properties?: Record<string, Described>
 }
 
-/** What is said of the fields of forms. */
+/** What is said of the fields of forms, and of the settings in them. */
 function textsOfForms(): string[] {
   const { components } = openApiDocument() as {
-    components: { schemas: Record<string, { properties?: Record<string, Described> }> }
+    components: { schemas: Record<string, Described> }
   }
-  return FORMS.flatMap((name) => Object.values(components.schemas[name]?.properties ?? {})).flatMap(
-    ({ description }) => (description ? [description.replaceAll('`', '')] : []),
+  const propertiesOf = ({ properties = {} }: Described = {}): Described[] => Object.values(properties)
+  const fields = FORMS.flatMap((name) => propertiesOf(components.schemas[name]))
+  return [...fields, ...fields.flatMap(propertiesOf)].flatMap(({ description }) =>
+    description ? [description.replaceAll('`', '')] : [],
   )
 }

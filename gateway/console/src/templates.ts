@@ -3,6 +3,7 @@ import type { Speaking } from '@parley/shared/providers/marked-up'
 import { providerNamed } from '@parley/shared/providers/registry'
 import type { TemplateDefinition, TemplatePreview } from '@parley/shared/providers/templates'
 import { listAll } from './api.ts'
+import { translated } from './language.ts'
 import { useLoad } from './load.ts'
 import { may } from './rights.ts'
 
@@ -65,7 +66,9 @@ export function showTemplate(
   const composed = providerNamed(callback)?.outbound.objects?.compose(given)
   if (composed === undefined) return undefined
   if (composed.kind === 'composed') return showObject(known, composed.object, { callback })
-  const refused = composed.errors.map(({ path, message }) => `${path.join('/')} ${message}`).join('; ')
+  const refused = composed.errors
+    .map(({ path, message }) => `${path.join('/')} ${translated(message)}`)
+    .join('; ')
   const { template, language } = given
   const nothing = Object.keys(given).length === 2
   const plain = nothing ? undefined : showTemplate(known, { template, language }, { callback })
@@ -85,6 +88,6 @@ export function showObject(
   const fit = rules.fitOf([definition], object)
   return {
     preview: rules.preview(definition, object),
-    refused: fit.kind === 'fits' ? undefined : fit.reason,
+    refused: fit.kind === 'fits' ? undefined : translated(fit.reason),
   }
 }

@@ -1,4 +1,5 @@
-import { t } from './language.ts'
+import { reasonInWords } from '@parley/shared/explain-message'
+import { t, translated } from './language.ts'
 
 /** Words that the API has for states and kinds, as people read them. */
 const WORDS: Readonly<Record<string, string>> = {
@@ -33,6 +34,7 @@ const WORDS: Readonly<Record<string, string>> = {
   },
   ...{ header: t('header'), body: t('body'), footer: t('footer'), buttons: t('buttons'), name: t('name') },
   ...{ language: t('language'), category: t('category'), carousel: t('carousel') },
+  ...{ components: t('components'), example: t('example') },
   ...{ quick_reply: t('quick reply'), phone_number: t('phone number') },
   ...Object.fromEntries([
     ['rejected', t('rejected')],
@@ -62,9 +64,12 @@ const WORDS: Readonly<Record<string, string>> = {
   ...{ voice: t('voice message'), reaction: t('reaction'), function: t('function') },
   // The history of a document
   ...{ create: t('created'), update: t('changed'), delete: t('deleted'), restore: t('restored') },
-  ...{ created: t('created'), updated: t('changed') },
+  ...{ created: t('created'), updated: t('changed'), accept: t('accepted') },
+  ...{ change_password: t('password changed') },
   // What may be chosen of colors
   ...{ system: t('theme of the system'), light: t('light'), dark: t('dark') },
+  // What a role grants
+  ...{ all: t('all'), some: t('some'), none: t('none') },
   // What events are about
   ...{ failing: t('failing'), opted_out: t('opted out'), opted_in: t('opted in'), erased: t('erased') },
 }
@@ -75,3 +80,20 @@ export function wordOf(word: string): string {
   if (known !== undefined) return known
   return (/^[A-Z_]+$/.test(word) ? word.toLowerCase() : word).replaceAll('_', ' ')
 }
+
+/** Why something is so, in the viewer's language where the API words it; what others said stays as it is. */
+export const reasonOf = (reason: string): string => translated(reasonInWords(reason, t))
+
+/** What roles have rights for. */
+const RESOURCES: Readonly<Record<string, string>> = {
+  ...{ messages: t('Messages'), threads: t('Conversations'), channels: t('Channels'), tasks: t('Tasks') },
+  ...{ steps: t('Steps'), assistant: t('Assistants'), configs: t('Configs'), actions: t('Actions') },
+  ...{ jobs: t('Jobs'), workflows: t('Workflows'), subscriptions: t('Subscriptions') },
+  ...{ replies: t('Canned replies'), users: t('Users'), roles: t('Roles'), tokens: t('API tokens') },
+  ...{ workspaces: t('Workspaces'), audit: t('Audit log'), usage: t('Usage'), people: t('People') },
+  ...{ segments: t('Segments'), templates: t('Templates'), campaigns: t('Campaigns') },
+  invitations: t('Invitations'),
+}
+
+/** A resource of the API as the console calls it. */
+export const resourceInWords = (name: string): string => RESOURCES[name] ?? name

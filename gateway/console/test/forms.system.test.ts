@@ -116,7 +116,9 @@ describe('a form that is submitted again while it is under way is sent once', ()
       await submitRepeatedly(page, 'Invite', 'Email')
       invitations.release()
       await page.getByText('It is shown once').waitFor()
-      expect(invitations.bodies).toHaveLength(1)
+      const roles = (await call('GET', '/rest/roles')).json.data as { _id: number; name: string }[]
+      const role = roles.find(({ name }) => name === 'MEMBER')?._id
+      expect(invitations.bodies).toEqual([{ email: 'rui@example.com', role }])
     })
   })
 })
@@ -136,7 +138,7 @@ describe('what is typed stays', () => {
       await signIn(page, system.url, system.garden)
       await open(page, '/channels/1', 'form')
       const handler = page.getByLabel('Handler URL')
-      const config = page.getByLabel('Config')
+      const config = page.getByLabel('Config', { exact: true })
       await handler.fill('https://handler.example.com/')
       const typed = JSON.parse(await config.inputValue()) as object
       await config.fill(JSON.stringify({ ...typed, typing: false }))
@@ -235,6 +237,56 @@ describe('what is typed stays', () => {
       await page.locator('.failure').waitFor()
       expect(await message.inputValue()).toBe('first\nsecond')
     })
+  })
+})
+
+test('JSON is checked as it is typed, a setting that is known is added by its name, and what is no JSON is not saved', async () => {
+  await onPage({}, async (page) => {
+    await signIn(page, system.url, system.garden)
+    await open(page, '/assistants/configs/new', 'form')
+    await page.getByLabel('Name', { exact: true }).fill('model')
+    await page.getByLabel('Owner', { exact: true }).fill('3')
+    await page.getByLabel('Owner type').fill('assistant')
+    const value = page.getByRole('textbox', { name: 'Value' })
+    const add = async (name: string, typed: string) => {
+      await page.getByLabel('What can be set in Value').selectOption(name)
+      await page.getByRole('button', { name: 'Add to Value' }).click()
+      await page.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA')
+      await page.keyboard.insertText(typed)
+    }
+    await add('provider', '"opanai"')
+    await page.getByText('provider has to be one of openai').waitFor()
+    await value.fill('{ "provider": "openai", "modle": "x" }')
+    await page.getByText('Nothing reads modle. Is model meant?').waitFor()
+    await value.fill('{ "provider": "openai" "model": "x" }')
+    await page.getByText('Line 1, column 24: a comma is missing.').waitFor()
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByText('Value is not JSON. Line 1, column 24: a comma is missing.').waitFor()
+    expect((await call('GET', '/rest/configs')).json.data).toEqual([])
+
+    await value.fill('{ "provider": "openai" }')
+    await add('model', '"gpt-5"')
+    await add('temperature', '0.3')
+    expect(await page.locator('.field-error').count()).toBe(0)
+    await page.getByRole('button', { name: 'Create' }).click()
+    const made = { provider: 'openai', model: 'gpt-5', temperature: 0.3 }
+    await eventually(async () => {
+      const { json } = await call('GET', '/rest/configs')
+      return (json.data as { value: object }[])[0]?.value
+    }).then((saved) => expect(saved).toEqual(made))
+  })
+})
+
+test('a form offers the settings of a channel’s provider with what they are, and has no field for what the service sets', async () => {
+  await onPage({}, async (page) => {
+    await signIn(page, system.url, system.garden)
+    await open(page, '/channels/1', 'form')
+    await page.getByLabel('What can be set in Config').selectOption('businessAccountId')
+    await page.getByText('Business account id: Of the WhatsApp business account').waitFor()
+    const config = page.getByLabel('Config', { exact: true })
+    await config.fill('{ "bussinessAccountId": "x" }')
+    await page.getByText('Nothing reads bussinessAccountId. Is businessAccountId meant?').waitFor()
+    expect(await page.getByText('Ignored').count()).toBe(0)
   })
 })
 

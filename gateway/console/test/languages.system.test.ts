@@ -9,6 +9,22 @@ import { seed } from './seed.ts'
 
 let thread: string
 let campaigns: string[]
+/** The role of who looks. */
+let role: number
+/** Actions that lack tools: a server that is not there, and a document with an operation that has no name. */
+const FAILING = [
+  {
+    ...{ _id: 71, name: 'Stock', description: 'Stock', specType: 'mcp', spec: '' },
+    moduleUrl: 'http://127.0.0.1:9/mcp',
+  },
+  {
+    ...{ _id: 72, name: 'Shop', description: 'Shop', specType: 'openapi3-yaml', moduleUrl: 'native:request' },
+    spec: JSON.stringify({
+      ...{ openapi: '3.1.0', info: { title: 'Shop', version: '1' } },
+      ...{ servers: [{ url: 'http://127.0.0.1:9' }], paths: { '/orders': { post: { summary: 'Orders' } } } },
+    }),
+  },
+]
 const system = consoleSystem({
   async prepare({ parley, garden }) {
     await seed(parley.system, garden, { updates: 20 })
@@ -18,6 +34,10 @@ const system = consoleSystem({
     })
     const { json } = await parley.call('GET', '/rest/campaigns', { token: garden.token })
     campaigns = (json.data as { _id: string }[]).map(({ _id }) => _id)
+    const roles = await parley.call('GET', '/rest/roles', { token: garden.token })
+    role = (roles.json.data as { _id: number }[])[0]?._id ?? 0
+    for (const { _id, ...body } of FAILING)
+      await parley.call('PUT', `/rest/actions/${_id}`, { body, token: garden.token })
   },
 })
 
@@ -37,6 +57,21 @@ test.each(TRANSLATED)('in %s no page has an English text, and axe finds nothing'
       await goInside(page, path, wait)
       wrong.push(...(await wrongOn(page, { catalogue, data, language })).map((text) => `${path}: ${text}`))
       wrong.push(...(await violationsNow(page, path)))
+    }
+    await goInside(page, `/team/roles/${role}`, '.explained')
+    await page.getByLabel(catalogue.Resource ?? '', { exact: true }).selectOption('assistant')
+    const given = page.locator('.explained + .note + ul li')
+    await given.first().waitFor()
+    const texts = Object.values(readCatalogue('shared/src/problem-texts', language))
+    const known = texts.map((text) => text.replaceAll('`', ''))
+    for (const text of await given.allInnerTexts())
+      expect(known).toContain(text.slice(text.indexOf(': ') + 2))
+    wrong.push(...(await wrongOn(page, { catalogue, data, language })))
+    for (const { _id } of FAILING) {
+      await goInside(page, `/assistants/actions/${_id}`, 'form')
+      await page.getByRole('button', { name: catalogue['Test connection'] ?? '' }).click()
+      await page.waitForSelector('.failure li')
+      wrong.push(...(await wrongOn(page, { catalogue, data, language })))
     }
     expect(wrong).toEqual([])
   })
@@ -79,15 +114,20 @@ async function logInInEnglish(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Log in' }).click()
 }
 
-/** Every string that the services responded with. */
+/** Fields in which services say in sentences why something is so; what a provider says begins with its code. */
+const EXPLAINED = /^(?:reason|notes|error)$/
+const SENTENCE = /^(?!\(#\d).* /
+
+/** Every string that the services responded with, but for the sentences that are their own and in English. */
 function readData(page: Page): Set<string> {
   const strings = new Set<string>()
-  const add = (value: unknown): void => {
-    if (typeof value === 'string') strings.add(value)
-    else if (typeof value === 'object' && value !== null)
+  const add = (value: unknown, isExplained = false): void => {
+    if (typeof value === 'string') {
+      if (!(isExplained && SENTENCE.test(value))) strings.add(value)
+    } else if (typeof value === 'object' && value !== null)
       for (const [key, one] of Object.entries(value)) {
         strings.add(key)
-        add(one)
+        add(one, EXPLAINED.test(key) || (isExplained && Array.isArray(value)))
       }
   }
   page.on('response', async (response) => {
@@ -197,7 +237,7 @@ function readTexts(): string[] {
   const isShown = (element: Element | null) =>
     element !== null &&
     !element.closest(
-      'script, noscript, style, code, pre, time, textarea, .bubble, .canned, [aria-hidden=true]',
+      'script, noscript, style, code, pre, time, textarea, select.code, .bubble, .canned, [aria-hidden=true]',
     )
   const texts: string[] = [document.title]
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)

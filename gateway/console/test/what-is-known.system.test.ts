@@ -63,10 +63,16 @@ test('a role is explained for every resource that rules are about', async () => 
   await onPage({}, async (page) => {
     await signIn(page, system.url, system.garden)
     await open(page, '/team/roles', 'tbody tr')
-    await page.getByRole('link', { name: 'VIEWER' }).click()
+    await page.getByRole('link', { name: 'Viewer' }).click()
     const resources = page.getByRole('combobox', { name: 'Resource', exact: true })
     await resources.waitFor()
-    expect(await resources.getByRole('option').allTextContents()).toEqual(RULED_RESOURCES)
+    const options = resources.getByRole('option')
+    const values = options.evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value))
+    expect(await values).toEqual(RULED_RESOURCES)
+    // Each has a name in words.
+    expect(await options.allTextContents()).toEqual(
+      RULED_RESOURCES.map(() => expect.stringMatching(/^[A-Z]/)),
+    )
     const explained = page.waitForResponse(
       (response) => response.request().postDataJSON()?.resource === 'threads' && response.ok(),
     )

@@ -140,17 +140,18 @@ export const BY_REFERENCE: readonly ByReference[] = [
   },
 ]
 
-/** Lists the abilities that this right gives to a role that `grants` these, in sentences of its own. */
-export function byReference(
+/** Lists the abilities that a right for this resource gives to a role that `grants` these. */
+export const byReference = (
   resource: string,
   grants: (access: Access, resource: string) => boolean,
-): string[] {
-  return BY_REFERENCE.flatMap(({ rights, gives }) => {
-    const isAsked = rights.some(([, of]) => of === resource)
-    if (!isAsked || !rights.every(([access, of]) => grants(access, of))) return []
-    return `${rightsText(rights)}: ${gives}`
-  })
-}
+): ByReference[] =>
+  BY_REFERENCE.filter(
+    ({ rights }) =>
+      rights.some(([, of]) => of === resource) && rights.every(([access, of]) => grants(access, of)),
+  )
 
-export const rightsText = (rights: ByReference['rights']): string =>
-  rights.map(([access, resource]) => `${access} \`${resource}\``).join(' and ')
+/** The rights in words, which `text` puts into a language. */
+export const rightsText = (
+  rights: ByReference['rights'],
+  text: (english: string) => string = (english) => english,
+): string => rights.map(([access, resource]) => `${text(access)} \`${resource}\``).join(` ${text('and')} `)

@@ -53,6 +53,18 @@ export function Button({
   )
 }
 
+/** The end of a form: why it failed the last time, and what submits it. */
+export const FormEnd = (props: { action: string; busy: boolean; error: Error | undefined }) => (
+  <>
+    <Failure error={props.error} />
+    <div class="actions end">
+      <Button type="submit" kind="primary" disabled={props.busy}>
+        {props.action}
+      </Button>
+    </div>
+  </>
+)
+
 export const LinkButton = ({
   href,
   kind = 'plain',

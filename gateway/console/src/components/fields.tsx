@@ -145,14 +145,16 @@ interface SelectProps extends FieldProps {
   onChange(value: string): void
   options: { value: string; name: string }[]
   disabled?: boolean
+  code?: boolean
 }
 
-export function SelectField({ value, onChange, options, disabled, ...rest }: SelectProps) {
+export function SelectField({ value, onChange, options, disabled, code = false, ...rest }: SelectProps) {
   return (
     <Field {...rest}>
       {(attributes) => (
         <select
           {...attributes}
+          class={code ? 'code' : undefined}
           value={value}
           disabled={disabled}
           onChange={(event) => onChange(event.currentTarget.value)}

@@ -1,15 +1,21 @@
+import { configSettings } from '@parley/shared/config-settings'
+import { providerNamed } from '@parley/shared/providers/registry'
 import { MASK } from '@parley/shared/secret-names'
-import { numbered } from '../format.ts'
+import type { KnownSettings } from '../json/json-check.ts'
+import { JsonField } from '../json/json-field.tsx'
+import { syntaxProblem } from '../json/json-syntax.ts'
 import { t, translated } from '../language.ts'
 import { useLoad } from '../load.ts'
-import { type Schema, schemaNamed, withoutNull } from '../openapi.ts'
+import { schemaNamed } from '../openapi.ts'
 import { fieldsOf, InputError, isChangedSince } from '../problems.ts'
-import { choicesOf, type Version } from '../resources.ts'
+import type { Version } from '../resources.ts'
+import { type Schema, withoutNull } from '../schema.ts'
 import { wordOf } from '../words.ts'
 import { Button } from './actions.tsx'
 import { Failure, Loading } from './basics.tsx'
 import { type Edits, mask, type Typed, unmask, type Values } from './edits.ts'
 import { AreaField, SelectField, TextField } from './fields.tsx'
+import { Reference, References } from './reference-fields.tsx'
 import { useSubmit } from './submit.ts'
 
 interface SchemaFormProps {
@@ -26,8 +32,6 @@ interface SchemaFormProps {
   action: string
 }
 
-/** Ignored by the API, so that a document can be sent back as it was read. */
-const IGNORED = new Set(['_id', 'createdAt', 'updatedAt', 'key'])
 const LONG = new Set(['description', 'backstory', 'instructions', 'goal', 'submitWhen'])
 
 /** A form made from a schema of the API: references become choices, free-form objects JSON with secrets masked. */
@@ -35,7 +39,7 @@ export function SchemaForm(props: SchemaFormProps) {
   const { schema: name, read, edits, references, onSave, onReload, action } = props
   const schema = useLoad(`schema ${name}`, () => schemaNamed(name))
   const { properties = {}, required = [] } = schema.data ?? {}
-  const fields = Object.entries(properties).filter(([field]) => !IGNORED.has(field))
+  const fields = Object.entries(properties).filter(([field, of]) => field !== '_id' && isTyped(of))
   const { typed } = edits
   const { busy, error, submit, dismiss } = useSubmit(async () => {
     const body = complete(
@@ -61,6 +65,7 @@ export function SchemaForm(props: SchemaFormProps) {
           name={field}
           schema={of}
           documentName={values.name}
+          settings={settingsOf({ form: name, field, of, values })}
           value={values[field]}
           text={typed.texts[field]}
           required={required.includes(field)}
@@ -89,6 +94,32 @@ export function SchemaForm(props: SchemaFormProps) {
   )
 }
 
+/** What the API ignores, so that a document can be sent back as it was read, is of no type. */
+const isTyped = ({ type, anyOf, enum: values, $ref }: Schema): boolean =>
+  (type ?? anyOf ?? values ?? $ref) !== undefined
+
+interface Place {
+  form: string
+  field: string
+  of: Schema
+  values: Values
+}
+
+/** The settings of a free-form field, as far as they are known. */
+function settingsOf({ form, field, of, values }: Place): KnownSettings | undefined {
+  const { properties } = withoutNull(of).schema
+  if (form === 'ConfigBody' && field === 'value')
+    return configSettings({ name: String(values.name), ownerType: String(values.ownerType) })
+  if (form !== 'ChannelBody' || field !== 'config') return properties
+  const providers = [values.hook, values.callback].map((name) => providerNamed(String(name)))
+  const own = providers.flatMap((provider) => provider?.settings ?? []).filter(({ isSecret }) => !isSecret)
+  const described = own.map(({ key, label, note }) => [
+    key,
+    { type: 'string', description: `${label}: ${note}` },
+  ])
+  return { ...properties, ...Object.fromEntries(described) }
+}
+
 const errorOf = (error: Error | undefined, field: string): string | undefined =>
   fieldsOf(error).find(({ path }) => path === `/${field}` || path.startsWith(`/${field}/`))?.message
 
@@ -111,14 +142,10 @@ function complete(
 }
 
 function parseJson(text: string, field: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    const { message } = cause as Error
-    throw new InputError(t('{label} is not JSON: {message}', { label: labelOf(field), message }), [
-      { path: `/${field}`, message },
-    ])
-  }
+  const problem = syntaxProblem(text)
+  if (problem === undefined) return JSON.parse(text)
+  // The field itself says so until it is mended.
+  throw new InputError(t('{label} is not JSON. {problem}', { label: labelOf(field), problem }), [])
 }
 
 interface SchemaFieldProps {
@@ -126,6 +153,8 @@ interface SchemaFieldProps {
   schema: Schema
   /** What the document is named. */
   documentName: unknown
+  /** What is known of its settings. */
+  settings: KnownSettings | undefined
   value: unknown
   /** What was typed, where the field is JSON. */
   text: string | undefined
@@ -138,7 +167,8 @@ interface SchemaFieldProps {
 }
 
 function SchemaField(props: SchemaFieldProps) {
-  const { name, documentName, value, text, required, reference, disabled, error, onValue, onText } = props
+  const { name, documentName, settings, value, text, required, reference, disabled, error, onValue, onText } =
+    props
   const { schema, nullable } = withoutNull(props.schema)
   const common = {
     label: labelOf(name),
@@ -189,13 +219,12 @@ function SchemaField(props: SchemaFieldProps) {
     )
   if (schema.type === 'object')
     return (
-      <AreaField
+      <JsonField
         {...common}
         note={[common.note, t('JSON; secrets are shown as {mask} and stay as they are', { mask: MASK })]
           .filter(Boolean)
           .join('. ')}
-        code
-        rows={8}
+        known={settings}
         value={text ?? JSON.stringify(mask(value ?? {}, { field: name, name: documentName }), null, 2)}
         onChange={onText}
       />
@@ -209,70 +238,6 @@ function SchemaField(props: SchemaFieldProps) {
 
 const optionOf = (value: unknown) => ({ value: String(value), name: wordOf(String(value)) })
 
-interface ReferenceProps {
-  label: string
-  note: string | undefined
-  required: boolean
-  disabled: boolean
-  error: string | undefined
-  from: string
-  onValue(value: unknown): void
-}
-
-function Reference({
-  from,
-  value,
-  nullable,
-  onValue,
-  ...common
-}: ReferenceProps & { value: number | null | undefined; nullable: boolean }) {
-  const choices = useLoad(`choices ${from}`, () => choicesOf(from)).data ?? []
-  const known = value == null || choices.some((one) => one.value === value)
-  const options = [
-    ...(nullable || value == null ? [{ value: '', name: nullable ? t('None') : t('Choose …') }] : []),
-    ...(known ? [] : [{ value: String(value), name: numbered(String(value)) }]),
-    ...choices.map((one) => ({ value: String(one.value), name: one.name })),
-  ]
-  return (
-    <SelectField
-      {...common}
-      value={value == null ? '' : String(value)}
-      options={options}
-      onChange={(chosen) => onValue(chosen === '' ? null : Number(chosen))}
-    />
-  )
-}
-
-function References({ from, value, onValue, ...common }: ReferenceProps & { value: number[] }) {
-  const choices = useLoad(`choices ${from}`, () => choicesOf(from)).data ?? []
-  const unknown = value.filter((id) => !choices.some((one) => one.value === id))
-  const all = [...choices, ...unknown.map((id) => ({ value: id, name: numbered(id) }))]
-  return (
-    <fieldset class="field choices" disabled={common.disabled}>
-      <legend>
-        {common.label}
-        {!common.required && <span class="quiet"> {t('(optional)')}</span>}
-      </legend>
-      {all.length === 0 && <p class="note">{t('There are none yet.')}</p>}
-      {all.map((one) => (
-        <label key={one.value}>
-          <input
-            type="checkbox"
-            checked={value.includes(one.value)}
-            onChange={(event) =>
-              onValue(
-                event.currentTarget.checked ? [...value, one.value] : value.filter((id) => id !== one.value),
-              )
-            }
-          />
-          {one.name}
-        </label>
-      ))}
-      {common.error && <p class="field-error">{common.error}</p>}
-    </fieldset>
-  )
-}
-
 const LABELS: Readonly<Record<string, string>> = {
   ...{ name: t('Name'), description: t('Description'), extId: t('External id'), config: t('Config') },
   ...{ hook: t('Hook'), callback: t('Callback'), handlerUrl: t('Handler URL'), moduleUrl: t('Module URL') },
@@ -281,8 +246,7 @@ const LABELS: Readonly<Record<string, string>> = {
   ...{ backstory: t('Backstory'), actions: t('Actions'), configs: t('Configs'), value: t('Value') },
   ...{ owner: t('Owner'), ownerType: t('Owner type'), spec: t('Spec'), specType: t('Spec type') },
   ...{ role: t('Role'), goal: t('Goal'), defaultWorkflow: t('Default workflow'), text: t('Text') },
-  ...{ steps: t('Steps'), firstStep: t('First step'), failing: t('Failing'), missing: t('Missing') },
-  ...{ origins: t('Origins'), refused: t('Refused') },
+  ...{ steps: t('Steps'), firstStep: t('First step') },
 }
 
 /** The name of a field in words. */

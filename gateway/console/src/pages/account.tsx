@@ -1,7 +1,7 @@
 import { LANGUAGES } from '@parley/shared/languages'
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
-import { Button, notify } from '../components/actions.tsx'
+import { Button, FormEnd, notify } from '../components/actions.tsx'
 import { Badge, Card, Fact, Failure, Loading, NotFound, PageHead, Time } from '../components/basics.tsx'
 import { PasswordField, SelectField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
@@ -47,12 +47,7 @@ function Own({ caller }: { caller: Me }) {
           <Fact term={t('Role')}>{roleInWords(caller.role.name)}</Fact>
           <Fact term={t('Workspace')}>{caller.workspace.name}</Fact>
         </dl>
-        <Failure error={error} />
-        <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>
-            {t('Save')}
-          </Button>
-        </div>
+        <FormEnd action={t('Save')} busy={busy} error={error} />
       </form>
     </Card>
   )
@@ -134,12 +129,7 @@ function Password() {
             {t('End my API tokens and the invitations that I made, too')}
           </label>
         </div>
-        <Failure error={error} />
-        <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>
-            {t('Change the password')}
-          </Button>
-        </div>
+        <FormEnd action={t('Change the password')} busy={busy} error={error} />
       </form>
     </Card>
   )

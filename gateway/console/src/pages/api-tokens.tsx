@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
-import { Button, DeleteButton, Dialog, Paste } from '../components/actions.tsx'
-import { Card, Empty, Failure, Time } from '../components/basics.tsx'
+import { Button, DeleteButton, Dialog, FormEnd, Paste } from '../components/actions.tsx'
+import { Card, Empty, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
@@ -135,12 +135,7 @@ function TokenDialog({ roles, onClose, onDone }: TokenDialogProps) {
             value={password}
             onChange={setPassword}
           />
-          <Failure error={error} />
-          <div class="actions end">
-            <Button type="submit" kind="primary" disabled={busy}>
-              {t('Make the token')}
-            </Button>
-          </div>
+          <FormEnd action={t('Make the token')} busy={busy} error={error} />
         </form>
       )}
     </Dialog>

@@ -8,7 +8,8 @@ import { PasswordField, SelectField, TextField } from '../components/fields.tsx'
 import { t } from '../language.ts'
 import { costOf } from '../messages.ts'
 import { InputError } from '../problems.ts'
-import { keyConfig, type ModelForm, type Setup } from '../setup/setup-form.ts'
+import { keyConfig, type ModelForm, modelConfig, type Setup, settingsOf } from '../setup/setup-form.ts'
+import { reasonOf } from '../words.ts'
 
 const NAMES: Record<string, string> = {
   openai: 'OpenAI',
@@ -83,7 +84,9 @@ export function AssistantModel(props: {
               note={
                 keyConfig(there) === undefined
                   ? t('It is sealed, and goes to this provider only.')
-                  : t('A key is stored. Leave this empty to go on with it.')
+                  : isForThis(model, there)
+                    ? t('A key is stored. Leave this empty to go on with it.')
+                    : t('The key that is stored goes to where it was before only: give the one for this.')
               }
               value={model.key}
               onChange={(key) => onChange({ ...model, key })}
@@ -107,6 +110,13 @@ export function AssistantModel(props: {
   )
 }
 
+/** Whether the key that is stored goes where this model is asked. */
+function isForThis({ provider, baseUrl }: ModelForm, there: Setup): boolean {
+  const stored = settingsOf(modelConfig(there))
+  const originOf = (url: unknown) => URL.parse(String(url ?? ''))?.origin
+  return stored.provider === provider && originOf(stored.baseUrl) === originOf(baseUrl)
+}
+
 function Tested({ trial: { state, reason, turns } }: { trial: Schemas['Trial'] }) {
   return (
     <div role="status">
@@ -114,7 +124,7 @@ function Tested({ trial: { state, reason, turns } }: { trial: Schemas['Trial'] }
         <Badge tone={state === 'done' ? 'good' : 'bad'}>
           {state === 'done' ? t('working') : t('failing')}
         </Badge>
-        {state === 'done' ? costOf(turns) : reason}
+        {state === 'done' ? costOf(turns) : reason && reasonOf(reason)}
       </p>
     </div>
   )

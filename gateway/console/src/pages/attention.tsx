@@ -1,4 +1,4 @@
-import { isReplayFutile, reasonInWords } from '@parley/shared/explain-message'
+import { isReplayFutile } from '@parley/shared/explain-message'
 import { call, type Page } from '../api.ts'
 import { Button, notify } from '../components/actions.tsx'
 import { Card, Empty, Failure, Loading, State, Time } from '../components/basics.tsx'
@@ -9,6 +9,7 @@ import { causeInWords, type MessageSummary, REPLAYABLE, waitInWords } from '../m
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import type { Waiting } from '../traffic.ts'
+import { reasonOf } from '../words.ts'
 
 const MOST_GROUPED = 1_000
 
@@ -94,7 +95,7 @@ async function attention(signal: AbortSignal): Promise<Group[]> {
   const groups = new Map<string, Group>()
   for (const message of pages.flatMap(({ data }) => data)) {
     const { state, reason: given = t('no reason given'), fault } = message
-    const reason = reasonInWords(given, t)
+    const reason = reasonOf(given)
     const key = `${state} ${reason} ${fault}`
     const group = groups.get(key) ?? { key, state, reason, fault, messages: [] }
     group.messages.push(message)

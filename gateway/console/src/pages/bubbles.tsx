@@ -1,4 +1,3 @@
-import { reasonInWords } from '@parley/shared/explain-message'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { Speaking } from '@parley/shared/providers/marked-up'
 import type { ObjectPreview } from '@parley/shared/providers/outbound'
@@ -16,7 +15,7 @@ import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { type Given, type ShownTemplate, showObject, showTemplate, type Template } from '../templates.ts'
 import { objectIn, previewOf, type Said } from '../threads.ts'
-import { wordOf } from '../words.ts'
+import { reasonOf, wordOf } from '../words.ts'
 
 /** What stands in a conversation and was not said in it. */
 interface Interleaved {
@@ -74,7 +73,7 @@ function Bubble({ said, ...shown }: Shown & { said: Said }) {
   const isWrong = WRONG.includes(state)
   const author = authorOf(said)
   const isOurs = from !== 'person' && from !== 'provider' && said.through === undefined
-  const why = reason === undefined || UNSAID.includes(reason) ? undefined : reasonInWords(reason, t)
+  const why = reason === undefined || UNSAID.includes(reason) ? undefined : reasonOf(reason)
   return (
     <>
       <div class={`bubble ${sideOf(said)}`}>

@@ -13,6 +13,7 @@ import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { hrefOf } from '../router.ts'
 import type { Given } from '../templates.ts'
+import { reasonOf } from '../words.ts'
 import { TemplateContent } from './bubbles.tsx'
 
 /** What three people of a campaign get, and a message to oneself. */
@@ -36,7 +37,11 @@ function PreviewCard({ campaign }: { campaign: Campaign }) {
     <Card title={t('What people get')} note={t('The first three who would be written to now')}>
       <Failure error={error} />
       {data === undefined && !error && <Loading lines={3} />}
-      {data?.data.length === 0 && <Empty title={t('Nobody would be written to now')} />}
+      {data?.data.length === 0 && (
+        <Empty title={t('Nobody would be written to now')}>
+          {t('“Start …” counts who is left out, and says why.')}
+        </Empty>
+      )}
       <div class="bubbles">
         {data?.data.map((one) => (
           <div key={one.person}>
@@ -59,10 +64,12 @@ function Message({ campaign, of }: { campaign: Campaign; of: Preview['data'][num
     <>
       <TemplateContent
         given={{ ...campaign.more, variables, template, language } as Given}
-        shown={shown && { preview: shown as TemplatePreview, refused: shown.reason }}
+        shown={
+          shown && { preview: shown as TemplatePreview, refused: shown.reason && reasonOf(shown.reason) }
+        }
       />
       {shown?.reason && (
-        <p class="note">{t('It would not be sent so: {reason}', { reason: shown.reason })}</p>
+        <p class="note">{t('It would not be sent so: {reason}', { reason: reasonOf(shown.reason) })}</p>
       )}
     </>
   )

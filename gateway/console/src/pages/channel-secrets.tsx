@@ -1,8 +1,8 @@
 import { providerNamed } from '@parley/shared/providers/registry'
 import type { Setting } from '@parley/shared/providers/setting'
 import { useState } from 'preact/hooks'
-import { Button, Dialog, notify } from '../components/actions.tsx'
-import { Card, Failure } from '../components/basics.tsx'
+import { Button, Dialog, FormEnd, notify } from '../components/actions.tsx'
+import { Card } from '../components/basics.tsx'
 import { TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { t, translated } from '../language.ts'
@@ -96,12 +96,7 @@ function ReplaceDialog({ name, onClose, onReplace }: ReplaceProps) {
           onChange={setValue}
           required
         />
-        <Failure error={error} />
-        <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>
-            {t('Replace')}
-          </Button>
-        </div>
+        <FormEnd action={t('Replace')} busy={busy} error={error} />
       </form>
     </Dialog>
   )

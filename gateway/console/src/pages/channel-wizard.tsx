@@ -1,4 +1,3 @@
-import { reasonInWords } from '@parley/shared/explain-message'
 import { allProviders, providerNamed, usualProvider } from '@parley/shared/providers/registry'
 import type { Setting } from '@parley/shared/providers/setting'
 import { useState } from 'preact/hooks'
@@ -14,6 +13,7 @@ import { InputError } from '../problems.ts'
 import { choicesOf, type Document } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
+import { reasonOf } from '../words.ts'
 import { HookCard, hookOf } from './channel-hook.tsx'
 
 /** Connects a channel in three steps: its settings, then, of the one with this `id`, what to paste at the provider, and a test message. */
@@ -250,7 +250,7 @@ function TestResult({ thread }: { thread: string }) {
         <>
           <State of={message.state} />
           <a href={hrefOf(`/messages/${message._id}`)}>{t('The test message')}</a>
-          {message.reason && <span class="quiet">{reasonInWords(message.reason, t)}</span>}
+          {message.reason && <span class="quiet">{reasonOf(message.reason)}</span>}
         </>
       )}
     </p>

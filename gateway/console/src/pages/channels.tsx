@@ -22,10 +22,10 @@ import {
 } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate, type PageProps } from '../router.ts'
-import { Findings, HistoryCard } from './assistants.tsx'
 import { type Hook, HookCard, hookOf } from './channel-hook.tsx'
 import { ChannelSecrets } from './channel-secrets.tsx'
 import { ChannelWizard } from './channel-wizard.tsx'
+import { Findings, HistoryCard } from './document-cards.tsx'
 
 /** Where messages come in and go out. */
 export function ChannelsPage({ rest: [id, step] }: PageProps) {

@@ -1,4 +1,3 @@
-import { reasonInWords } from '@parley/shared/explain-message'
 import { useMemo } from 'preact/hooks'
 import { Button } from '../components/actions.tsx'
 import { Badge, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
@@ -11,6 +10,7 @@ import type { Draft } from '../replies.ts'
 import { may } from '../rights.ts'
 import { hrefOf, type PageProps } from '../router.ts'
 import { initialsOf, nameOf, shownLast, type Thread } from '../threads.ts'
+import { reasonOf } from '../words.ts'
 import { ConversationPane } from './conversation.tsx'
 import { BulkBar, useSelection } from './conversation-bulk.tsx'
 import { chosenFilters, Filters, listQuery } from './conversation-filters.tsx'
@@ -126,7 +126,7 @@ function ThreadLink({ thread, href, draft, isAt, isOpen }: LinkProps) {
           {thread.unreadFor?.why === 'unanswered' && (
             <>
               <Badge tone="bad">{t('no answer')}</Badge>{' '}
-              <span class="note">{reasonInWords(thread.unreadFor.reason ?? '', t)}</span>
+              <span class="note">{reasonOf(thread.unreadFor.reason ?? '')}</span>
             </>
           )}
           <Marks thread={thread} />

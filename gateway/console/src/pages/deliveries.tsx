@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
-import { Button, Dialog, notify } from '../components/actions.tsx'
+import { Button, Dialog, FormEnd, notify } from '../components/actions.tsx'
 import { Card, Empty, Failure, Json, Loading, State, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
@@ -10,7 +10,7 @@ import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { setQuery } from '../router.ts'
 import type { Delivery } from '../subscriptions.ts'
-import { wordOf } from '../words.ts'
+import { reasonOf, wordOf } from '../words.ts'
 
 interface DeliveriesProps {
   /** Of the subscription, in the API. */
@@ -114,7 +114,7 @@ function DeliveryDialog({ path, writable, onClose, onReplayed }: DialogProps & {
             <State of={data.state} />
             <code>{data._id}</code>
             {data.due && <span>{rich('tried again {time}', { time: <Time at={data.due} relative /> })}</span>}
-            {data.reason && <span class="quiet">{data.reason}</span>}
+            {data.reason && <span class="quiet">{reasonOf(data.reason)}</span>}
           </p>
           <ol class="timeline">
             {data.attempts.map(({ at, ms, outcome, code }, index) => (
@@ -181,12 +181,7 @@ function ReplayDialog({ path, onClose, onReplayed }: DialogProps) {
             { value: '', name: t('All') },
           ]}
         />
-        <Failure error={error} />
-        <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>
-            {t('Replay')}
-          </Button>
-        </div>
+        <FormEnd action={t('Replay')} busy={busy} error={error} />
       </form>
     </Dialog>
   )

@@ -11,8 +11,9 @@ import { readDocument, replaceDocument } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate, type PageProps } from '../router.ts'
 import type { Subscription } from '../subscriptions.ts'
-import { Findings, HistoryCard } from './assistants.tsx'
+import { reasonOf } from '../words.ts'
 import { Deliveries } from './deliveries.tsx'
+import { Findings, HistoryCard } from './document-cards.tsx'
 import { NewSubscription } from './new-subscription.tsx'
 
 const BACK = { href: hrefOf('/events'), label: t('Events') }
@@ -130,17 +131,17 @@ function SubscriptionPage({ id, query }: { id: string; query: URLSearchParams })
           </Fact>
           {data.failing && (
             <Fact term={t('Failing since')}>
-              <Time at={data.failing.since} relative /> · {data.failing.reason}
+              <Time at={data.failing.since} relative /> · {reasonOf(data.failing.reason)}
             </Fact>
           )}
           {data.full && (
             <Fact term={t('Full since')}>
-              <Time at={data.full.since} relative /> · {data.full.reason}
+              <Time at={data.full.since} relative /> · {reasonOf(data.full.reason)}
             </Fact>
           )}
           {data.disabled && (
             <Fact term={t('Turned off')}>
-              <Time at={data.disabled.at} relative /> · {data.disabled.reason}
+              <Time at={data.disabled.at} relative /> · {reasonOf(data.disabled.reason)}
             </Fact>
           )}
           <Fact term={t('Events')}>{data.events.join(', ')}</Fact>

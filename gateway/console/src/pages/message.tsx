@@ -7,7 +7,7 @@ import { Card, Empty, Fact, Failure, Json, Loading, PageHead, State, Time } from
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { Turns } from '../components/turns.tsx'
 import { count } from '../format.ts'
-import { t } from '../language.ts'
+import { t, translated } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { costOf, type MessageDetail, REPLAYABLE, type Turn } from '../messages.ts'
 import type { Document } from '../resources.ts'
@@ -35,7 +35,8 @@ export function MessagePage({ id }: { id: string }) {
         {error ? <Failure error={error} /> : <Loading />}
       </>
     )
-  const explained = explainMessage(data, { now: new Date(), means: MEANS, say: t, ...around })
+  const message = inViewersLanguage(data)
+  const explained = explainMessage(message, { now: new Date(), means: MEANS, say: t, ...around })
   const replay = async () => {
     await call('POST', `${path}/replay`)
     notify(t('It is run again.'))
@@ -50,20 +51,34 @@ export function MessagePage({ id }: { id: string }) {
           </Button>
         )}
       </PageHead>
-      <Why explained={explained} message={data} />
+      <Why explained={explained} message={message} />
       <Facts message={data} />
       <Content message={data} />
       <div class="columns">
         <Happened events={explained.events} />
-        <Sends message={data} />
+        <Sends message={message} />
       </div>
-      <Attempts message={data} />
+      <Attempts message={message} />
       {data.turns && data.turns.length > 0 && <TurnsCard turns={data.turns} />}
       <Card>
         <Json title={t('All of it as JSON')} value={data} />
       </Card>
     </>
   )
+}
+
+/** The message with the reasons that Parley words in the viewer's language. */
+function inViewersLanguage(message: MessageDetail): MessageDetail {
+  const { reason, timeline, attempts, sends, waiting } = message
+  return {
+    ...{ ...message, ...(reason && { reason: translated(reason) }) },
+    timeline: timeline.map((one) => ({ ...one, ...(one.reason && { reason: translated(one.reason) }) })),
+    attempts: attempts.map((one) => ({ ...one, ...(one.error && { error: translated(one.error) }) })),
+    sends: sends.map(({ failure, ...send }) => ({
+      ...{ ...send, ...(failure && { failure: { ...failure, reason: translated(failure.reason) } }) },
+    })),
+    ...(waiting && { waiting: { ...waiting, ...(waiting.error && { error: translated(waiting.error) }) } }),
+  }
 }
 
 /** Where it stands, why, whose part it is, and what to do. */

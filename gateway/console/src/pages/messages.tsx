@@ -1,4 +1,4 @@
-import { isReplayFutile, reasonInWords } from '@parley/shared/explain-message'
+import { isReplayFutile } from '@parley/shared/explain-message'
 import { isProviderId, providerOfSource } from '@parley/shared/providers/registry'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -14,7 +14,7 @@ import { causeInWords, type MessageSummary, REPLAYABLE, STATES, waitInWords } fr
 import { channelNames } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate, type PageProps, setQuery } from '../router.ts'
-import { wordOf } from '../words.ts'
+import { reasonOf, wordOf } from '../words.ts'
 import { MessagePage } from './message.tsx'
 
 interface Filter {
@@ -48,11 +48,7 @@ const COLUMNS: Column<MessageSummary>[] = [
     wide: true,
     cell: ({ reason, waitingFor, fault }) => (
       <span class="quiet">
-        {reason
-          ? reasonInWords(reason, t)
-          : waitingFor
-            ? t('waits {wait}', { wait: waitInWords(waitingFor) })
-            : ''}
+        {reason ? reasonOf(reason) : waitingFor ? t('waits {wait}', { wait: waitInWords(waitingFor) }) : ''}
         {causeInWords(fault) && ` · ${t('caused by {cause}', { cause: causeInWords(fault) })}`}
       </span>
     ),

@@ -1,7 +1,7 @@
 import type { Schemas } from '@parley/client'
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
-import { Button, Dialog, notify } from '../components/actions.tsx'
+import { Button, Dialog, FormEnd, notify } from '../components/actions.tsx'
 import { Badge, Card, Failure, Time } from '../components/basics.tsx'
 import { AreaField, SelectField } from '../components/fields.tsx'
 import { More, useList } from '../components/list.tsx'
@@ -121,12 +121,7 @@ function ChangeDialog({ person, onClose, onDone }: ChangeProps) {
           onChange={setText}
           required={false}
         />
-        <Failure error={error} />
-        <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>
-            {t('Change')}
-          </Button>
-        </div>
+        <FormEnd action={t('Change')} busy={busy} error={error} />
       </form>
     </Dialog>
   )

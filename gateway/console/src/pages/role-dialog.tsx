@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
-import { Button, Dialog, notify } from '../components/actions.tsx'
-import { Failure } from '../components/basics.tsx'
-import { AreaField, TextField } from '../components/fields.tsx'
+import { Dialog, FormEnd, notify } from '../components/actions.tsx'
+import { TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
+import { JsonField } from '../json/json-field.tsx'
+import { syntaxProblem } from '../json/json-syntax.ts'
 import { t } from '../language.ts'
-import type { Role } from '../people.ts'
+import { type Role, roleInWords } from '../people.ts'
 import { InputError } from '../problems.ts'
 import { type Entry, entriesOf, type RoleRights, rightsOf } from '../role-rights.ts'
 import { RoleGrid } from './role-grid.tsx'
@@ -47,7 +48,11 @@ export function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
     onClose()
   })
   return (
-    <Dialog title={role ? t('Change {name}', { name: role.name }) : t('New role')} onClose={onClose} wide>
+    <Dialog
+      title={role ? t('Change {name}', { name: roleInWords(role.name) }) : t('New role')}
+      onClose={onClose}
+      wide
+    >
       <form onSubmit={submit}>
         <TextField label={t('Name')} value={name} onChange={setName} required />
         <RoleGrid
@@ -68,20 +73,15 @@ export function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
         )}
         <details class="fold">
           <summary>{t('As expressions')}</summary>
-          <AreaField
+          <JsonField
             label={t('Entries')}
             note={t('Each grants read and write where its schema is true. They are added up.')}
-            {...{ code: true, rows: 14, error: syntax }}
+            {...{ isList: true, rows: 14, error: syntax }}
             value={text ?? JSON.stringify(entries, null, 2)}
             onChange={type}
           />
         </details>
-        <Failure error={error} />
-        <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>
-            {t('Save')}
-          </Button>
-        </div>
+        <FormEnd action={t('Save')} busy={busy} error={error} />
       </form>
     </Dialog>
   )
@@ -89,15 +89,9 @@ export function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
 
 /** Throws what is wrong with entries as they are typed. */
 function parseEntries(text: string): Entry[] {
-  let read: unknown
-  try {
-    read = JSON.parse(text)
-  } catch (cause) {
-    throw new InputError(
-      t('{label} is not JSON: {message}', { label: t('Entries'), message: (cause as Error).message }),
-      [],
-    )
-  }
+  const syntax = syntaxProblem(text)
+  if (syntax !== undefined) throw new InputError(syntax, [])
+  const read: unknown = JSON.parse(text)
   const isEntry = (one: unknown) => typeof one === 'object' && one !== null && !Array.isArray(one)
   if (!Array.isArray(read) || !read.every(isEntry))
     throw new InputError(t('Entries are a list of objects.'), [])

@@ -3,6 +3,7 @@ import { parsePart } from '@parley/shared/permission/entry'
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { t } from '../language.ts'
 import type { Right, RoleRights } from '../role-rights.ts'
+import { resourceInWords } from '../words.ts'
 
 /** The expressions that are offered for which documents are meant; any other can be typed. */
 const OFFERED = ["{{doc.channel}} == 'support-line'", '{{doc.owner}} == {{account._id}}']
@@ -34,13 +35,16 @@ export function RoleGrid({ role, onChange }: { role: RoleRights; onChange(role: 
           {RULED_RESOURCES.map((name) => {
             const { read, write, which } = role.rights[name] ?? { read: false, write: false, which: '' }
             const wrong = problemOf(which)
+            const resource = resourceInWords(name)
             return (
               <tr key={name}>
-                <th scope="row">{name}</th>
+                <th scope="row">
+                  {resource} <code class="quiet">{name}</code>
+                </th>
                 <td>
                   <input
                     type="checkbox"
-                    aria-label={t('Read {name}', { name })}
+                    aria-label={t('Read {name}', { name: resource })}
                     checked={read}
                     onChange={(event) => change(name, { read: event.currentTarget.checked })}
                   />
@@ -48,7 +52,7 @@ export function RoleGrid({ role, onChange }: { role: RoleRights; onChange(role: 
                 <td>
                   <input
                     type="checkbox"
-                    aria-label={t('Write {name}', { name })}
+                    aria-label={t('Write {name}', { name: resource })}
                     checked={write}
                     onChange={(event) => change(name, { write: event.currentTarget.checked })}
                   />
@@ -57,7 +61,7 @@ export function RoleGrid({ role, onChange }: { role: RoleRights; onChange(role: 
                   <input
                     type="text"
                     class="code"
-                    aria-label={t('Which {name}', { name })}
+                    aria-label={t('Which {name}', { name: resource })}
                     aria-invalid={wrong === undefined ? undefined : 'true'}
                     placeholder={t('all')}
                     list={OFFERED_LIST}

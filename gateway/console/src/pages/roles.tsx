@@ -3,14 +3,16 @@ import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button, DeleteButton } from '../components/actions.tsx'
 import { Badge, Card, Empty, Failure, Time } from '../components/basics.tsx'
-import { AreaField, SelectField } from '../components/fields.tsx'
+import { SelectField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
+import { problemOfJson } from '../json/json-check.ts'
+import { JsonField } from '../json/json-field.tsx'
 import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
-import type { Role } from '../people.ts'
+import { type Role, roleInWords } from '../people.ts'
 import { may, me } from '../rights.ts'
 import { hrefOf } from '../router.ts'
-import { wordOf } from '../words.ts'
+import { resourceInWords, wordOf } from '../words.ts'
 import { RoleDialog } from './role-dialog.tsx'
 
 /** The roles, and for each what it comes to. */
@@ -21,7 +23,13 @@ export function Roles({ id }: { id: string | undefined }) {
   const chosen = list.rows?.find((role) => String(role._id) === id)
   const own = me.get()?.role._id
   const columns: Column<Role>[] = [
-    { name: t('Name'), cell: ({ name, _id }) => (_id === own ? t('{name} (yours)', { name }) : name) },
+    {
+      name: t('Name'),
+      cell: ({ name, _id }) => {
+        const words = roleInWords(name)
+        return _id === own ? t('{name} (yours)', { name: words }) : words
+      },
+    },
     { name: t('Entries'), cell: ({ permissions }) => permissions.length },
     { name: t('Version'), wide: true, cell: ({ version }) => version },
     { name: t('Changed'), wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
@@ -33,13 +41,16 @@ export function Roles({ id }: { id: string | undefined }) {
               <div class="actions">
                 <Button
                   small
-                  label={t('Change {name}', { name: role.name })}
+                  label={t('Change {name}', { name: roleInWords(role.name) })}
                   onClick={() => setEditing(role)}
                 >
                   {t('Change')}
                 </Button>
                 {role._id !== own && (
-                  <DeleteButton what={t('role {name}', { name: role.name })} onDelete={() => remove(role)} />
+                  <DeleteButton
+                    what={t('role {name}', { name: roleInWords(role.name) })}
+                    onDelete={() => remove(role)}
+                  />
                 )}
               </div>
             ),
@@ -86,6 +97,7 @@ export function Roles({ id }: { id: string | undefined }) {
 
 interface Explanation {
   result: string
+  references: string[]
   entries: {
     entry: number
     schema: { expression: unknown; reason: string; applies: boolean }
@@ -99,22 +111,16 @@ function Explain({ role }: { role: Role }) {
   const [resource, setResource] = useState('messages')
   const [doc, setDoc] = useState('')
   const [asked, setAsked] = useState<object>({ resource: 'messages' })
-  const [error, setError] = useState<Error>()
-  const { data, error: refused } = useLoad(
-    `explain ${role._id} ${role.version} ${JSON.stringify(asked)}`,
-    () => call<Explanation>('POST', `/rest/roles/${role._id}/explain`, { body: asked }),
+  const { data, error } = useLoad(`explain ${role._id} ${role.version} ${JSON.stringify(asked)}`, () =>
+    call<Explanation>('POST', `/rest/roles/${role._id}/explain`, { body: asked }),
   )
   const ask = (event: Event) => {
     event.preventDefault()
-    try {
-      setError(undefined)
-      setAsked({ resource, ...(doc.trim() === '' ? {} : { doc: JSON.parse(doc) }) })
-    } catch {
-      setError(new SyntaxError(t('The document is not JSON.')))
-    }
+    if (doc.trim() === '') setAsked({ resource })
+    else if (problemOfJson(doc) === undefined) setAsked({ resource, doc: JSON.parse(doc) })
   }
   return (
-    <Card title={t('What {name} allows', { name: role.name })}>
+    <Card title={t('What {name} allows', { name: roleInWords(role.name) })}>
       <form class="form" onSubmit={ask} data-passing>
         <SelectField
           label={t('Resource')}
@@ -123,12 +129,11 @@ function Explain({ role }: { role: Role }) {
             setResource(chosen)
             setAsked({ resource: chosen })
           }}
-          options={RULED_RESOURCES.map((name) => ({ value: name, name }))}
+          options={RULED_RESOURCES.map((value) => ({ value, name: resourceInWords(value) }))}
         />
-        <AreaField
+        <JsonField
           label={t('A document of it')}
           note={t('As JSON, to ask about one')}
-          code
           rows={2}
           value={doc}
           onChange={setDoc}
@@ -136,11 +141,22 @@ function Explain({ role }: { role: Role }) {
         />
         <Button type="submit">{t('Explain')}</Button>
       </form>
-      {error && <p class="field-error">{error.message}</p>}
-      <Failure error={refused} />
+      <Failure error={error} />
       {data && (
         <>
           <p class="explained">{data.result}</p>
+          {data.references.length > 0 && (
+            <>
+              <p class="note">{t('Because documents name others, its rights together give it more:')}</p>
+              <ul>
+                {data.references.map((one) => (
+                  <li key={one}>
+                    {one.split('`').map((part, at) => (at % 2 === 0 ? part : <code key={at}>{part}</code>))}
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
           <ul class="rows">
             {data.entries.map(({ entry, schema, read, write }) => (
               <li key={entry} class={schema.applies ? '' : 'faint'}>

@@ -7,6 +7,7 @@ import { useLoad } from '../load.ts'
 import { names } from '../people.ts'
 import { may } from '../rights.ts'
 import { hrefOf, type PageProps } from '../router.ts'
+import { resourceInWords, wordOf } from '../words.ts'
 import { ApiTokens } from './api-tokens.tsx'
 import { Roles } from './roles.tsx'
 import { Users } from './users.tsx'
@@ -95,7 +96,8 @@ function AuditLog() {
     },
     {
       name: t('What'),
-      cell: ({ action, resource, document }) => <code>{`${action} ${resource} ${document}`}</code>,
+      cell: ({ action, resource, document }) =>
+        `${resourceInWords(resource)} ${numbered(document)}: ${wordOf(action)}`,
     },
     {
       name: t('Details'),

@@ -3,9 +3,10 @@ import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button, notify } from '../components/actions.tsx'
 import { Card, Empty, Failure, Loading, PageHead } from '../components/basics.tsx'
-import { AreaField, SelectField, TextField } from '../components/fields.tsx'
+import { SelectField, TextField } from '../components/fields.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { TemplateView } from '../components/template-view.tsx'
+import { JsonField } from '../json/json-field.tsx'
 import { t, translated } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { InputError } from '../problems.ts'
@@ -183,10 +184,10 @@ function TemplateForm({ provider, of, action, onSubmit, children }: FormProps) {
             </button>
           </div>
           {parts === undefined ? (
-            <AreaField
+            <JsonField
               label={t('Components')}
               note={t('As the provider has them: HEADER, BODY, FOOTER, BUTTONS, CAROUSEL …')}
-              code
+              isList
               rows={18}
               value={json}
               onChange={setJson}
@@ -247,6 +248,6 @@ function placeOf(path: readonly string[], components: TemplateDraft['components'
   const type = components[Number(at)]?.type
   return [
     typeof type === 'string' ? wordOf(type) : at,
-    ...rest.filter((key) => key !== 'buttons' && !key.includes('_')),
+    ...rest.filter((key) => key !== 'buttons' && !key.includes('_')).map(wordOf),
   ].join(' ')
 }

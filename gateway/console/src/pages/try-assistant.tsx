@@ -11,6 +11,7 @@ import { numbered } from '../format.ts'
 import { t } from '../language.ts'
 import { costOf, type Turn } from '../messages.ts'
 import { InputError } from '../problems.ts'
+import { reasonOf } from '../words.ts'
 import { MissingTools } from './missing-tools.tsx'
 
 type Trial = Schemas['Trial']
@@ -158,7 +159,9 @@ function Message({ said }: { said: Said }) {
     <>
       <Turns turns={turns} />
       <MissingTools notes={notes} />
-      {state === 'dead' && <p class="failure">{reason ?? t('It could not answer.')}</p>}
+      {state === 'dead' && (
+        <p class="failure">{reason === undefined ? t('It could not answer.') : reasonOf(reason)}</p>
+      )}
       {state === 'done' && reason === 'handed_off' && (
         <p class="note mark">{t('It hands over to a person')}</p>
       )}

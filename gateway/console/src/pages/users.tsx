@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
-import { Button, DeleteButton, Dialog, LinkButton, notify, Paste } from '../components/actions.tsx'
-import { Card, Empty, Failure, Time } from '../components/basics.tsx'
+import { Button, DeleteButton, Dialog, FormEnd, LinkButton, notify, Paste } from '../components/actions.tsx'
+import { Card, Empty, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { useSubmit } from '../components/submit.ts'
@@ -133,8 +133,9 @@ interface InviteProps {
 
 function InviteDialog({ roles, onClose, onDone }: InviteProps) {
   const options = optionsOf(roles)
+  const usual = [...roles].find(([, name]) => name === 'MEMBER')
   const [email, setEmail] = useState('')
-  const [role, setRole] = useState(options.at(-1)?.value ?? '')
+  const [role, setRole] = useState(String(usual?.[0] ?? options.at(-1)?.value ?? ''))
   const [link, setLink] = useState<string>()
   const { busy, error, submit } = useSubmit(async () => {
     const body = { email, role: Number(role) }
@@ -156,12 +157,7 @@ function InviteDialog({ roles, onClose, onDone }: InviteProps) {
         <form onSubmit={submit}>
           <TextField label={t('Email')} type="email" value={email} onChange={setEmail} required />
           <SelectField label={t('Role')} value={role} onChange={setRole} options={options} />
-          <Failure error={error} />
-          <div class="actions end">
-            <Button type="submit" kind="primary" disabled={busy}>
-              {t('Invite')}
-            </Button>
-          </div>
+          <FormEnd action={t('Invite')} busy={busy} error={error} />
         </form>
       )}
     </Dialog>
@@ -192,12 +188,7 @@ function UserDialog({ user, roles, onClose, onDone }: InviteProps & { user: User
         <TextField label={t('Name')} value={name} onChange={setName} required />
         <TextField label={t('Phone')} type="tel" value={phone} onChange={setPhone} />
         <SelectField label={t('Role')} value={role} onChange={setRole} options={optionsOf(roles)} />
-        <Failure error={error} />
-        <div class="actions end">
-          <Button type="submit" kind="primary" disabled={busy}>
-            {t('Save')}
-          </Button>
-        </div>
+        <FormEnd action={t('Save')} busy={busy} error={error} />
       </form>
     </Dialog>
   )

@@ -1,7 +1,7 @@
-import { BOUND_VALUE } from '@parley/shared/bound-value'
-import { distance } from '@parley/shared/distance'
+import { ACTION_SETTINGS, MODEL_SETTINGS } from '@parley/shared/config-settings'
 import { CREDENTIALS_CONFIG, WORKFLOWS_CONFIG } from '@parley/shared/documents/assistant'
 import { type JsonObject, jsonObject, pointerSegment } from '@parley/shared/json-object'
+import { nearest, plainOf } from '@parley/shared/nearest'
 import { MODEL_PROVIDERS } from '@parley/shared/provider-addresses'
 import { allProviders } from '@parley/shared/providers/registry'
 import { CHANNEL_SETTINGS } from '../resources/channel.ts'
@@ -10,20 +10,17 @@ import type { Finding } from './finding.ts'
 
 const MAX_KEYS = 200
 const MAX_CHARACTERS = 64
-/** A name is taken for another one where at most so many letters differ, a third of them. */
-const MAX_DISTANCE = 2
-const LETTERS_FOR_EACH = 3
 
 /** Read from a channel beside what is checked when it is written. */
 const UNCHECKED = ['timeZone', 'language', 'languages', 'ordered', 'signingSecrets', 'apiUrl', 'apiVersion']
-const MODEL = ['provider', 'model', 'baseUrl', 'temperature', 'maxOutputTokens', 'vision', 'reasoning']
+const MODEL = Object.keys(MODEL_SETTINGS)
 const OF_ASSISTANTS = [
   ...['model', 'AI_CHAT_PROVIDER', 'transcription', WORKFLOWS_CONFIG, CREDENTIALS_CONFIG],
   ...MODEL_PROVIDERS.map((provider) => `${provider}_CREDENTIALS`),
 ]
 
-const OF_ACTIONS = ['operations', 'idempotent', 'timeoutSeconds', 'signedContext', BOUND_VALUE]
-const MAX_CALL_SECONDS = 120
+const OF_ACTIONS = Object.keys(ACTION_SETTINGS)
+const { minimum: LEAST_CALL_SECONDS, maximum: MOST_CALL_SECONDS } = ACTION_SETTINGS.timeoutSeconds
 
 type Wrong = { path: string; message: string }
 
@@ -69,8 +66,10 @@ function wrongIn(ownerType: string, name: string, settings: JsonObject): Wrong[]
 function timeLimit({ timeoutSeconds }: JsonObject): Wrong[] {
   if (timeoutSeconds === undefined) return []
   const isSeconds =
-    typeof timeoutSeconds === 'number' && timeoutSeconds >= 1 && timeoutSeconds <= MAX_CALL_SECONDS
-  const message = `is not a number of 1 to ${MAX_CALL_SECONDS}: the nearest is taken, or 15 where it is none`
+    typeof timeoutSeconds === 'number' &&
+    timeoutSeconds >= LEAST_CALL_SECONDS &&
+    timeoutSeconds <= MOST_CALL_SECONDS
+  const message = `is not a number of ${LEAST_CALL_SECONDS} to ${MOST_CALL_SECONDS}: the nearest is taken, or 15 where it is none`
   return isSeconds ? [] : [{ path: '/value/timeoutSeconds', message }]
 }
 
@@ -111,24 +110,6 @@ function unknown(name: string, near: string | undefined): string {
   const shown = JSON.stringify(name.slice(0, MAX_CHARACTERS).toWellFormed())
   return near === undefined ? `nothing reads ${shown}` : `nothing reads ${shown}; is ${near} meant?`
 }
-
-/** The known name that is most like this one; undefined where it is known itself, or like none. */
-function nearest(name: string, known: readonly string[]): string | undefined {
-  if (known.includes(name) || name.length > MAX_CHARACTERS) return undefined
-  const own = plainOf(name)
-  const distances = known.map((one) => ({ one, letters: lettersBetween(own, plainOf(one)) }))
-  const near = distances.reduce((best, next) => (next.letters < best.letters ? next : best))
-  const most = Math.min(MAX_DISTANCE, Math.floor(Math.min(own.length, near.one.length) / LETTERS_FOR_EACH))
-  return near.letters <= most ? near.one : undefined
-}
-
-/** Letters that have changed places count once. */
-const lettersBetween = (one: string, other: string): number =>
-  one !== other && sorted(one) === sorted(other) ? 1 : distance(one, other)
-
-const sorted = (text: string): string => [...text].sort().join('')
-
-const plainOf = (name: string): string => name.toLowerCase().replaceAll(/[-_ ]/g, '')
 
 function isTimeZone(timeZone: unknown): boolean {
   try {

@@ -3,7 +3,7 @@ import type { Caller } from '@parley/shared/internal-token'
 import { jsonObject } from '@parley/shared/json-object'
 import { idParameter, pathId } from '@parley/shared/openapi/path-id'
 import { route } from '@parley/shared/openapi/route'
-import { byReference } from '@parley/shared/permission/by-reference'
+import { byReference, rightsText } from '@parley/shared/permission/by-reference'
 import { decide } from '@parley/shared/permission/decide'
 import { type Explanation, explain } from '@parley/shared/permission/explain'
 import { inAcceptedLanguage } from '@parley/shared/problem-texts'
@@ -97,7 +97,12 @@ export const explainRole = route({
       resource,
       (access, of) => decide({ permissions, resource: of, account, access }).kind !== 'none',
     )
-    res.json({ ...inAcceptedLanguage(req, res, (text) => inLanguage(explained, text)), references })
+    res.json(
+      inAcceptedLanguage(req, res, (text) => ({
+        ...inLanguage(explained, text),
+        references: references.map(({ rights, gives }) => `${rightsText(rights, text)}: ${text(gives)}`),
+      })),
+    )
   },
 })
 
