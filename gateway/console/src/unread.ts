@@ -143,7 +143,7 @@ export function useNotices(): void {
     let asking: ReturnType<typeof setTimeout> | undefined
     const notifyAll = (more: DueNotice[]) => {
       if (!isLeading) return
-      tell(more.filter((one) => !isRequested(one)))
+      report(more.filter((one) => !isRequested(one)))
       due.push(...more.filter(isRequested))
       if (due.length > 0 && asking === undefined) ask()
     }
@@ -155,12 +155,12 @@ export function useNotices(): void {
       asking = setTimeout(() => {
         asking = undefined
         if (!isLeading) return
-        tell(asked)
+        report(asked)
         if (due.length > 0) ask()
       }, RESPONSE_MS)
     }
-    /** What is not requested is told to the other tabs only. */
-    const tell = (asked: readonly DueNotice[]) => {
+    /** What is not requested is reported to the other tabs only. */
+    const report = (asked: readonly DueNotice[]) => {
       const taken = asked.flatMap((one) => {
         const found = ledger.take(one)
         return found === undefined ? [] : [{ ...found, kind: one.kind }]
@@ -207,18 +207,18 @@ const reportOf = ({ kind, thread: { _id, unread }, at }: DueNotice): Reported =>
   ...{ reported: _id, kind, at, unread },
 })
 
-/** What is told: how many messages of a conversation, or that it is assigned. */
-interface Told extends Pick<DueNotice, 'kind' | 'thread'> {
+/** What is reported: how many messages of a conversation, or that it is assigned. */
+interface NoticedThread extends Pick<DueNotice, 'kind' | 'thread'> {
   count: number
 }
 
-function raise(told: Told): void {
-  const { thread } = told
+function raise(noticed: NoticedThread): void {
+  const { thread } = noticed
   const onClick = () => void leaveTo(`/conversations/${thread._id}`)
-  raiseNotice({ tag: thread._id, title: nameOf(thread), text: textOf(told), onClick })
+  raiseNotice({ tag: thread._id, title: nameOf(thread), text: textOf(noticed), onClick })
 }
 
-function textOf({ kind, thread, count }: Told): string {
+function textOf({ kind, thread, count }: NoticedThread): string {
   const last = shownLast(thread.lastMessage).slice(0, LONGEST)
   if (kind === 'assignment') return t('Assigned to you. {last}', { last })
   return count === 1 ? last : t('{count} new messages. {last}', { count, last })

@@ -165,13 +165,13 @@ async function expectAllWell(agents: readonly Agent[]): Promise<void> {
   const sampling = sampleMemory(tabs).finally(() => ending.abort())
   const [posted, painted, samples] = await Promise.all([posts, working, sampling])
   for (const tab of tabs) await tab.finish()
-  const told = ({ from }: Noticed, is: (told: number, count: number) => boolean) =>
+  const reported = ({ from }: Noticed, is: (found: number, count: number) => boolean) =>
     [...said]
       .filter(([name, count]) => is(from.get(name) ?? 0, count))
       .map(([name, count]) => `${name}: ${from.get(name) ?? 0} of ${count}`)
-  const missed = (noticed: Noticed) => told(noticed, (found, count) => found < count)
+  const missed = (noticed: Noticed) => reported(noticed, (found, count) => found < count)
   const doubled = (noticed: Noticed) => [
-    ...told(noticed, (found, count) => found > count),
+    ...reported(noticed, (found, count) => found > count),
     ...[...noticed.texts]
       .filter(([text, count]) => /^Message \d+$/.test(text) && count > 1)
       .map(([text]) => text),

@@ -238,7 +238,7 @@ function browserModel() {
   const openTab = () => {
     const ledger = newLedger()
     ledger.read(listOf(now()))
-    return { ledger, heard: history.length, told: [] as Reported[], since: written }
+    return { ledger, heard: history.length, unheard: [] as Reported[], since: written }
   }
   let written = 0
   const tabs = Array.from({ length: TABS }, openTab)
@@ -246,8 +246,8 @@ function browserModel() {
   const reported: string[] = []
   let count = 0
   type Tab = (typeof tabs)[number]
-  const catchUp = ({ ledger, told }: Tab) => {
-    for (const one of told.splice(0)) ledger.settle(one)
+  const catchUp = ({ ledger, unheard }: Tab) => {
+    for (const one of unheard.splice(0)) ledger.settle(one)
   }
   const toTheEnd = (one: Tab) => queue.push(...queue.splice(queue.indexOf(one), 1))
   return {
@@ -286,7 +286,7 @@ function browserModel() {
         if (taken === undefined) continue
         reported.push(taken.thread.lastMessage)
         count += taken.count
-        for (const one of tabs) if (one !== leader) one.told.push(taken.reported)
+        for (const one of tabs) if (one !== leader) one.unheard.push(taken.reported)
       }
     },
     leader: () => queue[0] as Tab,
