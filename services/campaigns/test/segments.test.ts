@@ -170,6 +170,17 @@ describe('a filter counts', () => {
     if (stored !== null) await people.insertOne(stored)
   })
 
+  test('nobody who was erased, whichever way it is counted', async () => {
+    const recipients = server.database.collection<RecipientRecord>('recipients')
+    const stored = await recipients.findOne({ _id: recipientId(SPRING, ids[1] ?? '') })
+    const nobody = `erased-${randomUUIDv7()}`
+    const erased = { ...(stored as RecipientRecord), _id: recipientId(SPRING, nobody), person: nobody }
+    await recipients.insertOne(erased)
+    for (const filter of [[of(SPRING, 'read')], [of(SPRING, 'read'), of(SPRING)]])
+      expect(await count({ all: filter })).toBe(3)
+    await recipients.deleteOne({ _id: erased._id })
+  })
+
   test('only people that the caller may read', async () => {
     expect(await count({ all: [{ tag: 'vip' }] }, { role: 'BRAZIL' })).toBe(1)
     expect(await count({}, { role: 'BRAZIL' })).toBe(1)

@@ -5,7 +5,13 @@ import { campaignCollectionsOf } from '../campaigns/store/campaign-collections.t
 import type { CampaignRecord } from '../campaigns/store/campaign-record.ts'
 import { consentsOf } from '../store/consent-history.ts'
 import { peopleOf } from '../store/people-collection.ts'
-import { type RecipientRecord, recipientId, recipientsOf, TO_COME } from '../store/recipient-record.ts'
+import {
+  ERASED,
+  type RecipientRecord,
+  recipientId,
+  recipientsOf,
+  TO_COME,
+} from '../store/recipient-record.ts'
 
 const QUERY_MS = 5_000
 const BATCH = 500
@@ -56,7 +62,7 @@ async function forgetRecipients(
 
 function nobody(recipient: RecipientRecord): RecipientRecord {
   const { claim: _claim, checkAt: _checkAt, checks: _checks, messageAt: _messageAt, ...rest } = recipient
-  const person = `erased-${randomUUID()}`
+  const person = ERASED + randomUUID()
   const named = { ...rest, _id: recipientId(rest.campaign, person), person }
   return TO_COME.includes(rest.state)
     ? { ...named, state: 'left_out', reason: 'erased', updatedAt: new Date() }

@@ -1,11 +1,13 @@
 import type { Connection, mongo } from 'mongoose'
 import { JOINED_INDEX, LIST_INDEX, peopleOf } from '../store/people-collection.ts'
 import type { PersonRecord } from '../store/person-record.ts'
-import { recipientId, recipientsOf } from '../store/recipient-record.ts'
+import { ERASED, recipientId, recipientsOf } from '../store/recipient-record.ts'
 import { type CampaignCondition, campaignConditions, type SegmentFilter } from './segment-filter.ts'
 import { segmentQuery } from './segment-query.ts'
 
 const QUERY_MS = 5_000
+/** So many who were joined to others are looked at when a campaign is counted by its index. */
+const MAX_JOINED = 20_000
 
 /** A filter over the people of a workspace; `also` is what else is so of them, such as that a caller may read them. */
 export interface AskedPeople {
@@ -110,22 +112,64 @@ async function nextMembers(
 
 const BEHIND_ALL = '~'
 
+/**
+ * How many people are in a campaign, by its index: who was erased is nobody any more, and who was joined to somebody that was
+ * listed, too, is one of them. Undefined where too many were joined to others.
+ */
+export async function countMembers(
+  connection: Connection,
+  condition: CampaignCondition,
+  { workspace, maxTimeMS }: { workspace: number; maxTimeMS: number },
+): Promise<number | undefined> {
+  const { id: campaign } = condition.campaign
+  const recipients = recipientsOf(connection)
+  const state = stateQuery(condition)
+  const joined = await peopleOf(connection)
+    .find(
+      { workspace, joined: { $exists: true } },
+      { projection: { joined: 1 }, hint: JOINED_INDEX, maxTimeMS },
+    )
+    .limit(MAX_JOINED + 1)
+    .toArray()
+  if (joined.length > MAX_JOINED) return undefined
+  const erased = { $gte: recipientId(campaign, ERASED), $lt: recipientId(campaign, `${ERASED}~`) }
+  const [listed, nobody] = await Promise.all([
+    recipients.countDocuments({ campaign, ...state }, { maxTimeMS }),
+    recipients.countDocuments({ _id: erased, ...state }, { maxTimeMS }),
+  ])
+  const there = await listedAmong(
+    connection,
+    condition,
+    joined.flatMap(({ _id, joined = [] }) => [_id, ...joined]),
+  )
+  const twice = joined.map(({ _id, joined = [] }) => [_id, ...joined].filter((one) => there.has(one)).length)
+  return listed - nobody - twice.reduce((sum, times) => sum + Math.max(0, times - 1), 0)
+}
+
 /** Those who are in a campaign, by one of the ids that they may be listed by. */
 async function membersAmong(
   connection: Connection,
   condition: CampaignCondition,
   names: ReadonlyMap<string, readonly string[]>,
 ): Promise<string[]> {
+  const there = await listedAmong(connection, condition, [...names.values()].flat())
+  return [...names].flatMap(([person, ofPerson]) => (ofPerson.some((one) => there.has(one)) ? [person] : []))
+}
+
+async function listedAmong(
+  connection: Connection,
+  condition: CampaignCondition,
+  people: readonly string[],
+): Promise<Set<string>> {
+  if (people.length === 0) return new Set()
   const { id } = condition.campaign
-  const ids = [...names.values()].flat().map((one) => recipientId(id, one))
-  if (ids.length === 0) return []
   const found = await recipientsOf(connection)
-    .find({ _id: { $in: ids }, ...stateQuery(condition) }, { projection: { _id: 1 }, maxTimeMS: QUERY_MS })
+    .find(
+      { _id: { $in: people.map((one) => recipientId(id, one)) }, ...stateQuery(condition) },
+      { projection: { _id: 1 }, maxTimeMS: QUERY_MS },
+    )
     .toArray()
-  const there = new Set(found.map(({ _id }) => _id))
-  return [...names].flatMap(([person, ofPerson]) =>
-    ofPerson.some((one) => there.has(recipientId(id, one))) ? [person] : [],
-  )
+  return new Set(found.map(({ _id }) => _id.slice(recipientId(id, '').length)))
 }
 
 function stateQuery({ campaign: { state } }: CampaignCondition): object {

@@ -1,9 +1,9 @@
 import { Problem } from '@parley/shared/problem'
 import type { Connection, mongo } from 'mongoose'
-import { LIST_INDEX, peopleOf } from '../store/people-collection.ts'
+import { LIST_INDEX, peopleOf, TAG_INDEX } from '../store/people-collection.ts'
 import type { PersonRecord } from '../store/person-record.ts'
 import { campaignConditions } from './segment-filter.ts'
-import { type AskedPeople, nextPart } from './segment-part.ts'
+import { type AskedPeople, countMembers, nextPart } from './segment-part.ts'
 import { segmentQuery } from './segment-query.ts'
 
 const QUERY_MS = 10_000
@@ -12,6 +12,8 @@ const COUNT_MS = 8_000
 const COUNTED_AT_ONCE = 10_000
 /** From this share of all people on, reading them in the order in which they lie is faster than by an index. */
 const MOST = 0.3
+/** Up to this share, looking up those with a tag is faster. */
+const FEW = 0.05
 const SAMPLE = 100
 
 /** A page of the people of a filter, by their ids; `next` is the id after which the next one begins, undefined for none. */
@@ -46,39 +48,60 @@ export async function findPeoplePage(
 /** How many people a filter finds. Rejects with `unavailable` where that takes longer than 8 s. */
 export async function countPeople(connection: Connection, asked: AskedPeople): Promise<number> {
   const { workspace, filter, also = {} } = asked
-  if (campaignConditions(filter).length > 0) return countInParts(connection, asked)
+  if (campaignConditions(filter).length > 0)
+    return (await countOneCampaign(connection, asked)) ?? countInParts(connection, asked)
   const people = peopleOf(connection)
   const options = { maxTimeMS: COUNT_MS }
   const parts = [segmentQuery(filter), also].filter((part) => Object.keys(part).length > 0)
   if (parts.length === 0) return people.countDocuments({ workspace }, { ...options, hint: LIST_INDEX })
   return people.countDocuments(
     { workspace, $and: parts },
-    { ...options, hint: (await haveMost(connection, workspace)) ? { $natural: 1 } : LIST_INDEX },
+    { ...options, hint: await hintFor(connection, asked) },
   )
 }
 
-/** Whether many of all people are of the workspace, by some of them: counting its own would take as long as a filter does. */
-async function haveMost(connection: Connection, workspace: number): Promise<boolean> {
-  const [own] = await peopleOf(connection)
-    .aggregate<{ count: number }>(
-      [{ $sample: { size: SAMPLE } }, { $match: { workspace } }, { $count: 'count' }],
+/** How to walk the people of a filter, by some of all people: counting those it could find would take as long as the filter does. */
+async function hintFor(connection: Connection, { workspace, filter }: AskedPeople): Promise<mongo.Hint> {
+  const tag = filter.all?.find((one) => 'tag' in one)
+  const some = await peopleOf(connection)
+    .aggregate<Pick<PersonRecord, 'workspace' | 'tags'>>(
+      [{ $sample: { size: SAMPLE } }, { $project: { workspace: 1, tags: 1 } }],
       { maxTimeMS: QUERY_MS },
     )
     .toArray()
-  return (own?.count ?? 0) > MOST * SAMPLE
+  const own = some.filter((one) => one.workspace === workspace)
+  const tagged = own.filter(({ tags }) => tag !== undefined && tags?.includes(tag.tag.trim()))
+  if (tag !== undefined && tagged.length <= FEW * some.length) return TAG_INDEX
+  return own.length > MOST * some.length ? { $natural: 1 } : LIST_INDEX
+}
+
+/** Where a filter is being in one campaign, and nothing else; undefined for others. */
+async function countOneCampaign(
+  connection: Connection,
+  { workspace, filter, also = {} }: AskedPeople,
+): Promise<number | undefined> {
+  const { all = [], any = [], none = [] } = filter
+  const [condition] = all
+  const isOne = all.length === 1 && any.length + none.length + Object.keys(also).length === 0
+  if (!isOne || condition === undefined || !('campaign' in condition)) return undefined
+  return countMembers(connection, condition, { workspace, maxTimeMS: COUNT_MS })
 }
 
 async function countInParts(connection: Connection, asked: AskedPeople): Promise<number> {
   const until = performance.now() + COUNT_MS
   let count = 0
+  let counting = Promise.resolve(0)
   for (let after: string | undefined = ''; after !== undefined; ) {
+    // Who may be in the next part is looked up while the one before is counted.
+    const [part, counted]: [Awaited<ReturnType<typeof nextPart>>, number] = await Promise.all([
+      nextPart(connection, asked, { after, size: COUNTED_AT_ONCE }),
+      counting,
+    ])
+    count += counted
     const maxTimeMS = Math.ceil(until - performance.now())
     if (maxTimeMS <= 0) throw new Problem('unavailable', { detail: 'Counting takes too long.' })
-    const { query, next }: Awaited<ReturnType<typeof nextPart>> = await nextPart(connection, asked, {
-      ...{ after, size: COUNTED_AT_ONCE },
-    })
-    count += await peopleOf(connection).countDocuments({ $and: [query, asked.also ?? {}] }, { maxTimeMS })
-    after = next
+    counting = peopleOf(connection).countDocuments({ $and: [part.query, asked.also ?? {}] }, { maxTimeMS })
+    after = part.next
   }
-  return count
+  return count + (await counting)
 }
