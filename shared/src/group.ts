@@ -1,10 +1,33 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import { integer } from './config.ts'
 import { Problem } from './problem.ts'
 
 // A statement may have 16 MB; a character takes up to three bytes.
 const MAX_CHARACTERS = 4 * 1024 * 1024
 const MAX_ITEMS = 200
 const MAX_QUEUED = 10_000
+const DEFAULT_LINGER_MS = 6
+/** Of so many of the last items the mean pause between two says whether more are about to come. */
+const REMEMBERED = 16
+/** A longer pause counts as one of these milliseconds, so that a rest is forgotten soon. */
+const LONGEST_PAUSE_MS = 50
+
+/** The key of how long a batch waits for more. */
+export const lingerConfig = {
+  LINGER_MS: integer({ min: 0, max: 10 })
+    .default(DEFAULT_LINGER_MS)
+    .describe(
+      'How long a batch of database statements waits for more, where more are about to come, in milliseconds: it buys ' +
+        'processor time with latency ([curve](performance.md#waiting-for-more))',
+    ),
+}
+
+let lingerMs = DEFAULT_LINGER_MS
+
+/** Sets how long the batches of this process wait for more, in milliseconds: its `LINGER_MS`. */
+export function setLinger(milliseconds: number): void {
+  lingerMs = milliseconds
+}
 
 interface QueuedItem<Item, Result> {
   item: Item
@@ -13,29 +36,39 @@ interface QueuedItem<Item, Result> {
 }
 
 /**
- * Group commit: what is given within `gatherMs` milliseconds, and while an earlier batch is worked, is worked as one
- * batch of up to `maxItems` (200) or 4 Mi characters (but always one), since with single statements the message path would
- * do only a few hundred a second. At rest, which is when none was worked for `gatherMs`, only what is given in the same
- * turn of the event loop is gathered, unless it `gathers` at rest, too; or before each batch, which makes larger ones of
- * what is in no hurry. At most `atOnce` batches are worked concurrently; with one, in sequence. When a batch rejects, all of its items do; so does one beyond 10,000 that wait.
+ * Group commit: what is given while an earlier batch is worked is worked as one batch of up to `maxItems` (200) or 4 Mi
+ * characters (but always one), since with single statements the message path would do only a few hundred a second. Where
+ * none is worked, a batch waits `LINGER_MS` for more, unless it is full before or, at the pace of the last items, nothing
+ * is about to come: then it takes what is given in the same turn of the event loop. What is in no hurry says how long it
+ * waits, before each batch or before the first. At most `atOnce` batches are worked concurrently; with one, in sequence.
+ * When a batch rejects, all of its items do; so does one beyond 10,000 that wait.
  */
 export function group<Item, Result>(options: {
   work(batch: Item[]): Promise<Result[]>
   charactersOf?(item: Item): number
   maxItems?: number
-  gatherMs: number
-  gathers?: 'atRest' | 'each'
+  inNoHurry?: { milliseconds: number; before: 'each' | 'first' }
   atOnce: number
 }): (item: Item) => Promise<Result> {
-  const { work, charactersOf = () => 0, maxItems = MAX_ITEMS, gatherMs, gathers, atOnce } = options
+  const { work, charactersOf = () => 0, maxItems = MAX_ITEMS, inNoHurry, atOnce } = options
   let queue: Array<QueuedItem<Item, Result>> = []
   let working = 0
-  let workedAt = Number.NEGATIVE_INFINITY
+  let isFull: (() => void) | undefined
+  const linger = createLinger()
   const gather = async () => {
-    const isAtRest = working === 1 && performance.now() - workedAt > gatherMs
-    if (isAtRest && gathers === undefined) await nextTurn()
-    else await pause(gatherMs)
+    const milliseconds = linger.milliseconds()
+    if (inNoHurry !== undefined) await pause(inNoHurry.milliseconds)
+    else if (queue.length >= maxItems || milliseconds === 0) await nextTurn()
+    else await untilFull(milliseconds)
   }
+  const untilFull = (milliseconds: number) =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, milliseconds)
+      isFull = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
   const workAll = async () => {
     working++
     await gather()
@@ -44,10 +77,9 @@ export function group<Item, Result>(options: {
       const batch = queue.slice(0, size)
       queue = queue.slice(size)
       await workOne(batch)
-      if (gathers === 'each' && queue.length > 0) await pause(gatherMs)
+      if (inNoHurry?.before === 'each' && queue.length > 0) await pause(inNoHurry.milliseconds)
     }
     working--
-    workedAt = performance.now()
   }
   const workOne = async (batch: Array<QueuedItem<Item, Result>>) => {
     try {
@@ -62,6 +94,8 @@ export function group<Item, Result>(options: {
       return Promise.reject(new Problem('unavailable', { detail: 'Too much is waiting to be written.' }))
     return new Promise((resolve, reject) => {
       queue.push({ item, resolve, reject })
+      linger.note()
+      if (queue.length >= maxItems) isFull?.()
       // A further one gathers while the others work.
       if (working < atOnce && (working === 0 || queue.length === 1)) void workAll()
     })
@@ -78,4 +112,25 @@ function batchSize<Item>(
     return index > 0 && (index === maxItems || characters > MAX_CHARACTERS)
   })
   return end < 0 ? queue.length : end
+}
+
+/** How fast items are given, and from that how long a batch of them waits. */
+interface Linger {
+  /** Says that an item is given. */
+  note(): void
+  /** How long a batch waits for more, in milliseconds: 0 where, at the pace of the last items, none is about to come. */
+  milliseconds(): number
+}
+
+function createLinger(): Linger {
+  let notedAt = Number.NEGATIVE_INFINITY
+  let meanPauseMs = LONGEST_PAUSE_MS
+  return {
+    note: () => {
+      const now = performance.now()
+      meanPauseMs += (Math.min(now - notedAt, LONGEST_PAUSE_MS) - meanPauseMs) / REMEMBERED
+      notedAt = now
+    },
+    milliseconds: () => (meanPauseMs > lingerMs ? 0 : lingerMs),
+  }
 }

@@ -1,11 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { expect, test } from '@jest/globals'
-import { group } from '../src/group.ts'
+import { afterEach, expect, test } from '@jest/globals'
+import { group, lingerConfig, setLinger } from '../src/group.ts'
 
-const LONG_MS = 60_000
+const LONGEST_MS = 10
+const AN_HOUR_MS = 3_600_000
+/** So many one after another are a pace at which more are about to come. */
+const BUSY = 60
+
+afterEach(() => setLinger(lingerConfig.LINGER_MS.parse(undefined)))
 
 /** A group whose batches end when the test says so. */
-function steppedGroup(options: { gatherMs: number; gathers?: 'atRest' | 'each'; atOnce?: number }) {
+function steppedGroup(options: Partial<Parameters<typeof group<string, string>>[0]> = {}) {
   const batches: { items: string[]; end: () => void }[] = []
   const add = group<string, string>({
     work: (items) =>
@@ -22,8 +27,25 @@ async function someTurns(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await nextTurn()
 }
 
+/** A stepped group that has been given much a moment ago, and has nothing to do. */
+async function busyGroup(options: Parameters<typeof steppedGroup>[0] = {}) {
+  const { batches, add } = steppedGroup(options)
+  const all = Promise.all(Array.from({ length: BUSY }, () => add('x')))
+  let isOver = false
+  void all.then(() => {
+    isOver = true
+  })
+  while (!isOver) {
+    for (const { end } of batches) end()
+    await nextTurn()
+  }
+  batches.length = 0
+  return { batches, add }
+}
+
 test('at rest what is given in one turn of the event loop is worked at once, as one batch', async () => {
-  const { batches, add } = steppedGroup({ gatherMs: LONG_MS })
+  setLinger(LONGEST_MS)
+  const { batches, add } = steppedGroup()
   const results = Promise.all([add('a'), add('b')])
   await someTurns()
   expect(batches.map(({ items }) => items)).toEqual([['a', 'b']])
@@ -32,7 +54,7 @@ test('at rest what is given in one turn of the event loop is worked at once, as 
 })
 
 test('what is given while a batch is worked is the next batch', async () => {
-  const { batches, add } = steppedGroup({ gatherMs: LONG_MS })
+  const { batches, add } = steppedGroup()
   const first = add('a')
   await someTurns()
   const others = [add('b'), add('c')]
@@ -46,38 +68,43 @@ test('what is given while a batch is worked is the next batch', async () => {
   expect(await Promise.all(others)).toEqual(['B', 'C'])
 })
 
-test('what is given right after a batch is gathered, not worked at once', async () => {
-  const { batches, add } = steppedGroup({ gatherMs: 100 })
+test('where more are about to come a batch waits for them', async () => {
+  setLinger(LONGEST_MS)
+  const { batches, add } = await busyGroup()
   const first = add('a')
-  await someTurns()
+  await nextTurn()
+  const second = add('b')
+  await nextTurn()
+  expect(batches).toHaveLength(0)
+  while (batches.length < 1) await nextTurn()
+  expect(batches[0]?.items).toEqual(['a', 'b'])
   batches[0]?.end()
-  await first
-  await someTurns()
-  const second = add('b')
-  await nextTurn()
-  const third = add('c')
-  await nextTurn()
-  expect(batches).toHaveLength(1)
-  while (batches.length < 2) await nextTurn()
-  expect(batches[1]?.items).toEqual(['b', 'c'])
-  batches[1]?.end()
-  expect(await Promise.all([second, third])).toEqual(['B', 'C'])
-})
-
-test('a second batch that is worked beside the first is gathered, too', async () => {
-  const { batches, add } = steppedGroup({ gatherMs: 100, atOnce: 2 })
-  const first = add('a')
-  await someTurns()
-  const second = add('b')
-  await nextTurn()
-  expect(batches).toHaveLength(1)
-  while (batches.length < 2) await nextTurn()
-  for (const { end } of batches) end()
   expect(await Promise.all([first, second])).toEqual(['A', 'B'])
 })
 
-test('a group that gathers at rest does so from the first item on', async () => {
-  const { batches, add } = steppedGroup({ gatherMs: 100, gathers: 'atRest' })
+test('a batch that is full waits for nothing', async () => {
+  const { batches, add } = await busyGroup({ maxItems: 2 })
+  setLinger(AN_HOUR_MS)
+  void add('a')
+  await someTurns()
+  expect(batches).toHaveLength(0)
+  void add('b')
+  await someTurns()
+  expect(batches[0]?.items).toEqual(['a', 'b'])
+  batches[0]?.end()
+})
+
+test('with 0 nothing waits', async () => {
+  setLinger(0)
+  const { batches, add } = await busyGroup()
+  void add('a')
+  await someTurns()
+  expect(batches[0]?.items).toEqual(['a'])
+  batches[0]?.end()
+})
+
+test('what is in no hurry waits before its first batch', async () => {
+  const { batches, add } = steppedGroup({ inNoHurry: { milliseconds: 100, before: 'first' } })
   const first = add('a')
   await nextTurn()
   const second = add('b')
@@ -88,8 +115,8 @@ test('a group that gathers at rest does so from the first item on', async () => 
   expect(await Promise.all([first, second])).toEqual(['A', 'B'])
 })
 
-test('a group that gathers before each batch does so after an earlier one, too', async () => {
-  const { batches, add } = steppedGroup({ gatherMs: 100, gathers: 'each' })
+test('what is in no hurry before each batch waits after an earlier one, too', async () => {
+  const { batches, add } = steppedGroup({ inNoHurry: { milliseconds: 100, before: 'each' } })
   const first = add('a')
   while (batches.length < 1) await nextTurn()
   const second = add('b')
@@ -106,7 +133,6 @@ test('where a batch rejects, each of its items does', async () => {
   const add = group<string, string>({
     work: (items) =>
       items.includes('bad') ? Promise.reject(new Error('unavailable')) : Promise.resolve(items),
-    gatherMs: LONG_MS,
     atOnce: 1,
   })
   const results = await Promise.allSettled([add('bad'), add('good')])

@@ -9,6 +9,7 @@ import {
   safeInProduction,
   servicesConfig,
 } from '@parley/shared/config'
+import { lingerConfig } from '@parley/shared/group'
 import { MAX_PARTITIONS } from '@parley/shared/messaging/layout'
 import { secretKeysConfig } from '@parley/shared/sealed-value'
 import { withoutTrailingSlashes } from '@parley/shared/server-url'
@@ -30,6 +31,7 @@ export const partitionsConfig = integer({ min: 1, max: MAX_PARTITIONS })
 
 /** The dispatcher's own environment. */
 export const config = {
+  ...lingerConfig,
   ...mongoConfig('dispatcher'),
   ...amqpConfig,
   ...redisConfig('where all instances agree on the rate of each number'),

@@ -1,6 +1,7 @@
 import { createAuthorizer } from '@parley/shared/authorizer'
 import type { BaseConfig } from '@parley/shared/config'
 import { createTracing } from '@parley/shared/create-tracing'
+import { setLinger } from '@parley/shared/group'
 import { createInternalClient, roundRobin } from '@parley/shared/internal-client'
 import { createInternalSigner } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
@@ -20,6 +21,7 @@ import { readLayout } from './store/layout-record.ts'
 /** Connects in the background to the stores, the broker and the other services. */
 export async function connect(options: { config: Config & BaseConfig; instance: string; log: Log }) {
   const { config, instance, log } = options
+  setLinger(config.LINGER_MS)
   const tracing = await createTracing('dispatcher', config)
   const database = connectMongo({
     url: config.MONGO_URL,

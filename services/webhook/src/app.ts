@@ -4,6 +4,7 @@ import { followChanges } from '@parley/shared/config-replica/follow-changes'
 import { createReplica } from '@parley/shared/config-replica/replica'
 import { createReplicaStore } from '@parley/shared/config-replica/replica-store'
 import { createTracing } from '@parley/shared/create-tracing'
+import { setLinger } from '@parley/shared/group'
 import { createConfirmedIds, createIdempotency } from '@parley/shared/idempotency'
 import { createInternalClient, roundRobin } from '@parley/shared/internal-client'
 import { createInternalSigner, createInternalVerifier } from '@parley/shared/internal-token'
@@ -50,6 +51,7 @@ const FREE_BYTES = { authenticated: MIB, unsigned: 256 * KIB }
 
 /** Connects to MongoDB, the broker and Redis in the background and wires the webhook service. */
 export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
+  setLinger(config.LINGER_MS)
   const registry = new Registry()
   const sizes = sizesOf(config.MEMORY)
   const tracing = await createTracing('webhook', config)

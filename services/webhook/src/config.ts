@@ -8,12 +8,14 @@ import {
   safeInProduction,
   servicesConfig,
 } from '@parley/shared/config'
+import { lingerConfig } from '@parley/shared/group'
 import { secretKeysConfig } from '@parley/shared/sealed-value'
 import { signingSecretKey } from '@parley/shared/signing-secret'
 import type { z } from 'zod'
 
 /** The webhook service's own environment. */
 export const config = {
+  ...lingerConfig,
   ...mongoConfig('webhook'),
   ...amqpConfig,
   ...redisConfig('where idempotency keys are remembered'),

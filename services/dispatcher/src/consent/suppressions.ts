@@ -6,7 +6,6 @@ import type { Collections } from '../store/collections.ts'
 import type { SuppressionRecord } from '../store/suppression-records.ts'
 import type { HashAddress } from './address-hash.ts'
 
-const GATHER_MS = 2
 const QUERY_MS = 1_000
 const BATCH = 1_000
 /** Longer than an instance writes behind what it knows. */
@@ -69,7 +68,6 @@ export function createSuppressions(
       const all = new Set(found.map(({ _id }) => _id))
       return asked.map((ids) => ids.some((id) => all.has(id)))
     },
-    gatherMs: GATHER_MS,
     atOnce: 2,
   })
   const read = (ids: string[]) => suppressions.find({ _id: { $in: ids } }, { maxTimeMS: QUERY_MS }).toArray()

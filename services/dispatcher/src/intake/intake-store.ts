@@ -6,7 +6,6 @@ import type { Collections } from '../store/collections.ts'
 import { createReadList } from '../store/read-list.ts'
 import type { RecentlyStored } from '../store/recently-stored.ts'
 
-const GATHER_MS = 5
 const RETRY_MS = 500
 const MAX_ID_CHARACTERS = 128
 // All that may be in flight of ten partitions, so that nobody's lookup takes a second turn.
@@ -73,14 +72,12 @@ export function createIntakeStore(options: {
       },
       charactersOf: (ids) => ids.length * MAX_ID_CHARACTERS,
       maxItems: MAX_LOOKUPS,
-      gatherMs: GATHER_MS,
       atOnce: LOOKUPS_AT_ONCE,
     }),
     insert: group<ToStore, StoreResult>({
       work: (batch) => insertAll(options, batch),
       charactersOf: (message) => message.characters(),
       maxItems: MAX_INSERTS,
-      gatherMs: GATHER_MS,
       atOnce: 1,
     }),
   }

@@ -58,8 +58,7 @@ export function workStatuses(options: StatusOptions) {
       await storeEarly(collections, await applyKnown(options, batches.flat()))
       return batches.map(() => undefined)
     },
-    gatherMs: GATHER_MS,
-    gathers: 'atRest',
+    inNoHurry: { milliseconds: GATHER_MS, before: 'first' },
     atOnce: 1,
   })
   return async (batch: ConsumeMessage[]): Promise<DeadLetter[]> => {

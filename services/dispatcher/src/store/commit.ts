@@ -4,7 +4,6 @@ import type { Attempt, MessageRecord, Progress, Send, TimelineEntry } from '../m
 import type { Turn } from '../message/turn.ts'
 import type { Collections } from './collections.ts'
 
-const GATHER_MS = 2
 const AT_ONCE = 2
 
 interface Commit {
@@ -68,7 +67,6 @@ export function createCommitter(messages: Collections['messages'], writer: strin
       (set.answer?.length ?? 0) +
       JSON.stringify(set.sends ?? send ?? null).length +
       (set.turns === undefined && turn === undefined ? 0 : JSON.stringify(set.turns ?? turn).length),
-    gatherMs: GATHER_MS,
     atOnce: AT_ONCE,
   })
   return {

@@ -1,7 +1,6 @@
 import { group } from '@parley/shared/group'
 import type { mongo } from 'mongoose'
 
-const GATHER_MS = 2
 const AT_ONCE = 2
 
 /** The first `limit` documents that match, in an order that an index has. */
@@ -47,7 +46,6 @@ export function createReadList<Found extends object>(
       return results
     },
     maxItems: listsAtOnce,
-    gatherMs: GATHER_MS,
     atOnce: AT_ONCE,
   })
 }

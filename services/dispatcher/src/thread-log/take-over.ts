@@ -14,7 +14,6 @@ import type { Collections } from '../store/collections.ts'
 import { statusWriter } from '../store/commit.ts'
 
 const QUERY_MS = 5_000
-const GATHER_MS = 2
 const LOOK_AGAIN_MS = 25
 /** A claimed send leaves within that time, or not at all. */
 const LEAVING_MS = 3_000
@@ -58,7 +57,6 @@ export function createIsWithPerson({ threads }: Pick<Collections, 'threads'>): I
       return current.map((name) => persons.has(threadId(name)))
     },
     charactersOf: ({ extId }) => extId.length,
-    gatherMs: GATHER_MS,
     atOnce: 2,
   })
   return async ({ workspace, channel, thread, joined = [] }) => {

@@ -23,7 +23,6 @@ const ERASE_MS = 2_000
 const LOOKUP_MS = 500
 const CLAIM_MS = 1_500
 const PAUSE_MS = 1_000
-const GATHER_MS = 1
 const MAX_ROUNDS = 10
 
 const fresh = () => ({ _id: randomUUID(), expiresAt: new Date(Date.now() + RETENTION_MS) })
@@ -84,7 +83,6 @@ export function createPeople(options: {
         found.find((one) => one.workspace === workspace && one.addresses.includes(address)),
       )
     },
-    gatherMs: GATHER_MS,
     atOnce: 2,
   })
   let pausedUntil = 0

@@ -56,7 +56,7 @@ export function createBudgets(options: {
   // What is settled of a day only grows, unless a call is settled whose lease was over.
   const known = new LRUCache<string, number>({ max: MAX_KNOWN, ttl: KNOWN_MS })
   const queues = new LRUCache<string, number>({ max: MAX_KNOWN })
-  const gathered = { gatherMs: GATHER_MS, gathers: 'each' as const, atOnce: 1 }
+  const gathered = { inNoHurry: { milliseconds: GATHER_MS, before: 'each' as const }, atOnce: 1 }
   const grantFull = group<Asked, boolean>({
     work: (batch) => grantAllFull(usedTokens, batch, now()),
     ...gathered,

@@ -95,8 +95,7 @@ export function createUsage(options: {
   const budgets = createBudgets({ usedTokens, now })
   const write = group<UsedByCall, void>({
     work: (batch) => writeUsage({ collections, budgets, log }, batch).then(() => batch.map(() => undefined)),
-    gatherMs: GATHER_MS,
-    gathers: 'each',
+    inNoHurry: { milliseconds: GATHER_MS, before: 'each' },
     atOnce: 1,
   })
   const today = () => dayOf(new Date(now()))
