@@ -1,8 +1,8 @@
 import { Problem } from '@parley/shared/problem'
 import type { Connection, mongo } from 'mongoose'
-import { LIST_INDEX, peopleOf, TAG_INDEX } from '../store/people-collection.ts'
+import { AGREED_LANGUAGE_INDEX, LIST_INDEX, peopleOf, TAG_INDEX } from '../store/people-collection.ts'
 import type { PersonRecord } from '../store/person-record.ts'
-import { campaignConditions } from './segment-filter.ts'
+import { type Condition, campaignConditions, type SegmentFilter } from './segment-filter.ts'
 import { type AskedPeople, countMembers, nextPart } from './segment-part.ts'
 import { segmentQuery } from './segment-query.ts'
 
@@ -61,7 +61,11 @@ export async function countPeople(connection: Connection, asked: AskedPeople): P
 }
 
 /** How to walk the people of a filter, by some of all people: counting those it could find would take as long as the filter does. */
-async function hintFor(connection: Connection, { workspace, filter }: AskedPeople): Promise<mongo.Hint> {
+async function hintFor(
+  connection: Connection,
+  { workspace, filter, also = {} }: AskedPeople,
+): Promise<mongo.Hint> {
+  if (isCovered(filter, also)) return AGREED_LANGUAGE_INDEX
   const tag = filter.all?.find((one) => 'tag' in one)
   const some = await peopleOf(connection)
     .aggregate<Pick<PersonRecord, 'workspace' | 'tags'>>(
@@ -73,6 +77,14 @@ async function hintFor(connection: Connection, { workspace, filter }: AskedPeopl
   const tagged = own.filter(({ tags }) => tag !== undefined && tags?.includes(tag.tag.trim()))
   if (tag !== undefined && tagged.length <= FEW * some.length) return TAG_INDEX
   return own.length > MOST * some.length ? { $natural: 1 } : LIST_INDEX
+}
+
+/** Where a filter is marketing consent that was given or withdrawn, and languages at most beside it. */
+function isCovered({ all = [], any = [], none = [] }: SegmentFilter, also: object): boolean {
+  const isConsent = (one: Condition) =>
+    'consent' in one && one.consent === 'marketing' && one.is !== 'unknown'
+  const isOfIndex = all.every((one) => isConsent(one) || 'language' in one)
+  return isOfIndex && all.some(isConsent) && any.length + none.length + Object.keys(also).length === 0
 }
 
 /** Where a filter is being in one campaign, and nothing else; undefined for others. */

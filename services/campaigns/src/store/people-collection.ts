@@ -10,6 +10,8 @@ export const NAME_INDEX = { workspace: 1, nameKey: 1, _id: 1 } as const
 export const LIST_INDEX = { workspace: 1, _id: 1 } as const
 export const TAG_INDEX = { workspace: 1, tags: 1, _id: 1 } as const
 export const CONSENT_INDEX = { workspace: 1, 'consent.marketing.status': 1, _id: 1 } as const
+/** Whom most segments are of: counted by it alone, without reading the people. */
+export const AGREED_LANGUAGE_INDEX = { workspace: 1, 'consent.marketing.status': 1, language: 1 } as const
 export const JOINED_INDEX = { workspace: 1, joined: 1 } as const
 
 export const PEOPLE_INDEXES: mongo.IndexDescription[] = [
@@ -18,6 +20,7 @@ export const PEOPLE_INDEXES: mongo.IndexDescription[] = [
   { key: NAME_INDEX, partialFilterExpression: { nameKey: { $exists: true } } },
   { key: TAG_INDEX },
   { key: CONSENT_INDEX },
+  { key: AGREED_LANGUAGE_INDEX },
   { key: JOINED_INDEX, partialFilterExpression: { joined: { $exists: true } } },
 ]
 
