@@ -12,6 +12,8 @@ const MAX_PAUSE_MS = 5_000
 
 const registered = z.looseObject({ accessToken: z.string(), workspace: z.looseObject({ host: z.string() }) })
 
+const apiToken = z.looseObject({ token: z.string() })
+
 const dispatcherCount = z.object({
   accepted: z.int(),
   inFlight: z.int(),
@@ -56,21 +58,28 @@ interface Registration {
   namespace: string
 }
 
-/** Registers a workspace of the demo's own and returns the means to use it. */
-export function registerWorkspace(gatewayUrl: string, run: string): Promise<GatewayClient> {
+/** Registers a workspace of the demo's own and returns the means to use it, with a token that does not expire. */
+export async function registerWorkspace(gatewayUrl: string, run: string): Promise<GatewayClient> {
   const password = crypto.randomUUID()
   const email = `demo.${run}@example.com`
-  return registerAs(gatewayUrl, { name: 'Demo', email, password, namespace: `demo-${run}` })
+  const person = { name: 'Demo', email, password, namespace: `demo-${run}` }
+  const { client, host } = await register(gatewayUrl, person)
+  const made = await client.call('POST', '/api/auth/tokens', { name: 'Demo', role: 'WORKSPACE_ADMIN' })
+  return gatewayClient(gatewayUrl, { token: apiToken.parse(made).token, host })
 }
 
-/** Registers a workspace for somebody and returns the means to use it. */
-export async function registerAs(gatewayUrl: string, registration: Registration): Promise<GatewayClient> {
+/** Registers a workspace for somebody and returns the means to use it for a quarter of an hour. */
+export const registerAs = async (gatewayUrl: string, registration: Registration): Promise<GatewayClient> =>
+  (await register(gatewayUrl, registration)).client
+
+async function register(gatewayUrl: string, registration: Registration) {
   const response = await request(new URL('/api/auth/register', gatewayUrl), {
     method: 'POST',
     body: { phone: '+5511999990000', ...registration },
   })
   const { accessToken, workspace } = registered.parse(await bodyOf(response, 'registering a workspace'))
-  return gatewayClient(gatewayUrl, { token: accessToken, host: workspace.host })
+  const { host } = workspace
+  return { client: gatewayClient(gatewayUrl, { token: accessToken, host }), host }
 }
 
 /** The means to use a workspace that is there. */
