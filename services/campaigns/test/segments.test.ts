@@ -166,6 +166,13 @@ describe('a filter counts', () => {
     )
     // In this one they were under both.
     expect(await count({ all: [of(SUMMER)] })).toBe(1)
+    const fourth = await people.findOne({ _id: ids[3] ?? '' })
+    await set([first, ids[3] ?? ''])
+    await people.deleteOne({ _id: ids[3] ?? '' })
+    // Two of those who were listed are this one now, in two parts of the list.
+    expect((await listed({ all: [of(SPRING)] }, 1)).toSorted()).toEqual([second, third, ids[4]].toSorted())
+    expect(await count({ all: [of(SPRING), { tag: 'vip' }] })).toBe(1)
+    if (fourth !== null) await people.insertOne(fourth)
     await people.updateOne({ _id: ids[4] ?? '' }, { $unset: { joined: '' } })
     if (stored !== null) await people.insertOne(stored)
   })

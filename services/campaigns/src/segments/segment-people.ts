@@ -3,7 +3,7 @@ import type { Connection, mongo } from 'mongoose'
 import { AGREED_LANGUAGE_INDEX, LIST_INDEX, peopleOf, TAG_INDEX } from '../store/people-collection.ts'
 import type { PersonRecord } from '../store/person-record.ts'
 import { type Condition, campaignConditions, type SegmentFilter } from './segment-filter.ts'
-import { type AskedPeople, countMembers, nextPart } from './segment-part.ts'
+import { type AskedPeople, allParts, countMembers, nextPart } from './segment-part.ts'
 import { segmentQuery } from './segment-query.ts'
 
 const QUERY_MS = 10_000
@@ -101,19 +101,22 @@ async function countOneCampaign(
 
 async function countInParts(connection: Connection, asked: AskedPeople): Promise<number> {
   const until = performance.now() + COUNT_MS
+  const parts = allParts(connection, asked, { size: COUNTED_AT_ONCE, maxTimeMS: COUNT_MS })
   let count = 0
-  let counting = Promise.resolve(0)
-  for (let after: string | undefined = ''; after !== undefined; ) {
-    // Who may be in the next part is looked up while the one before is counted.
-    const [part, counted]: [Awaited<ReturnType<typeof nextPart>>, number] = await Promise.all([
-      nextPart(connection, asked, { after, size: COUNTED_AT_ONCE }),
-      counting,
-    ])
-    count += counted
-    const maxTimeMS = Math.ceil(until - performance.now())
-    if (maxTimeMS <= 0) throw new Problem('unavailable', { detail: 'Counting takes too long.' })
-    counting = peopleOf(connection).countDocuments({ $and: [part.query, asked.also ?? {}] }, { maxTimeMS })
-    after = part.next
+  const countNext = async () => {
+    for (let part = await parts.next(); part.done !== true; part = await parts.next()) {
+      const maxTimeMS = Math.ceil(until - performance.now())
+      if (maxTimeMS <= 0) throw new Problem('unavailable', { detail: 'Counting takes too long.' })
+      const query = { $and: [part.value, asked.also ?? {}] }
+      const counted = await peopleOf(connection).countDocuments(query, { maxTimeMS })
+      count += counted
+    }
   }
-  return count + (await counting)
+  try {
+    // Who may be in the next part is looked up while the one before is counted.
+    await Promise.all([countNext(), countNext()])
+  } finally {
+    await parts.return()
+  }
+  return count
 }
