@@ -68,6 +68,21 @@ test('what is given while a batch is worked is the next batch', async () => {
   expect(await Promise.all(others)).toEqual(['B', 'C'])
 })
 
+test('as many batches as may be are worked at once', async () => {
+  const { batches, add } = steppedGroup({ atOnce: 2 })
+  const results: Promise<string>[] = []
+  for (const item of ['a', 'b', 'c']) {
+    results.push(add(item))
+    await someTurns()
+  }
+  expect(batches.map(({ items }) => items)).toEqual([['a'], ['b']])
+  for (let at = 0; at < 3; at++) {
+    batches[at]?.end()
+    await someTurns()
+  }
+  expect(await Promise.all(results)).toEqual(['A', 'B', 'C'])
+})
+
 test('where more are about to come a batch waits for them', async () => {
   setLinger(LONGEST_MS)
   const { batches, add } = await busyGroup()

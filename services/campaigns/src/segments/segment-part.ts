@@ -43,7 +43,7 @@ export async function nextPart(
 
 /**
  * The queries of all of these parts, in no order: of a campaign that everybody has to be in, people are read as its index of
- * states has them, which takes a third of the time. Rejects when reading them takes longer than `maxTimeMS` milliseconds.
+ * states has them, and nothing else of it. Rejects when reading them takes longer than `maxTimeMS` milliseconds.
  */
 export async function* allParts(
   connection: Connection,
