@@ -39,15 +39,16 @@ ${table(['kept', 'what comes'], kept)}`
 }
 
 function types(): string {
-  const rows = Object.entries(MESSAGE_TYPES).map(([type, { nature, description }]) => [
-    `\`${type}\``,
-    description,
-    nature,
-  ])
+  const entries = Object.entries(MESSAGE_TYPES)
+  const speech = entries.filter(([, { nature }]) => nature === 'speech').map(([type]) => `\`${type}\``)
+  const rows = entries.flatMap(([type, of]) =>
+    of.nature === 'speech' ? [] : [[`\`${type}\``, of.description, of.nature]],
+  )
   return `## Types of messages
 
-*Speech* asks a handler or an assistant; a *change* is made in an earlier message, a *notice* is shown, and
-[neither asks anybody](threads.md#what-is-no-speech). Behind a slash is the type inside of the message. Other types are notices.
+*Speech* asks a handler or an assistant ([what a model reads of it](assistants.md#what-people-send)): ${speech.join(', ')}. A *change* is
+made in an earlier message, a *notice* is shown, and [neither asks anybody](threads.md#what-is-no-speech). Behind a slash is the type inside
+of the message. Other types are notices.
 
 ${table(['type', 'what it is', 'nature'], rows)}`
 }
