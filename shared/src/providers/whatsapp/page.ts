@@ -26,7 +26,7 @@ function fields(): string {
       ? []
       : [[`\`${field}\``, entry.about, entry.fate === 'taken' ? 'taken' : `counted: ${entry.reason}`]],
   )
-  const kept = entries.flatMap(([field, { about, fate }]) =>
+  const notices = entries.flatMap(([field, { about, fate }]) =>
     fate === 'kept' ? [[`\`${field}\``, about]] : [],
   )
   return `## Fields of the webhook
@@ -35,7 +35,7 @@ function fields(): string {
 page of the console, at \`GET /rest/channels/{id}/notices\`, and an event \`channel.notice\`.
 
 ${table(['field', 'what comes', 'fate'], named)}
-${table(['kept', 'what comes'], kept)}`
+${table(['kept', 'what comes'], notices)}`
 }
 
 function types(): string {
