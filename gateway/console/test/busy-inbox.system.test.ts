@@ -28,7 +28,7 @@ const { DURATION_S, CONVERSATIONS, RATE, TABS } = parseConfig(
 )
 /** By hand a quiet machine is expected. */
 const MAX_PAINT_MS = process.env.DURATION_S === undefined ? 15_000 : 1_000
-const MAX_GROWTH_MIB = 6
+const MAX_GROWTH_MIB = 1.5
 /** An open conversation grows by what is said in it, up to 150 of that. */
 const MAX_MORE_NODES = 3_000
 const SAMPLES = 6
