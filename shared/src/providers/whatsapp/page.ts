@@ -20,17 +20,22 @@ ${SECTIONS.map((section) => section()).join('\n')}`
 }
 
 function fields(): string {
-  const rows = Object.entries(WEBHOOK_FIELDS).map(([field, entry]) => [
-    `\`${field}\``,
-    entry.about,
-    entry.fate === 'counted' ? `counted: ${entry.reason}` : entry.fate,
-  ])
+  const entries = Object.entries(WEBHOOK_FIELDS)
+  const named = entries.flatMap(([field, entry]) =>
+    entry.fate === 'kept'
+      ? []
+      : [[`\`${field}\``, entry.about, entry.fate === 'taken' ? 'taken' : `counted: ${entry.reason}`]],
+  )
+  const kept = entries.flatMap(([field, { about, fate }]) =>
+    fate === 'kept' ? [[`\`${field}\``, about]] : [],
+  )
   return `## Fields of the webhook
 
-*Taken* becomes messages and statuses. *Kept* is a notice of the channel: on its page of the console, at
-\`GET /rest/channels/{id}/notices\`, and an event \`channel.notice\`. *Counted* counts in \`skipped\`. Other fields are kept.
+*Taken* becomes messages and statuses. *Counted* counts in \`skipped\`. *Kept*, as is any other field, is a notice of the channel: on its
+page of the console, at \`GET /rest/channels/{id}/notices\`, and an event \`channel.notice\`.
 
-${table(['field', 'what comes', 'fate'], rows)}`
+${table(['field', 'what comes', 'fate'], named)}
+${table(['kept', 'what comes'], kept)}`
 }
 
 function types(): string {
@@ -68,10 +73,15 @@ ${table(['what', 'how many', 'characters'], rows)}`
 }
 
 function templates(): string {
-  const rows = [
+  const parts = [
     ...Object.entries(TEMPLATE_PARTS),
     ...Object.entries(TEMPLATE_BUTTONS).map(([name, types]) => [`button ${name}`, types] as const),
-  ].map(([part, types]) => [`\`${part}\``, types.map((type) => `\`${type}\``).join(', ')])
+  ]
+  const coded = (names: Iterable<string>) => [...names].map((name) => `\`${name}\``).join(', ')
+  const rows = Map.groupBy(parts, ([, types]) => coded(types))
+    .entries()
+    .map(([types, alike]) => [coded(alike.map(([part]) => part)), types])
+    .toArray()
   return `## Parts of templates
 
 A carousel has cards with a header, a body and buttons.
@@ -101,15 +111,14 @@ ${table(
 }
 
 function versions(): string {
-  const rows = Object.entries(VERSION_ENDS).map(([version, end]) => [
-    version === VERSION ? `${version}, the default` : version,
-    end ?? 'no date yet',
-  ])
+  const ends = Object.entries(VERSION_ENDS).flatMap(([version, end]) =>
+    end === undefined ? [] : [`${version} ${end}`],
+  )
   return `## Versions of the Graph API
 
-\`GET /rest/check\` names a channel six months before its version ends (\`ending_soon\`).
-
-${table(['version', 'ends'], rows)}`
+\`GET /rest/check\` names a channel six months before its version ends (\`ending_soon\`). The default is ${VERSION}. They end:
+${ends.join(', ')}.
+`
 }
 
 function codes(): string {
