@@ -9,6 +9,7 @@ const MAX_PATH = 256
 // What people say and read is in the conversation itself, and a trial or a preview changes nothing.
 const NOT_AUDITED = new Set([
   'typing',
+  'presence',
   'read',
   'files',
   'reply',

@@ -28,6 +28,7 @@ describe('what a request is in the audit log', () => {
   test.each([
     ['POST', '/rest/messages'],
     ['POST', '/rest/threads/7/typing'],
+    ['POST', '/rest/threads/7/presence'],
     ['POST', '/rest/threads/7/messages'],
     ['POST', '/rest/assistant/7/try'],
   ])('is nothing for %s %s', (method, path) => {
