@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from '@jest/globals'
 import { parseConfig } from '@parley/shared/config'
-import { heapArguments, type Memory, memoryConfig, sizesOf } from '@parley/shared/memory'
+import { heapArguments, heapLimitMib, type Memory, memoryConfig, sizesOf } from '@parley/shared/memory'
 import { z } from 'zod'
 
 const MIB = 1024 * 1024
@@ -31,9 +31,7 @@ describe.each(SETTINGS)('MEMORY=%s', (memory) => {
     )
     expect(stderr).toBe('')
     const { heapMib, buffersMib, atMostMib } = JSON.parse(stdout)
-    const { heapMib: old, semiSpaceMib } = sizesOf(memory)
-    expect(heapMib).toBeGreaterThanOrEqual(old)
-    expect(heapMib).toBeLessThanOrEqual(old + 4 * semiSpaceMib)
+    expect(heapMib).toBe(heapLimitMib(memory))
     expect(atMostMib).toBeGreaterThan(heapMib + buffersMib)
   })
 })

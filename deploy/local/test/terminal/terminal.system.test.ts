@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { readableLine } from '@parley/local/terminal/log-line'
 import { readyText } from '@parley/local/terminal/ready-text'
 import { createStatusLine } from '@parley/local/terminal/status-line'
+import { heapLimitMib, memoryBound } from '@parley/shared/memory'
 
 const logged = (fields: object) =>
   `dispatcher-2  ${JSON.stringify({ level: 'warn', time: '2026-11-21T22:14:17.954Z', service: 'dispatcher', ...fields })}`
@@ -63,7 +64,7 @@ describe('the status line', () => {
   })
 })
 
-test('what npm start shows in the end is at most 80 columns wide, has no credentials, and says where the console is', () => {
+test('what npm start shows in the end is at most 80 columns wide, has no credentials, and says where the console is and what memory is used at most', () => {
   const url = (port: number) => `http://127.0.0.1:${port}`
   const names = [
     'gateway',
@@ -78,7 +79,7 @@ test('what npm start shows in the end is at most 80 columns wide, has no credent
   const processes = Object.fromEntries(names.map((name, at) => [name, { pid: at, url: url(40_000 + at) }]))
   const server = (name: string, at: string) => ({
     ...{ name, url: at, source: 'the official download, under Wine, because nothing else is here' },
-    exited: new Promise<void>(() => undefined),
+    ...{ pid: 1, exited: new Promise<void>(() => undefined) },
     restart: async () => undefined,
   })
   const text = readyText(
@@ -97,10 +98,13 @@ test('what npm start shows in the end is at most 80 columns wide, has no credent
       rabbitmq: server('rabbitmq', 'amqp://guest:secret@127.0.0.1:5672') as never,
       redis: server('redis', 'redis://127.0.0.1:6379') as never,
     },
+    { memory: 'small', together: true },
   )
   expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
   expect(text).toContain('Console     http://127.0.0.1:8080/console')
   expect(text).toContain('npm run try')
+  const { atMostMib } = memoryBound('small', heapLimitMib('small'))
+  expect(text).toContain(`Memory      all services at most ${atMostMib} MiB, MongoDB's cache 256 MiB`)
   expect(text).toContain('127.0.0.1:5672')
   expect(text).not.toContain('secret')
 })
