@@ -55,7 +55,8 @@ const SIZES: Record<Memory, Sizes> = {
   },
 }
 
-const MEMORY = ['small', 'default', 'large'] as const
+/** The settings, from the smallest. */
+export const MEMORY = ['small', 'default', 'large'] as const
 export type Memory = (typeof MEMORY)[number]
 
 /** The key that sizes what a system takes of memory. */
