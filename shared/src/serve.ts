@@ -100,10 +100,7 @@ export function environmentFor(name: ServiceName, environment: NodeJS.ProcessEnv
 }
 
 /** Rejects with what is wrong with any of them. */
-function startsOf(
-  services: readonly Hosted[],
-  starts: PromiseSettledResult<Prepared>[],
-): Prepared[] {
+function startsOf(services: readonly Hosted[], starts: PromiseSettledResult<Prepared>[]): Prepared[] {
   const mistakes = starts.flatMap((one, at) => {
     if (one.status === 'fulfilled') return []
     if (!(one.reason instanceof ConfigError)) throw one.reason

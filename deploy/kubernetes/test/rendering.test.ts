@@ -179,8 +179,7 @@ describe('a service', () => {
 
 describe('memory', () => {
   const MIB_OF = { Mi: 1, Gi: 1_024 }
-  const isService = ({ metadata }: Resource) =>
-    SERVICES.some((name) => name === componentOf(metadata.labels))
+  const isService = ({ metadata }: Resource) => SERVICES.some((name) => name === componentOf(metadata.labels))
   const containersWith = async (more: string[]) => {
     const documents = documentsIn(await runHelm(helm, ['operators.yaml'], more))
     return documents
@@ -193,15 +192,20 @@ describe('memory', () => {
     return Number.parseInt(memory, 10) * MIB_OF[memory.slice(-2) as keyof typeof MIB_OF]
   }
 
-  test.each(MEMORY)('of a process is as MEMORY=%s says, and its limit has room for it', async (memory: Memory) => {
-    const containers = await containersWith(memory === 'default' ? [] : ['--set', `settings.MEMORY=${memory}`])
-    expect(containers).toHaveLength(SERVICES.length)
-    for (const container of containers) {
-      const value = heapArguments(memory).join(' ')
-      expect(container.env).toContainEqual({ name: 'NODE_OPTIONS', value })
-      expect(limitOf(container)).toBeGreaterThanOrEqual(memoryBound(memory, heapLimitMib(memory)).atMostMib)
-    }
-  })
+  test.each(MEMORY)(
+    'of a process is as MEMORY=%s says, and its limit has room for it',
+    async (memory: Memory) => {
+      const containers = await containersWith(
+        memory === 'default' ? [] : ['--set', `settings.MEMORY=${memory}`],
+      )
+      expect(containers).toHaveLength(SERVICES.length)
+      for (const container of containers) {
+        const value = heapArguments(memory).join(' ')
+        expect(container.env).toContainEqual({ name: 'NODE_OPTIONS', value })
+        expect(limitOf(container)).toBeGreaterThanOrEqual(memoryBound(memory, heapLimitMib(memory)).atMostMib)
+      }
+    },
+  )
 
   test('with a limit of your own, Node takes its half', async () => {
     const more = ['--set', 'services.webhook.resources.limits.memory=3Gi']

@@ -132,10 +132,13 @@ describe('Compose gives each service a valid environment', () => {
     for (const name of SERVICES) expect(small[name]).toMatchObject({ profiles: ['separate'] })
   })
 
-  test.each(MEMORY)('MEMORY=%s sizes the heap of every process and MongoDB’s cache, inside their bounds', (memory) => {
-    const sized = readComposeFile({ ...values, ...(memory !== 'default' && { MEMORY: memory }) })
-    expectSizes(sized.services, memory, SERVICES)
-  })
+  test.each(MEMORY)(
+    'MEMORY=%s sizes the heap of every process and MongoDB’s cache, inside their bounds',
+    (memory) => {
+      const sized = readComposeFile({ ...values, ...(memory !== 'default' && { MEMORY: memory }) })
+      expectSizes(sized.services, memory, SERVICES)
+    },
+  )
 
   test('a MEMORY that there is not is refused', () => {
     expect(() => readComposeFile({ ...values, MEMORY: 'tiny' })).toThrow('service-tiny')

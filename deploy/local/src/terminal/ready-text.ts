@@ -48,7 +48,10 @@ const portOf = (url: string): string => new URL(url).port
 const hostOf = (url: string): string => /\/\/(?:[^@/]*@)?([^/?]+)/.exec(url)?.[1] ?? url
 
 /** The most that is used, as `MEMORY` says. */
-function memoryText(memory: Memory, { together, hasCache }: { together: boolean; hasCache: boolean }): string {
+function memoryText(
+  memory: Memory,
+  { together, hasCache }: { together: boolean; hasCache: boolean },
+): string {
   const { atMostMib } = memoryBound(memory, heapLimitMib(memory))
   const services = `${together ? 'all services' : 'each service'} at most ${atMostMib} MiB`
   const cache = hasCache ? `, MongoDB's cache ${sizesOf(memory).mongoCacheGb * 1_024} MiB` : ''

@@ -235,7 +235,7 @@ class PartitionWriteBehind implements WriteBehind {
   }
 
   #storeOld(): void {
-    if (this.#unstored.size === 0) return this.#stopTimer()
+    if (this.#unstored.size === 0) this.#stopTimer()
     const since = performance.now() - UNSTORED_MS
     for (const unstored of this.#unstored.values()) {
       if (unstored.arrivedAt > since) return
