@@ -3,23 +3,28 @@ import { group } from '@parley/shared/group'
 
 /** So many one after another are a rate at which more are about to come. */
 const BUSY = 60
-const TURNS = 10
+/** A stalled machine makes a pause look like a rest. */
+const TRIES = 50
 
-/** Whether a batch of this process waits for more where more are about to come: with `LINGER_MS` 0 none does. */
+/** Whether batches of this process wait for more where more are about to come: with `LINGER_MS` 0 none ever does. */
 export async function waitsForMore(): Promise<boolean> {
-  let batches = 0
+  for (let attempt = 0; attempt < TRIES; attempt++) if (await aBatchWaits()) return true
+  return false
+}
+
+async function aBatchWaits(): Promise<boolean> {
+  const batches: string[][] = []
   const add = group<string, string>({
     work: async (items) => {
-      batches++
+      batches.push(items)
       return items
     },
     atOnce: 1,
   })
   await Promise.all(Array.from({ length: BUSY }, () => add('x')))
-  const before = batches
-  const last = add('y')
-  for (let turn = 0; turn < TURNS; turn++) await nextTurn()
-  const waits = batches === before
-  await last
-  return waits
+  const first = add('y')
+  await nextTurn()
+  await nextTurn()
+  await Promise.all([first, add('z')])
+  return batches.at(-1)?.length === 2
 }
