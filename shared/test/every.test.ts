@@ -62,6 +62,7 @@ test('pauses double while nothing is found, up to the longest, and are short aga
     await note(() => looked).catch(() => undefined)
     pauses.push(pauseMs())
   }
-  for (const found of [false, false, false, false, true, false, new Error('unavailable'), false]) await look(found)
+  for (const found of [false, false, false, false, true, false, new Error('unavailable'), false])
+    await look(found)
   expect(pauses).toEqual([2, 4, 5, 5, 1, 2, 1, 2])
 })

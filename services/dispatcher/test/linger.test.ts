@@ -12,7 +12,10 @@ test('LINGER_MS of its environment says how long its batches wait', async () => 
   setLinger(LONGEST_MS)
   expect(await waitsForMore()).toBe(true)
   running.push(
-    await startParley({ services: ['identity', 'dispatcher'], environment: { dispatcher: { LINGER_MS: '0' } } }),
+    await startParley({
+      services: ['identity', 'dispatcher'],
+      environment: { dispatcher: { LINGER_MS: '0' } },
+    }),
   )
   expect(await waitsForMore()).toBe(false)
 })

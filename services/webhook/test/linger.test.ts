@@ -11,6 +11,8 @@ afterAll(() => Promise.all(running.map((one) => one.close())))
 test('LINGER_MS of its environment says how long its batches wait', async () => {
   setLinger(LONGEST_MS)
   expect(await waitsForMore()).toBe(true)
-  running.push(await startParley({ services: ['identity', 'webhook'], environment: { webhook: { LINGER_MS: '0' } } }))
+  running.push(
+    await startParley({ services: ['identity', 'webhook'], environment: { webhook: { LINGER_MS: '0' } } }),
+  )
   expect(await waitsForMore()).toBe(false)
 })

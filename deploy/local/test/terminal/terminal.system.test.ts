@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals'
+import { afterEach, describe, expect, jest, test } from '@jest/globals'
 import { readableLine } from '@parley/local/terminal/log-line'
 import { readyText } from '@parley/local/terminal/ready-text'
 import { createStatusLine } from '@parley/local/terminal/status-line'
@@ -36,6 +36,8 @@ describe('a line of the log', () => {
 })
 
 describe('the status line', () => {
+  afterEach(() => void jest.useRealTimers())
+
   const written = (isTTY: boolean, use: (line: ReturnType<typeof createStatusLine>) => void) => {
     const parts: string[] = []
     use(createStatusLine({ isTTY, columns: 80, write: (text: unknown) => parts.push(String(text)) > 0 }))
@@ -49,6 +51,24 @@ describe('the status line', () => {
       line.end()
     })
     expect(text).toBe('Starting the services …\nA line\n')
+  })
+
+  test('where nobody watches says each 10 s how long it takes so far, until it ends', () => {
+    jest.useFakeTimers()
+    const text = written(false, (line) => {
+      line.status('Starting the servers')
+      jest.advanceTimersByTime(20_000)
+      line.status('Starting the services')
+      jest.advanceTimersByTime(10_000)
+      line.end()
+      jest.advanceTimersByTime(10_000)
+    })
+    expect(text.split('\n')).toEqual([
+      'Starting the servers …',
+      ...['Starting the servers … (10 s)', 'Starting the servers … (20 s)'],
+      'Starting the services …',
+      ...['Starting the services … (30 s)', ''],
+    ])
   })
 
   test('on a terminal leaves the lines that were said, and nothing of itself', () => {
