@@ -38,6 +38,7 @@ export function composeEnvironment(secrets: Secrets): Record<string, string> {
   )
   return {
     PORT: '8080',
+    MEMORY: 'default',
     BASE_DOMAIN: 'parley.localhost',
     PUBLIC_URL: 'http://127.0.0.1:8080',
     LOG_LEVEL: 'info',

@@ -2,14 +2,14 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
-import { copyCheckout, npmStart } from './npm-start.ts'
+import { cloneFiles, npmStart } from './npm-start.ts'
 import { compare, median, report } from './results.ts'
 
 const ROW = '`npm start` to ready, first, with its downloads'
 const MOST = 0.65
 
 /**
- * Measures in turns the first `npm start` of this checkout and of another one, each in a new copy whose caches, npm's too, are
+ * Measures in turns the first `npm start` of this checkout and of another one, each in a new clone whose caches, npm's too, are
  * empty; packages of the operating system stay. Without another one the row says so.
  */
 export async function reportFirstStart({
@@ -47,10 +47,10 @@ function whatIsMissing(base: string | undefined): string | undefined {
 /** Seconds. */
 async function firstStart(checkout: string): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-first-'))
-  const copy = join(folder, 'checkout')
+  const clone = join(folder, 'checkout')
   try {
-    copyCheckout(checkout, copy)
-    return (await npmStart(copy, { npm_config_cache: join(folder, 'npm') })).seconds
+    cloneFiles(checkout, clone)
+    return (await npmStart(clone, { npm_config_cache: join(folder, 'npm') })).seconds
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -45,7 +45,7 @@ export async function npmStart(checkout: string, environment: Record<string, str
 }
 
 /** Copies what Git has of a checkout, as it is there now; returns the files' names. */
-export function copyCheckout(from: string, to: string): string[] {
+export function cloneFiles(from: string, to: string): string[] {
   const files = execFileSync('git', ['ls-files'], { cwd: from, encoding: 'utf8' }).trim().split('\n')
   for (const file of files.filter((name) => existsSync(join(from, name)))) {
     mkdirSync(dirname(join(to, file)), { recursive: true })

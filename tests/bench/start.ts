@@ -9,7 +9,7 @@ import { startServers } from '@parley/local/servers/start-servers'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
 import { reportFirstStart } from './first-start.ts'
-import { clock, copyCheckout, npmStart, type Start } from './npm-start.ts'
+import { clock, cloneFiles, npmStart, type Start } from './npm-start.ts'
 import { compare, median, report } from './results.ts'
 
 const size = z.object({
@@ -48,7 +48,7 @@ await reportFirstStart({ base: BASE, turns: RUNS })
 
 /** The checkout, with a state of its own but for what was downloaded. */
 function cloneCheckout(): void {
-  const files = copyCheckout(CHECKOUT, clone)
+  const files = cloneFiles(CHECKOUT, clone)
   // A workspace has modules of its own where it needs another version.
   const folders = new Set(files.map((name) => join(dirname(name), 'node_modules')))
   for (const modules of [...folders].filter((name) => existsSync(join(CHECKOUT, name))))
