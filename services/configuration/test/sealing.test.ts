@@ -1,5 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
+import { testServers } from '@parley/local/testing/test-servers'
+import { createLog } from '@parley/shared/log'
+import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-names'
+import { startSealing } from '../src/sealing/start-sealing.ts'
+import { openDatabase } from '../src/store/database.ts'
 import { bodies } from './bodies.ts'
 import { configurationForTests } from './configuration-server.ts'
 import { eventually } from './eventually.ts'
@@ -82,6 +87,26 @@ describe('what was stored in the clear', () => {
     const events = (await get('configs/1/history')).text
     expect(events).toContain(CANARY)
     expect((await get('configs/1/history', 'VIEWER')).text).not.toContain(CANARY)
+  })
+
+  test('is counted in the log by who seals it', async () => {
+    await storeInTheClear([80])
+    const lines: unknown[][] = []
+    const log = createLog({ service: 'configuration', level: 'silent' })
+    log.info = (...line: unknown[]) => void lines.push(line)
+    const { mongoUrl } = await testServers()
+    const database = openDatabase({ url: mongoUrl, database: server.database.databaseName, log })
+    const secrets = createSecretBox(secretKeysOf({}))
+    const sealing = startSealing({ database, secrets, isReadByEarlier: async () => false, log })
+    const said = 'secrets sealed that were stored in the clear'
+    await eventually(
+      async () => lines.filter(([, text]) => text === said),
+      ({ length }) => length > 0,
+    )
+    expect(lines).toContainEqual([{ documents: 3, history: 2 }, said])
+    await sealing.stop()
+    await database.close()
+    expect(await everything()).not.toContain(CANARY)
   })
 
   test('by an instance of the release before, after the last look, is sealed at the next start', async () => {
