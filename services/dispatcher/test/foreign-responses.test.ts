@@ -290,7 +290,7 @@ describe('JSON that is read as a whole, as dense as', () => {
     'texts of escapes': `"${'\\u0000'.repeat(1_000)}",`,
   }
   /** As much as there is room for, or as many as are taken. */
-  const within = (members: string, one: string, bytes: number, most: number) =>
+  const bodyOf = (members: string, one: string, bytes: number, most: number) =>
     `{${members}:[${one.repeat(Math.min(most, Math.floor((bytes - 200) / one.length)))}0]}`
   const channel = (): Channel => ({
     ...{ _id: 1, workspace: 1, hook: 'whatsapp', callback: 'whatsapp', handlerUrl: `${url}/json` },
@@ -382,7 +382,7 @@ describe('JSON that is read as a whole, as dense as', () => {
     }
     respond('{}')
     await ask()
-    respond(within(members, dense[one] ?? '', bytes, most))
+    respond(bodyOf(members, dense[one] ?? '', bytes, most))
     const { blockedMs, grownMb } = await blockedDuring(ask)
     expect(blockedMs).toBeLessThan(BLOCKED_MS)
     expect(grownMb).toBeLessThan(GROWN_MB)

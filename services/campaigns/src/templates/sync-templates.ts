@@ -13,7 +13,7 @@ import {
 import { changeTemplates, removeTemplates, storeTemplates } from './write-templates.ts'
 
 const MAX_PAGES = 200
-/** In JSON: Meta has 6,000 templates for an account at most. */
+/** Of all templates of an account together, in JSON. */
 const MAX_CHARACTERS = 32 * 1024 * 1024
 const PUSHED_AT_ONCE = 50
 const DAY_MS = 24 * 60 * 60 * 1_000

@@ -1,17 +1,25 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Authorizer } from '@parley/shared/authorizer'
 import type { Caller } from '@parley/shared/internal-token'
 import { allows, type Decision } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
+import type { Connection } from 'mongoose'
 import { visibleImports } from '../../imports/find-import.ts'
 import { importsOf } from '../../imports/import-record.ts'
 import { viewOf as segmentView } from '../../segments/find-segment.ts'
 import { segmentsOf } from '../../segments/segment-store.ts'
 import { viewOf as templateView } from '../../templates/template-schema.ts'
+import type { RunServices } from '../run/campaign-step.ts'
 import { findTemplateRecord } from '../run/find-template.ts'
 import type { CampaignRecord } from '../store/campaign-record.ts'
-import type { CampaignRoutesNeeded } from './campaign-access.ts'
 
 const QUERY_MS = 5_000
+
+interface Needed {
+  connection: Connection
+  authorizer: Authorizer
+  campaigns: Pick<RunServices, 'configuration'>
+}
 
 type Naming = Pick<CampaignRecord, 'workspace' | 'channel' | 'definition'>
 
@@ -23,10 +31,7 @@ interface CampaignReference {
   /** The name; undefined where there is none. */
   nameIn(campaign: Naming): unknown
   /** Whether a rule lets it through that lets some through. */
-  isReadable(
-    needed: CampaignRoutesNeeded,
-    asked: { caller: Caller; read: Decision; campaign: Naming },
-  ): Promise<boolean>
+  isReadable(needed: Needed, asked: { caller: Caller; read: Decision; campaign: Naming }): Promise<boolean>
 }
 
 const REFERENCES: readonly CampaignReference[] = [
@@ -75,7 +80,7 @@ const REFERENCES: readonly CampaignReference[] = [
  * read the whole resource may name what is not there; for others the answer is the same whether it is there or not.
  */
 export async function requireMayName(
-  needed: CampaignRoutesNeeded,
+  needed: Needed,
   { caller, before, campaign }: { caller: Caller; before?: Naming; campaign: Naming },
 ): Promise<void> {
   const added = REFERENCES.filter(({ nameIn }) => {
@@ -93,7 +98,7 @@ export async function requireMayName(
 }
 
 async function mayRead(
-  needed: CampaignRoutesNeeded,
+  needed: Needed,
   { resource, isReadable }: CampaignReference,
   asked: { caller: Caller; campaign: Naming },
 ): Promise<boolean> {
