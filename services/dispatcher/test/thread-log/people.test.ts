@@ -286,6 +286,26 @@ describe('the window of WhatsApp for free text', () => {
 })
 
 describe('a thread that is erased', () => {
+  test('by who may write one of its tasks leaves the other, and says so', async () => {
+    for (const id of [3, 4])
+      await line.world.put('tasks', id, {
+        ...{ workflow: 1, currentStep: 1, status: 'active', name: 'Order', description: '' },
+        ...{ extId: 'of-two', context: { secret: 'of the person' } },
+      })
+    await line.world.post('of-two', said('my secret', 'of-two'))
+    await line.world.message('of-two', 'delivered')
+    await line.listed('', (threads) => threads.some(({ extId }) => extId === 'of-two'))
+    const permissions = [
+      { schema: "{{resource}} != 'tasks'", read: 'true', write: 'true' },
+      { schema: "{{resource}} == 'tasks'", read: 'true', write: '{{doc._id}} == 3' },
+    ]
+    const headers = await line.world.inRole(permissions)
+    const erased = await line.world.call('DELETE', '/rest/threads/of-two', undefined, headers)
+    expect(erased).toMatchObject({ status: 200, json: { deleted: true, tasksLeft: 1 } })
+    expect(await line.world.read('tasks', 3)).toMatchObject({ context: {} })
+    expect(await line.world.read('tasks', 4)).toMatchObject({ context: { secret: 'of the person' } })
+  })
+
   test('is gone with its messages and the context of its task, and counts as before', async () => {
     await line.world.put('tasks', 2, {
       workflow: 1,

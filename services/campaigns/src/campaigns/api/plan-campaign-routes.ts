@@ -87,7 +87,7 @@ const estimateCampaign = route({
       ...{ peopleADay: 100_000, cost: { amount: 58.75, currency: 'USD' }, stop: null },
     },
   },
-  errors: ['invalid_id', 'not_found', 'validation_failed'],
+  errors: ['invalid_id', 'not_found', 'validation_failed', 'reference_forbidden'],
   handle: (needed: CampaignRoutesNeeded) => async (req, res) => {
     const { campaign, facts, channel } = await planned(needed, { res, params: req.params })
     const estimate = await estimateAudience(needed.campaigns, campaign, { channel, purpose: facts.purpose })
@@ -143,7 +143,7 @@ const previewCampaign = route({
       attributes: ['name'],
     },
   },
-  errors: ['invalid_id', 'not_found', 'validation_failed'],
+  errors: ['invalid_id', 'not_found', 'validation_failed', 'reference_forbidden'],
   handle: (needed: CampaignRoutesNeeded) => async (req, res) => {
     const { campaign, facts, channel } = await planned(needed, { res, params: req.params })
     const { definition } = campaign

@@ -47,7 +47,7 @@ const actions: readonly ActionRoute[] = [
     id: 'scheduleCampaign',
     summary: 'Schedule a campaign',
     description:
-      'It begins by itself at its time, at once where it has none. Takes a role that posts messages, and reads the channel; of the audience only those are written to whom the role may read.',
+      'It begins by itself at its time, at once where it has none. Takes a role that posts messages, and reads what it names; of the audience only those are written to whom the role may read.',
     async change(needed, campaign, caller) {
       const { endsAt } = campaign.definition.schedule
       if (endsAt !== undefined && Date.parse(endsAt) <= Date.now())
@@ -121,7 +121,7 @@ function routeOf({
     description,
     parameters: [campaignParameter],
     response: { schema: campaignView, example: campaignViewExample },
-    errors: ['invalid_id', 'not_found', 'campaign_state', 'validation_failed'],
+    errors: ['invalid_id', 'not_found', 'campaign_state', 'validation_failed', 'reference_forbidden'],
     handle: (needed: CampaignRoutesNeeded) => async (req, res) => {
       const caller = callerOf(res)
       const campaign = await requireCampaign(needed, { caller, params: req.params, access: 'write' })
