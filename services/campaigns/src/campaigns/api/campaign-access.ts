@@ -24,6 +24,8 @@ export interface CampaignRoutesNeeded {
   connection: Connection
   authorizer: Authorizer
   campaigns: RunServices
+  /** Says that the state of a campaign has changed here, so that nobody has to look for it. */
+  campaignChanged(): void
 }
 
 export const campaignParameter: OperationParameter = {

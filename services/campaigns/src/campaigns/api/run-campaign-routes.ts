@@ -132,6 +132,7 @@ function routeOf({
         by: authorOf(caller),
         ...(await change(needed, campaign, caller)),
       })
+      needed.campaignChanged()
       await after?.(needed, changed)
       res.json(viewOf(changed))
     },

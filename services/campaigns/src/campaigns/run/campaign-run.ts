@@ -11,9 +11,12 @@ const TRACK_MS = 300
 const FACTS_MS = 700
 const REPLIES_MS = 2_000
 const LIST_PAUSE_MS = 20
-/** Of a campaign that is over, only what became of its messages is read. */
+/** Of a campaign that is over, only what became of its messages is read: the less often, the longer it is over. */
 const OVER_MS = 5_000
-const PAUSED_MS = 1_000
+const LONG_OVER_MS = 60_000
+const OVER_PARTS = 20
+/** While it is paused, or waits for a time that is further away than that. */
+const REST_MS = 1_000
 
 /** The run of one campaign by the instance that leads it. */
 export interface CampaignRun {
@@ -45,7 +48,7 @@ export function startCampaignRun(
     )
   }
   const isOver = () => known.campaign?.state === 'finished' || known.campaign?.state === 'cancelled'
-  const restMs = () => (isOver() ? OVER_MS : known.campaign?.state === 'paused' ? PAUSED_MS : 0)
+  const restMs = () => restOf(known.campaign, Date.now())
   const loop = (
     what: string,
     ms: number | (() => number),
@@ -59,7 +62,7 @@ export function startCampaignRun(
       failed: failed(what),
     })
   const main = every({
-    pauseMs: () => (isOver() ? OVER_MS : STEP_MS),
+    pauseMs: () => Math.max(STEP_MS, restMs()),
     run: async () => {
       if (!isLeader()) return
       known.campaign = (await collections.campaigns.findOne({ _id: campaignId })) ?? undefined
@@ -104,4 +107,16 @@ export function startCampaignRun(
       await Promise.all(loops.map((one) => one.stop()))
     },
   }
+}
+
+/** How long a campaign may be left alone, in milliseconds. */
+function restOf(campaign: CampaignRecord | undefined, now: number): number {
+  if (campaign === undefined) return 0
+  const { state, endedAt, updatedAt, waiting } = campaign
+  if (state === 'finished' || state === 'cancelled') {
+    const overMs = now - (endedAt ?? updatedAt).getTime()
+    return Math.min(Math.max(OVER_MS, overMs / OVER_PARTS), LONG_OVER_MS)
+  }
+  const isWaiting = waiting?.for === 'time' && (waiting.until?.getTime() ?? 0) > now + REST_MS
+  return state === 'paused' || isWaiting ? REST_MS : 0
 }
