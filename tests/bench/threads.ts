@@ -1,7 +1,8 @@
 // What a page of the list of threads costs with a thousand threads and with a million, by each filter.
 import { randomUUID } from 'node:crypto'
 import { findThreads } from '@parley/dispatcher/api/threads/list-threads'
-import { searchWords, type ThreadRecord, threadId } from '@parley/dispatcher/message/thread-record'
+import { searchWords } from '@parley/dispatcher/message/search-words'
+import { type ThreadRecord, threadId } from '@parley/dispatcher/message/thread-record'
 import { collectionsOf, prepareDatabase } from '@parley/dispatcher/store/collections'
 import { startServers } from '@parley/local/servers/start-servers'
 import { integer, parseConfig } from '@parley/shared/config'
@@ -40,7 +41,7 @@ const system = await inTemporaryState('bench', async ({ directory, stopLater }) 
   stopLater(() => connection.close())
   stopLater(() => connection.dropDatabase())
   await prepareDatabase(connection, 1)
-  const { threads } = collectionsOf(connection)
+  const { threads, messages, messageWords } = collectionsOf(connection)
   for (const [workspace, count] of [
     [SMALL, FEW],
     [LARGE, THREADS],
@@ -51,13 +52,12 @@ const system = await inTemporaryState('bench', async ({ directory, stopLater }) 
       )
       await threads.insertMany(batch, { ordered: false })
     }
-  return { threads }
+  return { threads, messages, messageWords }
 })
 try {
-  const { threads } = system
   const timeOf = async (workspace: number, query: object) => {
     const began = performance.now()
-    await findThreads(threads, { workspace }, { limit: LIMIT, ...query } as Parameters<typeof findThreads>[2])
+    await findThreads(system, { workspace }, { limit: LIMIT, ...query } as Parameters<typeof findThreads>[2])
     return performance.now() - began
   }
   for (const [title, query] of Object.entries(QUERIES)) {

@@ -35,6 +35,7 @@ import { type Statuses, startStatuses } from './statuses/start-statuses.ts'
 import { startAddingUp } from './store/add-up-usage.ts'
 import { RecentlyStored } from './store/recently-stored.ts'
 import { createTraffic } from './store/traffic.ts'
+import { followWords } from './thread-log/follow-words.ts'
 import { createReportPeople } from './thread-log/report-people.ts'
 import { TIMES, type Times } from './times.ts'
 
@@ -68,6 +69,7 @@ export async function buildApp(
     http: createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS }),
     views: { detailOf, summaryOf, threadOf: threadSummary },
   })
+  const words = followWords(common)
   const changed = (workspace: number, resource: string) => {
     replica.changed(workspace)
     if (resource === 'subscriptions') events.subscriptions.refresh(workspace).catch(() => undefined)
@@ -116,7 +118,7 @@ export async function buildApp(
     await statuses.close()
     await traffic.close()
     await Promise.all([publisher, ...changes].map((one) => one.close()))
-    await events.close()
+    await Promise.all([events.close(), words.close()])
     await consent.stop()
     await outbound.close()
     await connections.close()
