@@ -286,6 +286,7 @@ test('a person can be exported and erased in every service while they are sent t
   expect(exported).not.toContain(OTHER.phone)
   expect(exported).not.toContain('for somebody else')
   expect((await traces()).some((one) => one.startsWith('campaigns.recipients'))).toBe(true)
+  await eventually(async () => (await traces()).some((one) => one.startsWith('dispatcher.messageWords')))
 
   const sending = Array.from({ length: 10 }, () => offer(CANARY))
   // 503 says that there is more to erase: the next request goes on with it.

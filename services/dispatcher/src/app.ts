@@ -84,7 +84,7 @@ export async function buildApp(
     work = startWork({ ...common, heed, reportPeople, outbound, followers })
     return work
   })
-  show({ ...common, events, statuses, working: () => work?.partitions.working() ?? new Map() })
+  show({ ...common, events, words, statuses, working: () => work?.partitions.working() ?? new Map() })
   const api = createApi({ ...common, outbound })
   const { streams } = api
   const app = createApp({
@@ -163,13 +163,17 @@ function startWork(
 function show(
   options: Pick<Connections, 'registry' | 'broker' | 'layout' | 'collections'> & {
     events: ReturnType<typeof startEvents>
+    words: ReturnType<typeof followWords>
     statuses: Statuses
     working: Partitions['working']
   },
 ): void {
-  const { registry, broker, layout, collections, events, statuses, working } = options
+  const { registry, broker, layout, collections, events, words, statuses, working } = options
   const partitions = () => [...working().values()]
-  showEvents(registry, { waiting: events.waiting, relayLagSeconds: events.relay.lagSeconds })
+  showEvents(registry, {
+    ...{ waiting: events.waiting, relayLagSeconds: events.relay.lagSeconds },
+    wordsLagSeconds: words.lagSeconds,
+  })
   showState(registry, {
     ...{ broker, layout },
     partitionsLeased: () => working().size,
