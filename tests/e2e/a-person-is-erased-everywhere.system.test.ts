@@ -129,8 +129,11 @@ async function campaignTo(who: Named): Promise<void> {
     const { states } = (await workspace.call('GET', `/rest/campaigns/${drafted._id}/results`)) as Parsed
     return states.sent === 1
   })
-  const { data } = (await workspace.call('GET', `/rest/threads?q=${who.phone}`)) as Parsed
-  expect(data.length).toBeGreaterThan(0)
+  // Threads are written behind their messages.
+  const data = await eventually(async () => {
+    const { data: found } = (await workspace.call('GET', `/rest/threads?q=${who.phone}`)) as Parsed
+    return found.length > 0 ? found : undefined
+  })
   for (const { _id } of data)
     await workspace.call('POST', `/rest/threads/${_id}/notes`, { text: `${who.word} calls back` })
 }
