@@ -127,7 +127,9 @@ function wordsAt(n: number): MessageWords {
   return { _id: randomUUID(), workspace: LARGE, thread, at, words: [...new Set(words)], expiresAt }
 }
 
-const rankAt = (share: number): number => Math.floor(VOCABULARY.length ** share) - 1
+function rankAt(share: number): number {
+  return Math.floor(VOCABULARY.length ** share) - 1
+}
 
 /** The same numbers from 0 to 1 in every run: mulberry32. */
 function createRandom(): () => number {
@@ -140,7 +142,7 @@ function createRandom(): () => number {
   }
 }
 
-/** Every tenth has something to read, every twentieth is a person's, in every hundredth the person wrote; twenty have the same name. */
+/** In every tenth the person wrote what is to be read, every twentieth is a person's; twenty have the same name. */
 function threadAt({ workspace, count }: { workspace: number; count: number }, n: number): ThreadRecord {
   const person = `Ana Name${n % (count / NAMESAKES)}`
   const name = { workspace, channel: `line-${n % 10}`, extId: `thread-${n}` }
@@ -155,7 +157,7 @@ function threadAt({ workspace, count }: { workspace: number; count: number }, n:
     unread: n % 10 === 0 ? 1 : 0,
     addresses,
     phoneEnds: phoneEnds(addresses),
-    ...(n % 100 === 0 && { lastInboundAt: new Date(START + n * 1_000) }),
+    ...(n % 10 === 0 && { lastInboundAt: new Date(START + n * 1_000) }),
     words: searchWords(person),
     expiresAt: new Date(START + 10 * 365 * 24 * 3_600_000),
   }
