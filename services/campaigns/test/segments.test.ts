@@ -211,6 +211,23 @@ describe('a filter counts', () => {
   })
 })
 
+test('a count that takes too long is 503, and the next one counts', async () => {
+  const count = () =>
+    server.call('POST', '/rest/segments/count', { body: { filter: { all: [{ tag: 'late' }] } } })
+  await server.database.collection('people').rename('quick')
+  const body = 'function () { sleep(60000); return true }'
+  const slow = { $expr: { $function: { body, args: [], lang: 'js' } } }
+  await server.database.createCollection('people', { viewOn: 'quick', pipeline: [{ $match: slow }] })
+  try {
+    const { status, json } = await count()
+    expect([status, json.code]).toEqual([503, 'unavailable'])
+  } finally {
+    await server.database.collection('people').drop()
+    await server.database.collection('quick').rename('people')
+  }
+  expect((await count()).json.count).toBe(2)
+})
+
 test('a segment is saved, read, listed, replaced and deleted, in its workspace alone', async () => {
   const body = { name: 'Brazil', filter: { all: [{ language: 'pt_BR' }] } }
   const saved = await server.call('PUT', '/rest/segments/brazil', { body })

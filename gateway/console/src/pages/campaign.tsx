@@ -180,7 +180,7 @@ function Facts({ campaign, channel }: { campaign: Campaign; channel: string }) {
             {t('{amount} {currency}, {perMessage} a message', {
               amount: count(money.amount),
               currency: money.currency,
-              perMessage: count(money.perMessage),
+              perMessage: pricesInWords(money.perMessage),
             })}
           </Fact>
         )}

@@ -4,6 +4,8 @@ import type { PersonRecord } from '../../src/store/person-record.ts'
 import type { RecipientRecord } from '../../src/store/recipient-record.ts'
 import { type CampaignWorld, START_MS, startCampaignWorld } from './campaign-world.ts'
 
+const DAY_MS = 24 * 60 * 60_000
+
 let world: CampaignWorld
 
 beforeAll(async () => {
@@ -78,6 +80,42 @@ test('whoever replies is counted, and their thread knows its campaign', async ()
   expect(json.data.every((thread: { campaign?: { _id: string } }) => thread.campaign?._id === campaign)).toBe(
     true,
   )
+})
+
+test('whoever opts out in the three days after their message counts, also once the campaign is over', async () => {
+  const line = await world.line()
+  const people = await world.people(5)
+  const [writes, says, late, early] = people
+  if (!writes || !says || !late || !early) throw new Error('nobody')
+  const campaign = await world.draft({
+    ...{ channel: line.channel, audience: { people: people.map(({ _id }) => _id) } },
+    stopAt: { share: 1, of: 50 },
+  })
+  await world.act(campaign, 'schedule')
+  await world.until(campaign, 'finished')
+  await eventually(async () => (await world.results(campaign)).states.delivered === 5)
+  const recipients = world.parley.database('campaigns').collection<RecipientRecord>('recipients')
+  const shift = (person: PersonRecord, ms: number) =>
+    recipients.updateOne({ campaign, person: person._id }, { $set: { claimedAt: new Date(Date.now() + ms) } })
+  // Of two days ago, of four, and not written to yet.
+  await shift(writes, -2 * DAY_MS)
+  await shift(late, -4 * DAY_MS)
+  await shift(early, DAY_MS)
+  const withdraw = (person: PersonRecord) =>
+    world.ask('campaigns', 'PATCH', `/rest/people/${person._id}`, {
+      consent: { marketing: { status: 'withdrawn' } },
+    })
+  for (const person of [says, late, early]) await withdraw(person)
+  await line.writes(writes, 'STOP')
+  const results = await eventually(async () => {
+    const found = await world.results(campaign)
+    return found.optedOut === 2 ? found : undefined
+  })
+  const byHour = results.hours.map(({ optedOut }: { optedOut: number }) => optedOut)
+  expect(byHour.filter((count: number) => count > 0)).toEqual([1, 1])
+  const { json } = await world.ask('campaigns', 'GET', `/rest/campaigns/${campaign}/recipients`)
+  const named = (json.data as { person: string; optedOutAt?: string }[]).filter((one) => one.optedOutAt)
+  expect(named.map(({ person }) => person).toSorted()).toEqual([writes._id, says._id].toSorted())
 })
 
 test('who was posted to just before an instance died is no one who was left out, whatever they decided since', async () => {
