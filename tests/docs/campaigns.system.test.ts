@@ -4,9 +4,11 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { CHECKOUT } from '@parley/local/checkout'
-import type { Parsed } from '@parley/local/testing/service-under-test'
+import { buildSimulator } from '@parley/local/simulator/app'
+import { type Listening, listen, type Parsed } from '@parley/local/testing/service-under-test'
+import { type Parley, startParley } from '@parley/local/testing/start-parley'
 import { freshDirectory } from '@parley/local/testing/test-servers'
-import { type AssistantSystem, startAssistantSystem } from '../e2e/assistant-system.ts'
+import { SERVICES } from '@parley/shared/internal-token'
 
 const START_MS = 300_000
 const commandsIn = (page: string): string[] =>
@@ -18,20 +20,27 @@ const SAFE = `set -eu
 curl() { command curl --fail-with-body --no-progress-meter "$@" && echo; }
 `
 
-let system: AssistantSystem
+let simulator: Awaited<ReturnType<typeof buildSimulator>>
+let whatsapp: Listening
+let parley: Parley
 let output: string
 let ended: unknown
 let results: Parsed
 
 beforeAll(async () => {
-  system = await startAssistantSystem()
+  simulator = await buildSimulator({})
+  whatsapp = await listen(simulator.app)
+  parley = await startParley({
+    services: [...SERVICES],
+    environment: { dispatcher: { ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8' } },
+  })
   const folder = freshDirectory('docs')
   mkdirSync(join(folder, '.local'))
-  writeFileSync(join(folder, '.local/run.json'), JSON.stringify({ simulatorUrl: system.simulatorUrl }))
+  writeFileSync(join(folder, '.local/run.json'), JSON.stringify({ simulatorUrl: whatsapp.url }))
   const setUp = commandsIn('README.md').find((block) => block.includes('/api/auth/login')) ?? ''
   const script = [setUp, ...commandsIn('docs/campaigns.md')]
     .join('\n')
-    .replaceAll('http://127.0.0.1:8080', system.parley.url)
+    .replaceAll('http://127.0.0.1:8080', parley.url)
   const shell = spawn('bash', ['-c', SAFE + script], { cwd: folder, timeout: START_MS / 2 })
   const chunks: Buffer[] = []
   for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -39,7 +48,11 @@ beforeAll(async () => {
   output = Buffer.concat(chunks).toString()
   results = JSON.parse(readFileSync(join(folder, '.local/results.json'), 'utf8') || 'null')
 }, START_MS)
-afterAll(() => system.close(), START_MS)
+afterAll(async () => {
+  await parley.close()
+  await simulator.close()
+  await whatsapp.close()
+}, START_MS)
 
 test('the commands of docs/campaigns.md all succeed behind the set-up of the README', () => {
   expect([ended, ended === 0 ? '' : output]).toEqual([0, ''])

@@ -7,6 +7,7 @@ import { findPeoplePage, type PeoplePage } from '../src/segments/segment-people.
 import type { PersonRecord } from '../src/store/person-record.ts'
 import { type RecipientRecord, recipientId } from '../src/store/recipient-record.ts'
 import { campaignsForTests } from './campaigns-server.ts'
+import { withSlowPeople } from './slow-people.ts'
 
 const BRAZIL = [
   { schema: '{{resource}} == "people"', read: '{{doc.language}} == "pt_BR"', write: 'false' },
@@ -214,17 +215,10 @@ describe('a filter counts', () => {
 test('a count that takes too long is 503, and the next one counts', async () => {
   const count = () =>
     server.call('POST', '/rest/segments/count', { body: { filter: { all: [{ tag: 'late' }] } } })
-  await server.database.collection('people').rename('quick')
-  const body = 'function () { sleep(60000); return true }'
-  const slow = { $expr: { $function: { body, args: [], lang: 'js' } } }
-  await server.database.createCollection('people', { viewOn: 'quick', pipeline: [{ $match: slow }] })
-  try {
+  await withSlowPeople(server.database, async () => {
     const { status, json } = await count()
     expect([status, json.code]).toEqual([503, 'unavailable'])
-  } finally {
-    await server.database.collection('people').drop()
-    await server.database.collection('quick').rename('people')
-  }
+  })
   expect((await count()).json.count).toBe(2)
 })
 

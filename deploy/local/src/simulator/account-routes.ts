@@ -56,14 +56,15 @@ export function accountRoutes(options: {
   })
   router.get('/:version/:id', ...checks, (req, res) => {
     const { id, version } = req.params
-    const { messagesPerSecond: perSecond, quality, portfolio = `portfolio-${id}` } = behaviours.of(id)
+    const { messagesPerSecond: perSecond, quality, messagingLimit, ...said } = behaviours.of(id)
+    const { portfolio = `portfolio-${id}` } = said
     const limit =
       Number.parseInt(version.slice(1), 10) < PORTFOLIO_VERSION
         ? 'messaging_limit_tier'
         : 'whatsapp_business_manager_messaging_limit'
     res.json({
       ...{ id, display_phone_number: `+${id}`, verified_name: 'Simulated', quality_rating: quality },
-      ...{ platform_type: 'CLOUD_API', is_on_biz_app: perSecond < 80, [limit]: 'TIER_100K' },
+      ...{ platform_type: 'CLOUD_API', is_on_biz_app: perSecond < 80, [limit]: messagingLimit },
       throughput: { level: perSecond > 80 ? 'HIGH' : 'STANDARD' },
       owner_business_info: { id: portfolio, name: 'Simulated' },
     })

@@ -68,6 +68,10 @@ export const behaviour = z.strictObject({
   /** How many the number may send; 20 where the WhatsApp Business app has it, too. */
   messagesPerSecond: z.union([z.literal(20), z.literal(80), z.literal(1_000)]).default(80),
   quality: z.enum(['GREEN', 'YELLOW', 'RED']).default('GREEN'),
+  /** How many people its portfolio may write to first in a day. */
+  messagingLimit: z
+    .enum(['TIER_50', 'TIER_250', 'TIER_2K', 'TIER_10K', 'TIER_100K', 'TIER_UNLIMITED'])
+    .default('TIER_100K'),
   /** Of an account, by its id: which portfolio owns it. Each has its own where this is left out. */
   portfolio: z.string().min(1).max(64).optional(),
 })
@@ -97,7 +101,7 @@ export interface Behaviours {
   /** Replaces the behaviour of one phone number, or of all that have none of their own, and starts counting from 0. */
   set(behaviour: Behaviour, phoneNumberId?: string): void
   /** What is said of a phone number or an account. */
-  of(id: string): Pick<Behaviour, 'messagesPerSecond' | 'quality' | 'portfolio'>
+  of(id: string): Pick<Behaviour, 'messagesPerSecond' | 'quality' | 'messagingLimit' | 'portfolio'>
   /** The fate of the next send of a phone number. */
   next(phoneNumberId: string, to: string): Turn
 }

@@ -7,6 +7,7 @@ import {
   isToCome,
   namesOfChannels,
   pausedInWords,
+  pricesInWords,
   TONES,
   waitInWords,
 } from '../campaigns.ts'

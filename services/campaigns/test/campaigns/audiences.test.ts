@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
+import { withSlowPeople } from '../slow-people.ts'
 import { type CampaignWorld, START_MS, startCampaignWorld } from './campaign-world.ts'
 
 let world: CampaignWorld
@@ -106,6 +107,7 @@ test('two of an audience who turn out to be one get it once, as when WhatsApp te
       wa_id: second.addresses[0]?.slice('phone:'.length),
     },
   })
+  await line.writes(second, 'Hi, from my new number')
   const { addresses } = await eventually(async () => {
     const { json } = await world.ask('campaigns', 'GET', `/rest/people/${second._id}`)
     return json._id === first._id ? json : undefined
@@ -128,17 +130,10 @@ test('a campaign whose audience is never found in time pauses, and goes on once 
     ...{ channel: line.channel, audience: { people: people.map(({ _id }) => _id) } },
   })
   const database = world.parley.database('campaigns')
-  await database.collection('people').rename('quick')
-  const body = 'function () { sleep(60000); return true }'
-  const slow = { $expr: { $function: { body, args: [], lang: 'js' } } }
-  await database.createCollection('people', { viewOn: 'quick', pipeline: [{ $match: slow }] })
-  try {
+  await withSlowPeople(database, async () => {
     await world.act(campaign, 'schedule')
     expect((await world.until(campaign, 'paused')).paused.reason).toBe('audience_slow')
-  } finally {
-    await database.collection('people').drop()
-    await database.collection('quick').rename('people')
-  }
+  })
   await world.act(campaign, 'resume')
   await world.until(campaign, 'finished')
   expect(await line.sends()).toHaveLength(3)

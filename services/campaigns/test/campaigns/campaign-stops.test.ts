@@ -187,9 +187,9 @@ describe('a campaign', () => {
       const people = await world.people(40)
       const audience = { people: people.map(({ _id }) => _id) }
       campaigns.push(await world.draft({ channel: line.channel, audience }))
-      await line.notice('business_capability_update', { max_daily_conversations_per_business: 50 })
+      await line.misbehave({ messagingLimit: 'TIER_50' })
       const path = `/rest/campaigns/${campaigns.at(-1)}/estimate`
-      await eventually(async () => (await world.ask('campaigns', 'POST', path)).json.peopleADay === 50)
+      expect((await world.ask('campaigns', 'POST', path)).json.peopleADay).toBe(50)
     }
     const written = async () => (await Promise.all(lines.map((line) => line.sends()))).flat().length
     for (const campaign of campaigns) await world.act(campaign, 'schedule')

@@ -1,10 +1,13 @@
 import { channelNumber } from '@parley/shared/channel-settings'
+import type { JsonObject } from '@parley/shared/json-object'
 import { jsonOrUndefined, parseExact } from '@parley/shared/parse-json'
 import { sendSettings } from '@parley/shared/providers/complete-settings'
 import type { ProviderRequest } from '@parley/shared/providers/http'
-import type { Standing, StandingRules } from '@parley/shared/providers/outbound'
+import type { Standing } from '@parley/shared/providers/outbound'
 import type { Provider } from '@parley/shared/providers/provider'
 import { providerNamed } from '@parley/shared/providers/registry'
+import type { Settings } from '@parley/shared/providers/setting'
+import { settingsFor } from '@parley/shared/providers/settings'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { Channel, Channels } from '../../channels/channels.ts'
@@ -28,13 +31,13 @@ export interface Standings {
   read(workspace: number, asked: z.output<typeof standingQuery>): Promise<object>
 }
 
-type OfNumber = ReturnType<StandingRules['ofNumber']>
-
-interface LookedUp extends OfNumber {
+interface LookedUp {
   /** When the provider has said it, and when it was asked last. */
   at: Date
   askedAt: Date
   perSecond?: number | undefined
+  isQualityLow?: boolean | undefined
+  peopleADay?: number | null | undefined
   /** Who owns the account. */
   owner?: string | undefined
 }
@@ -77,9 +80,9 @@ export function createStandings({
       if (channel === undefined) return { hasChannel: false }
       if (provider === undefined) return { hasChannel: true }
       const { rates, standing } = provider.outbound
-      const settings = sendSettings(provider, channel.config)
-      const number = 'lacking' in settings ? undefined : rates?.keyOf(settings.settings)
-      const named = 'lacking' in settings ? undefined : settings.settings.businessAccountId
+      const settings = settingsOf({ channel, provider })
+      const number = settings && rates?.keyOf(settings)
+      const named = settings?.businessAccountId
       const context = { channel, provider }
       const from = new Date(since)
       const found = await find(`${workspace}/${channel._id}/${number}/${named}`, context, from)
@@ -101,6 +104,14 @@ export function createStandings({
       return { hasChannel: true, account, ...summaryOf(found, changes), perSecond: rateOf(context, found) }
     },
   }
+}
+
+/** What sending takes, with the account, which that does not; undefined where something is missing. */
+function settingsOf({ channel: { config }, provider }: Asked): Settings | undefined {
+  const found = sendSettings(provider, config)
+  if ('lacking' in found) return undefined
+  const all = settingsFor('send', provider, { config: config as JsonObject, open: (text) => text })
+  return { ...all, ...found.settings }
 }
 
 function rateOf({ channel, provider }: { channel: Channel; provider: Provider }, found?: LookedUp) {
@@ -134,10 +145,10 @@ async function lookUp(
   last: LookedUp | undefined,
 ): Promise<LookedUp & { isWhole: boolean }> {
   const { rates, standing } = provider.outbound
-  const found = sendSettings(provider, channel.config)
+  const settings = settingsOf({ channel, provider })
   const askedAt = new Date()
   const known = { ...(last ?? { at: askedAt }), askedAt }
-  if (rates?.lookup === undefined || 'lacking' in found) return { ...known, isWhole: true }
+  if (rates?.lookup === undefined || settings === undefined) return { ...known, isWhole: true }
   const ask = async (request: ProviderRequest | undefined): Promise<HttpResponse | undefined> => {
     if (request === undefined) return undefined
     const call = { ...request, timeoutMs: LOOKUP_MS, maxBytes: MAX_BYTES }
@@ -145,8 +156,8 @@ async function lookUp(
     return response?.status === 200 ? response : undefined
   }
   const { request, read } = rates.lookup
-  const ownerRequest = standing?.owner?.request(found.settings)
-  const [number, account] = await Promise.all([ask(request(found.settings)), ask(ownerRequest)])
+  const ownerRequest = standing?.owner?.request(settings)
+  const [number, account] = await Promise.all([ask(request(settings)), ask(ownerRequest)])
   const owner = account && standing?.owner?.read(jsonOrUndefined(account.body))
   return {
     ...known,
