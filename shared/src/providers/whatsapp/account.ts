@@ -3,7 +3,7 @@ import type { ProviderResponse } from '../http.ts'
 import type { AccountCheck, Outbound } from '../outbound.ts'
 import { isJsonObject, own, textAt } from '../own.ts'
 import { get } from './api.ts'
-import { RATE_FIELDS, throughputIn } from './rates.ts'
+import { rateFields, throughputIn } from './rates.ts'
 
 type Finding = ReturnType<AccountCheck['read']>
 
@@ -12,7 +12,7 @@ export const account: NonNullable<Outbound['account']> = (settings, { template, 
   const { phoneNumberId = '', businessAccountId } = settings
   const number: AccountCheck = {
     name: 'number',
-    request: get(settings, `${phoneNumberId}?fields=display_phone_number,verified_name,${RATE_FIELDS}`),
+    request: get(settings, `${phoneNumberId}?fields=display_phone_number,verified_name,${rateFields(settings)}`),
     read: (response) => refusalIn(response) ?? numberOf(response, phoneNumberId),
   }
   if (template === undefined) return [number]
