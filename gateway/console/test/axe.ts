@@ -6,35 +6,23 @@ import { DESK, PHONE } from './console-system.ts'
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-/** In the dark only the colors differ. */
-const LOOKS = [PHONE, DESK].flatMap((viewport) => [
-  { viewport, colorScheme: 'light' as const, rules: { type: 'tag', values: WCAG } },
-  {
-    ...{ viewport, colorScheme: 'dark' as const },
-    rules: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] },
-  },
-])
+const LOOKS = [PHONE, DESK].flatMap((viewport) =>
+  (['light', 'dark'] as const).map((colorScheme) => ({ viewport, colorScheme })),
+)
 
 /** What axe finds on a page against WCAG 2.2 AA, and whether it is wider than the screen, at each size and in both themes. */
 export async function violations(page: Page, path: string): Promise<string[]> {
   await page.evaluate(AXE)
   const found: string[] = []
-  for (const { viewport, colorScheme, rules } of LOOKS) {
+  for (const { viewport, colorScheme } of LOOKS) {
     await page.setViewportSize(viewport)
     await page.emulateMedia({ colorScheme })
     const name = `${path || '/'} ${viewport.width} px ${colorScheme}`
     const overflow = await overflowOf(page)
     if (overflow > 0) found.push(`${name}: ${overflow} px wider than the screen`)
-    found.push(...(await runAxe(page, rules)).map((violation) => `${name}: ${violation}`))
+    found.push(...(await runAxe(page)).map((violation) => `${name}: ${violation}`))
   }
   return found
-}
-
-/** What axe finds on a page as it is shown. */
-export async function violationsNow(page: Page, path: string): Promise<string[]> {
-  await page.evaluate(AXE)
-  const found = await runAxe(page, { type: 'tag', values: WCAG })
-  return found.map((violation) => `${path}: ${violation}`)
 }
 
 /** By how many px the page is wider than the screen. */
@@ -42,7 +30,7 @@ export function overflowOf(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
 }
 
-function runAxe(page: Page, runOnly: object): Promise<string[]> {
+function runAxe(page: Page): Promise<string[]> {
   return page.evaluate(
     async (options) => {
       type Axe = {
@@ -52,6 +40,6 @@ function runAxe(page: Page, runOnly: object): Promise<string[]> {
       const { violations } = await axe.run(options)
       return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
     },
-    { runOnly },
+    { runOnly: { type: 'tag', values: WCAG } },
   )
 }
