@@ -6,15 +6,22 @@ import { DESK, PHONE } from './console-system.ts'
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+/** Each size in both themes. */
 const LOOKS = [PHONE, DESK].flatMap((viewport) =>
   (['light', 'dark'] as const).map((colorScheme) => ({ viewport, colorScheme })),
 )
 
-/** What axe finds on a page against WCAG 2.2 AA, and whether it is wider than the screen, at each size and in both themes. */
-export async function violations(page: Page, path: string): Promise<string[]> {
+/** Each size and each theme once: where texts are longer, colors are the same. */
+export const SIZES: typeof LOOKS = [
+  { viewport: PHONE, colorScheme: 'light' },
+  { viewport: DESK, colorScheme: 'dark' },
+]
+
+/** What axe finds on a page against WCAG 2.2 AA, and whether it is wider than the screen, in each look. */
+export async function violations(page: Page, path: string, looks = LOOKS): Promise<string[]> {
   await page.evaluate(AXE)
   const found: string[] = []
-  for (const { viewport, colorScheme } of LOOKS) {
+  for (const { viewport, colorScheme } of looks) {
     await page.setViewportSize(viewport)
     await page.emulateMedia({ colorScheme })
     const name = `${path || '/'} ${viewport.width} px ${colorScheme}`

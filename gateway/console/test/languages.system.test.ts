@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
 import type { Page } from 'playwright-core'
 import { readCatalogue, TRANSLATED } from '../../../docs/messages.ts'
-import { violations } from './axe.ts'
+import { SIZES, violations } from './axe.ts'
 import { consoleSystem } from './console-system.ts'
 import { closeDialog, consolePages, dialogs, entrances, goInside, openDialog, readSeeded } from './pages.ts'
 import { seed } from './seed.ts'
@@ -39,7 +39,7 @@ test.each(TRANSLATED)('in %s no page has an English text, and axe finds nothing'
     for (const [path, wait] of Object.entries(entrances)) {
       await system.open(page, `${path}#token`, wait)
       expect(await wrongOn(page, { catalogue, data, language })).toEqual([])
-      expect(await violations(page, path)).toEqual([])
+      expect(await violations(page, path, SIZES)).toEqual([])
     }
     await system.open(page, '/login', 'input[type=email]')
     await page.locator('input[type=email]').fill(system.garden.email)
@@ -50,7 +50,7 @@ test.each(TRANSLATED)('in %s no page has an English text, and axe finds nothing'
     const wrong: string[] = []
     const look = async (name: string) => {
       wrong.push(...(await wrongOn(page, { catalogue, data, language })).map((text) => `${name}: ${text}`))
-      wrong.push(...(await violations(page, name)))
+      wrong.push(...(await violations(page, name, SIZES)))
     }
     for (const [path, wait] of consolePages(seeded)) {
       await goInside(page, path, wait)

@@ -15,7 +15,7 @@ const deletionQuery = z.looseObject({ name: z.string(), hsm_id: z.string().optio
 
 /**
  * The Cloud API's routes of an account: `GET /v<NN>.<n>/{phoneNumberId}` of a number, of which there are as many as are
- * asked for, `/v<NN>.<n>/{businessAccountId}/message_templates` of its templates, and `POST /v<NN>.<n>/{id}` to edit one.
+ * asked for, `/v<NN>.<n>/{businessAccountId}/message_templates` of its templates, `/v<NN>.<n>/{businessAccountId}/subscribed_apps`, and `POST /v<NN>.<n>/{id}` to edit one.
  */
 export function accountRoutes(options: {
   templates: Pick<Templates, 'ofAccounts'>
@@ -47,6 +47,9 @@ export function accountRoutes(options: {
     const { name, hsm_id: id } = deletionQuery.parse(req.query)
     ofAccounts.remove(req.params.id, { name, id })
     res.json({ success: true })
+  })
+  router.get('/:version/:id/subscribed_apps', ...checks, (_req, res) => {
+    res.json({ data: [{ whatsapp_business_api_data: { id: '4711', name: 'Simulated app', link: '' } }] })
   })
   router.post('/:version/:id', ...checks, json, (req, res) => {
     ofAccounts.edit(req.params.id, req.body)
