@@ -11,7 +11,7 @@ import { type RunningParley, startProcesses } from '../e2e/running-parley.ts'
 const page = readFileSync(join(CHECKOUT, 'README.md'), 'utf8')
 const [, section = ''] = /^## Five minutes with curl$(.*?)^## /ms.exec(page) ?? []
 const script = [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block).join('\n')
-const [, printed = ''] = /^```\n(.*?)^```$/ms.exec(section) ?? []
+const [, printed = ''] = /^```\n(.*?)^```$/ms.exec(section.replaceAll(/^```sh\n.*?^```$/gms, '')) ?? []
 
 let parley: RunningParley
 let folder: string
