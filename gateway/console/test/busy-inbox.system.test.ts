@@ -28,7 +28,9 @@ const { DURATION_S, CONVERSATIONS, RATE, TABS } = parseConfig(
 )
 /** By hand a quiet machine is expected. */
 const MAX_PAINT_MS = process.env.DURATION_S === undefined ? 15_000 : 1_000
-const MAX_GROWTH_MIB = 6
+const MAX_GROWTH_MIB = 1.5
+/** An open conversation grows by what is said in it, up to 150 of that. */
+const MAX_MORE_NODES = 3_000
 const SAMPLES = 6
 const AT_ONCE = 16
 const LONG_MS = 60_000
@@ -181,10 +183,11 @@ async function expectAllWell(agents: readonly Agent[]): Promise<void> {
 
   const paints = painted.flat()
   // What is open at the moment differs from one sample to the next.
-  const growths = samples.map((of) => {
-    const least = (part: readonly { heapMiB: number }[]) => Math.min(...part.map(({ heapMiB }) => heapMiB))
-    return least(of.slice(SAMPLES / 2)) - least(of.slice(0, SAMPLES / 2))
-  })
+  const growths = (part: 'heapMiB' | 'nodes') =>
+    samples.map((of) => {
+      const least = (half: typeof of) => Math.min(...half.map((sample) => sample[part]))
+      return least(of.slice(SAMPLES / 2)) - least(of.slice(0, SAMPLES / 2))
+    })
   const noticedBy = (of: (noticed: Noticed) => number) =>
     agents.map(({ noticed }) => of(noticed)).join(' and ')
   console.error(
@@ -201,7 +204,8 @@ async function expectAllWell(agents: readonly Agent[]): Promise<void> {
     expect(missed(noticed)).toEqual([])
     expect(doubled(noticed)).toEqual([])
   }
-  expect(Math.max(...growths)).toBeLessThan(MAX_GROWTH_MIB)
+  expect(Math.max(...growths('heapMiB'))).toBeLessThan(MAX_GROWTH_MIB)
+  expect(Math.max(...growths('nodes'))).toBeLessThan(MAX_MORE_NODES)
   expect(
     quantile(
       paints.map(({ paint }) => paint),

@@ -57,7 +57,7 @@ export function writingTab(page: Page, threads: readonly string[]) {
     async finish(): Promise<void> {
       await page.bringToFront()
       await page.reload()
-      await page.waitForSelector('.reply textarea')
+      await page.locator('.reply textarea').waitFor()
       for (const thread of threads.toReversed()) await look(thread)
       const text = (await box.inputValue()).trim()
       if (text === '') return
@@ -130,7 +130,7 @@ async function firstPaint(context: BrowserContext, url: string): Promise<FirstPa
   const page = await context.newPage()
   try {
     await page.goto(url)
-    await page.waitForSelector('.threads a')
+    await page.locator('.threads a').first().waitFor()
     return await page.evaluate(() => {
       const conversations = performance.now()
       const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]

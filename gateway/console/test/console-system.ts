@@ -68,7 +68,7 @@ export function consoleSystem({
     /** Loads a page of the console, and waits for what it shows. */
     async open(page: Page, path: string, wait: string): Promise<void> {
       await page.goto(`${started.url}/console${path}`)
-      await page.waitForSelector(wait)
+      await page.locator(wait).first().waitFor()
     },
     /** Once the tests run, as is the rest. */
     get parley() {

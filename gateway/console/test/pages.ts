@@ -46,9 +46,13 @@ export async function goInside(page: Page, path: string, wait: string): Promise<
     dispatchEvent(new PopStateEvent('popstate'))
     for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame)
   }, `/console${path}`)
-  await page.waitForSelector(wait, { state: 'attached' }).catch((error: Error) => {
-    throw new Error(`${path}: ${error.message}`)
-  })
+  await page
+    .locator(wait)
+    .first()
+    .waitFor({ state: 'attached' })
+    .catch((error: Error) => {
+      throw new Error(`${path}: ${error.message}`)
+    })
   await page.waitForFunction(() => document.querySelector('.loading') === null)
 }
 

@@ -191,17 +191,19 @@ function useSaid(thread: Thread): Conversed {
   const [previous, setPrevious] = useState<string | null>()
   const [typed, setTyped] = useState<string>()
   // A message may say less than before: what a person took over before it left was never said.
-  const add = (data: Said[]) =>
+  const add = (data: Said[], { atMost = Number.POSITIVE_INFINITY } = {}) =>
     setAll((before) => {
       const read = new Set(data.map(({ message }) => message))
       const others = [...before].filter(([, { message }]) => !read.has(message))
-      return new Map([...others, ...data.map((one) => [one._id, one] as const)])
+      const isTooMuch = others.length + data.length > atMost
+      return new Map([...(isTooMuch ? [] : others), ...data.map((one) => [one._id, one] as const)])
     })
   const latest = useLoad(
     path,
     async (signal) => {
       const page = await call<SaidPage>('GET', path, { query: { limit: PAGE }, signal })
-      add(page.data)
+      // What is older was asked for, or can be asked for again.
+      add(page.data, previous === undefined ? { atMost: 3 * PAGE } : {})
       setTyped(undefined)
       return page
     },

@@ -1,4 +1,4 @@
-import { useMemo } from 'preact/hooks'
+import { Component } from 'preact'
 import { Button } from '../components/actions.tsx'
 import { Badge, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { useRows } from '../components/keyboard.ts'
@@ -102,10 +102,17 @@ interface LinkProps {
   isOpen: boolean
 }
 
-/** Drawn again only where something of it is new: the list is loaded again every second. */
-function ThreadLink({ thread, href, draft, isAt, isOpen }: LinkProps) {
-  return useMemo(
-    () => (
+/**
+ * Drawn again only where something of it is new: the list is loaded again every second. An element that `useMemo` remembers
+ * would keep the list that it was first drawn in, and all rows that have left it since.
+ */
+class ThreadLink extends Component<LinkProps> {
+  override shouldComponentUpdate(next: LinkProps): boolean {
+    return JSON.stringify(next) !== JSON.stringify(this.props)
+  }
+
+  override render({ thread, href, draft, isAt, isOpen }: LinkProps) {
+    return (
       <a href={href} class={isAt ? 'at' : undefined} aria-current={isOpen ? 'true' : undefined}>
         <span class="round" aria-hidden="true">
           {initialsOf(nameOf(thread))}
@@ -135,9 +142,8 @@ function ThreadLink({ thread, href, draft, isAt, isOpen }: LinkProps) {
           <Marks thread={thread} />
         </span>
       </a>
-    ),
-    [JSON.stringify(thread), href, draft, isAt, isOpen],
-  )
+    )
+  }
 }
 
 /** Who has it, whose it is, and what it is sorted by. */

@@ -60,6 +60,7 @@ export async function* allParts(
     return
   }
   const { id: campaign } = required.campaign
+  const joined = await allJoined(connection, { workspace, maxTimeMS })
   const members = recipientsOf(connection).find(
     { campaign, ...stateQuery(required) },
     { projection: { _id: 1 }, batchSize: size, maxTimeMS },
@@ -67,7 +68,11 @@ export async function* allParts(
   try {
     while (await members.hasNext()) {
       const listed = members.readBufferedDocuments(size).map(({ _id }) => personOf(campaign, _id))
-      const names = await namesOf(connection, required, { workspace, listed })
+      const these = new Set(listed)
+      const joinedTo =
+        joined?.filter(({ joined }) => joined.some((one) => these.has(one))) ??
+        (await joinedAmong(connection, workspace, listed))
+      const names = await namesOf(connection, required, { listed, joinedTo })
       yield await queryAmong(connection, { workspace, filter }, names)
     }
   } finally {
@@ -85,10 +90,10 @@ async function queryAmong(
   names: Candidates['names'],
 ): Promise<mongo.Filter<PersonRecord>> {
   const required = requiredIn(filter)
+  const others = { ...filter, all: filter.all?.filter((one) => one !== required) ?? [] }
   const members = new Map<CampaignCondition, string[]>()
-  for (const one of campaignConditions(filter))
-    members.set(one, one === required ? [...names.keys()] : await membersAmong(connection, one, names))
-  const query = segmentQuery(filter, (one) => members.get(one) ?? [])
+  for (const one of campaignConditions(others)) members.set(one, await membersAmong(connection, one, names))
+  const query = segmentQuery(others, (one) => members.get(one) ?? [])
   return { $and: [{ workspace, _id: { $in: [...names.keys()] } }, query] }
 }
 
@@ -135,8 +140,9 @@ async function nextMembers(
     .limit(size)
     .toArray()
   const listed = found.map(({ _id }) => personOf(id, _id))
+  const joinedTo = await joinedAmong(connection, workspace, listed)
   return {
-    names: await namesOf(connection, condition, { workspace, listed }),
+    names: await namesOf(connection, condition, { listed, joinedTo }),
     last: found.length < size ? undefined : listed.at(-1),
   }
 }
@@ -148,28 +154,55 @@ async function nextMembers(
 async function namesOf(
   connection: Connection,
   condition: CampaignCondition,
-  { workspace, listed }: { workspace: number; listed: readonly string[] },
+  { listed, joinedTo }: { listed: readonly string[]; joinedTo: readonly Joined[] },
 ): Promise<Candidates['names']> {
-  const joinedTo = await peopleOf(connection)
-    .find(
-      { workspace, joined: { $in: [...listed] } },
-      { projection: { joined: 1 }, hint: JOINED_INDEX, maxTimeMS: QUERY_MS },
-    )
-    .toArray()
   const there = await listedAmong(
     connection,
     condition,
-    joinedTo.flatMap(({ _id, joined = [] }) => [_id, ...joined]),
+    joinedTo.flatMap(({ _id, joined }) => [_id, ...joined]),
   )
   const these = new Set(listed)
   const others = joinedTo.filter(
-    ({ _id, joined = [] }) => !there.has(_id) && these.has(joined.find((one) => there.has(one)) ?? ''),
+    ({ _id, joined }) => !there.has(_id) && these.has(joined.find((one) => there.has(one)) ?? ''),
   )
   return new Map([
     ...listed.map((one): [string, string[]] => [one, [one]]),
-    ...others.map(({ _id, joined = [] }): [string, string[]] => [_id, [_id, ...joined]]),
+    ...others.map(({ _id, joined }): [string, string[]] => [_id, [_id, ...joined]]),
   ])
 }
+
+/** Somebody, with those who turned out to be them. */
+type Joined = Required<Pick<PersonRecord, '_id' | 'joined'>>
+
+async function joinedAmong(
+  connection: Connection,
+  workspace: number,
+  people: readonly string[],
+): Promise<Joined[]> {
+  return findJoined(
+    connection,
+    { workspace, joined: { $in: [...people] } },
+    { maxTimeMS: QUERY_MS },
+  ).toArray()
+}
+
+/** All of a workspace; undefined where they are too many to be named in a statement. */
+async function allJoined(
+  connection: Connection,
+  { workspace, maxTimeMS }: { workspace: number; maxTimeMS: number },
+): Promise<Joined[] | undefined> {
+  const found = await findJoined(connection, { workspace, joined: { $exists: true } }, { maxTimeMS })
+    .limit(MAX_NAMED)
+    .toArray()
+  const ids = found.reduce((sum, { joined }) => sum + 1 + joined.length, 0)
+  return ids > MAX_NAMED ? undefined : found
+}
+
+const findJoined = (
+  connection: Connection,
+  query: mongo.Filter<PersonRecord>,
+  { maxTimeMS }: { maxTimeMS: number },
+) => peopleOf(connection).find<Joined>(query, { projection: { joined: 1 }, hint: JOINED_INDEX, maxTimeMS })
 
 const BEHIND_ALL = '~'
 
@@ -188,22 +221,15 @@ export async function countMembers(
   const { id: campaign } = condition.campaign
   const recipients = recipientsOf(connection)
   const state = stateQuery(condition)
-  const joined = await peopleOf(connection)
-    .find(
-      { workspace, joined: { $exists: true } },
-      { projection: { joined: 1 }, hint: JOINED_INDEX, maxTimeMS },
-    )
-    .limit(MAX_NAMED)
-    .toArray()
-  const idsOf = joined.map(({ _id, joined = [] }) => [_id, ...joined])
-  const ids = idsOf.flat()
-  if (ids.length > MAX_NAMED) return undefined
+  const joined = await allJoined(connection, { workspace, maxTimeMS })
+  if (joined === undefined) return undefined
+  const idsOf = joined.map(({ _id, joined }) => [_id, ...joined])
   const erased = { $gte: recipientId(campaign, ERASED), $lt: recipientId(campaign, `${ERASED}~`) }
   const [listed, nobody] = await Promise.all([
     recipients.countDocuments({ campaign, ...state }, { maxTimeMS }),
     recipients.countDocuments({ _id: erased, ...state }, { maxTimeMS }),
   ])
-  const there = await listedAmong(connection, condition, ids)
+  const there = await listedAmong(connection, condition, idsOf.flat())
   const twice = idsOf.map((own) => own.filter((one) => there.has(one)).length)
   return listed - nobody - twice.reduce((sum, times) => sum + Math.max(0, times - 1), 0)
 }

@@ -1,27 +1,25 @@
 import { own, textAt } from '../own.ts'
 
 /** The nature of each type of message: a model may be asked, an earlier message is another one, or nobody said anything. */
-interface MessageType {
-  nature: 'speech' | 'change' | 'notice'
-  description: string
-}
+type MessageType = { nature: 'speech' } | { nature: 'change' | 'notice'; description: string }
+const SPEECH = { nature: 'speech' } as const
 
 /**
  * The types of Meta's messages. What has a type of its own inside of another stands behind a slash; what is not among
  * them is a notice.
  */
 export const MESSAGE_TYPES: Readonly<Record<string, MessageType>> = {
-  text: { nature: 'speech', description: 'A text' },
-  image: { nature: 'speech', description: 'An image, which a model sees that can' },
-  audio: { nature: 'speech', description: 'Audio, which is transcribed where there is a model for that' },
-  video: { nature: 'speech', description: 'A video; a model is told that there is one' },
-  document: { nature: 'speech', description: 'A document; a model is told its name' },
-  sticker: { nature: 'speech', description: 'A sticker, which a model sees that can' },
-  location: { nature: 'speech', description: 'Where somebody or something is' },
-  contacts: { nature: 'speech', description: 'Cards of contacts' },
-  button: { nature: 'speech', description: 'A button of a template' },
-  interactive: { nature: 'speech', description: 'What was chosen: a button, an entry of a list, a form' },
-  order: { nature: 'speech', description: 'Products of a catalogue' },
+  text: SPEECH,
+  image: SPEECH,
+  audio: SPEECH,
+  video: SPEECH,
+  document: SPEECH,
+  sticker: SPEECH,
+  location: SPEECH,
+  contacts: SPEECH,
+  button: SPEECH,
+  interactive: SPEECH,
+  order: SPEECH,
   reaction: {
     nature: 'change',
     description: 'An emoji, or none any more; it asks nobody unless the channel has `config.answerReactions`',

@@ -20,29 +20,35 @@ ${SECTIONS.map((section) => section()).join('\n')}`
 }
 
 function fields(): string {
-  const rows = Object.entries(WEBHOOK_FIELDS).map(([field, entry]) => [
-    `\`${field}\``,
-    entry.about,
-    entry.fate === 'counted' ? `counted: ${entry.reason}` : entry.fate,
-  ])
+  const entries = Object.entries(WEBHOOK_FIELDS)
+  const named = entries.flatMap(([field, entry]) =>
+    entry.fate === 'kept'
+      ? []
+      : [[`\`${field}\``, entry.about, entry.fate === 'taken' ? 'taken' : `counted: ${entry.reason}`]],
+  )
+  const notices = entries.flatMap(([field, { about, fate }]) =>
+    fate === 'kept' ? [[`\`${field}\``, about]] : [],
+  )
   return `## Fields of the webhook
 
-*Taken* becomes messages and statuses. *Kept* is a notice of the channel: on its page of the console, at
-\`GET /rest/channels/{id}/notices\`, and an event \`channel.notice\`. *Counted* counts in \`skipped\`. Other fields are kept.
+*Taken* becomes messages and statuses. *Counted* counts in \`skipped\`. *Kept*, as is any other field, is a notice of the channel: on its
+page of the console, at \`GET /rest/channels/{id}/notices\`, and an event \`channel.notice\`.
 
-${table(['field', 'what comes', 'fate'], rows)}`
+${table(['field', 'what comes', 'fate'], named)}
+${table(['kept', 'what comes'], notices)}`
 }
 
 function types(): string {
-  const rows = Object.entries(MESSAGE_TYPES).map(([type, { nature, description }]) => [
-    `\`${type}\``,
-    description,
-    nature,
-  ])
+  const entries = Object.entries(MESSAGE_TYPES)
+  const speech = entries.filter(([, { nature }]) => nature === 'speech').map(([type]) => `\`${type}\``)
+  const rows = entries.flatMap(([type, of]) =>
+    of.nature === 'speech' ? [] : [[`\`${type}\``, of.description, of.nature]],
+  )
   return `## Types of messages
 
-*Speech* asks a handler or an assistant; a *change* is made in an earlier message, a *notice* is shown, and
-[neither asks anybody](threads.md#what-is-no-speech). Behind a slash is the type inside of the message. Other types are notices.
+*Speech* asks a handler or an assistant ([what a model reads of it](assistants.md#what-people-send)): ${speech.join(', ')}. A *change* is
+made in an earlier message, a *notice* is shown, and [neither asks anybody](threads.md#what-is-no-speech). Behind a slash is the type inside
+of the message. Other types are notices.
 
 ${table(['type', 'what it is', 'nature'], rows)}`
 }
@@ -68,10 +74,15 @@ ${table(['what', 'how many', 'characters'], rows)}`
 }
 
 function templates(): string {
-  const rows = [
+  const parts = [
     ...Object.entries(TEMPLATE_PARTS),
     ...Object.entries(TEMPLATE_BUTTONS).map(([name, types]) => [`button ${name}`, types] as const),
-  ].map(([part, types]) => [`\`${part}\``, types.map((type) => `\`${type}\``).join(', ')])
+  ]
+  const coded = (names: Iterable<string>) => [...names].map((name) => `\`${name}\``).join(', ')
+  const rows = Map.groupBy(parts, ([, types]) => coded(types))
+    .entries()
+    .map(([types, alike]) => [coded(alike.map(([part]) => part)), types])
+    .toArray()
   return `## Parts of templates
 
 A carousel has cards with a header, a body and buttons.
@@ -101,15 +112,14 @@ ${table(
 }
 
 function versions(): string {
-  const rows = Object.entries(VERSION_ENDS).map(([version, end]) => [
-    version === VERSION ? `${version}, the default` : version,
-    end ?? 'no date yet',
-  ])
+  const ends = Object.entries(VERSION_ENDS).flatMap(([version, end]) =>
+    end === undefined ? [] : [`${version} ${end}`],
+  )
   return `## Versions of the Graph API
 
-\`GET /rest/check\` names a channel six months before its version ends (\`ending_soon\`).
-
-${table(['version', 'ends'], rows)}`
+\`GET /rest/check\` names a channel six months before its version ends (\`ending_soon\`). The default is ${VERSION}. They end:
+${ends.join(', ')}.
+`
 }
 
 function codes(): string {
