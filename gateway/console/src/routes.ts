@@ -1,5 +1,5 @@
 /** What is below each page of the console, in the order in which it is matched; what begins with `:` stands for anything. */
-export const ROUTES = {
+const ROUTES = {
   '/': [''],
   '/conversations': ['', ':id'],
   '/messages': ['', ':id'],

@@ -57,7 +57,7 @@ export async function goInside(page: Page, path: string, wait: string): Promise<
 }
 
 /** A page by its path below `/console`, and what it shows when it is there. */
-export type Visit = [path: string, wait: string]
+type Visit = [path: string, wait: string]
 
 /** What the pages of single things are about, in a workspace that `seed` has filled. */
 interface Seeded {

@@ -29,7 +29,7 @@ export async function makeSample(url: string): Promise<Made> {
   const made: Made = { documents: [], phones: [], messages: 0 }
   try {
     await makeDocuments(url, made)
-    await keepRecord(made)
+    await storeRecord(made)
     for (const [at, one] of CONVERSATIONS.entries()) await converse(one, phoneOf(at))
     for (let at = 0; at < UPDATES; at++)
       await post(updateFor(at, phoneOf(CONVERSATIONS.length + (at % UPDATED_PEOPLE))))
@@ -62,7 +62,7 @@ async function makeDocuments(url: string, made: Made): Promise<void> {
 }
 
 /** Before anybody is written to: from here on it is known what there is to remove. */
-async function keepRecord(made: Made): Promise<void> {
+async function storeRecord(made: Made): Promise<void> {
   const people = CONVERSATIONS.length + UPDATED_PEOPLE
   made.phones.push(...Array.from({ length: people }, (_, at) => phoneOf(at)))
   made.messages = UPDATES + CONVERSATIONS.reduce((sum, { exchanges }) => sum + exchanges.length, 0)

@@ -5,7 +5,7 @@ import { idParameter, pathId } from '@parley/shared/openapi/path-id'
 import { route } from '@parley/shared/openapi/route'
 import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
-import type { CheckAccount } from '../../channels/check-account.ts'
+import type { CheckAccount } from '../../channels/account/check-account.ts'
 import { requireDocument } from '../assistant/require-assistant.ts'
 
 /** In flight, and those that wait for that. */

@@ -4,10 +4,10 @@ import { sendSettings } from '@parley/shared/providers/complete-settings'
 import type { ProviderResponse } from '@parley/shared/providers/http'
 import type { AccountCheck } from '@parley/shared/providers/outbound'
 import { providerNamed } from '@parley/shared/providers/registry'
-import type { Channel, OpenChannel } from './channels.ts'
-import type { HttpClient } from './http/http-client.ts'
-import { presentable } from './http/presentable.ts'
-import { textsIn } from './templates/provider-templates.ts'
+import type { Channel, OpenChannel } from '../channels.ts'
+import type { HttpClient } from '../http/http-client.ts'
+import { presentable } from '../http/presentable.ts'
+import { textsIn } from '../templates/provider-templates.ts'
 
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 256 * 1024
