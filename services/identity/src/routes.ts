@@ -27,6 +27,7 @@ export interface IdentityDependencies extends Administration {
   keyRing: KeyRing
   verifier: InternalVerifier
   baseDomain: string
+  simulatorUrl: string | undefined
 }
 
 /** Every public operation of this service. */

@@ -16,8 +16,8 @@ const templateQuery = z.looseObject({
 const deletionQuery = z.looseObject({ name: z.string(), hsm_id: z.string().optional() })
 
 /**
- * The Cloud API's routes of an account: `GET /v<NN>.<n>/{phoneNumberId}` of a number or an account, of which there are as many as are
- * asked for, `/v<NN>.<n>/{businessAccountId}/message_templates` of its templates, and `POST /v<NN>.<n>/{id}` to edit one.
+ * The Cloud API's routes of an account: `GET /v<NN>.<n>/{phoneNumberId}` of a number or an account, of which there are
+ * as many as are asked for, `/v<NN>.<n>/{businessAccountId}/message_templates` of its templates, `/v<NN>.<n>/{businessAccountId}/subscribed_apps`, and `POST /v<NN>.<n>/{id}` to edit one.
  */
 export function accountRoutes(options: {
   templates: Pick<Templates, 'ofAccounts'>
@@ -49,6 +49,9 @@ export function accountRoutes(options: {
     const { name, hsm_id: id } = deletionQuery.parse(req.query)
     ofAccounts.remove(req.params.id, { name, id })
     res.json({ success: true })
+  })
+  router.get('/:version/:id/subscribed_apps', ...checks, (_req, res) => {
+    res.json({ data: [{ whatsapp_business_api_data: { id: '4711', name: 'Simulated app', link: '' } }] })
   })
   router.post('/:version/:id', ...checks, json, (req, res) => {
     ofAccounts.edit(req.params.id, req.body)

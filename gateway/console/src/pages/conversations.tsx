@@ -3,6 +3,7 @@ import { Button } from '../components/actions.tsx'
 import { Badge, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { useRows } from '../components/keyboard.ts'
 import { More, useList } from '../components/list.tsx'
+import { byPath } from '../components/screens.tsx'
 import { useDrafts } from '../drafts.ts'
 import { count } from '../format.ts'
 import { rich, t } from '../language.ts'
@@ -16,7 +17,9 @@ import { BulkBar, useSelection } from './conversation-bulk.tsx'
 import { chosenFilters, Filters, listQuery } from './conversation-filters.tsx'
 
 /** The conversations with people, and the one that is open beside them. */
-export function ConversationsPage({ rest: [id], query }: PageProps) {
+export const ConversationsPage = byPath('/conversations', { '': Inbox, ':id': Inbox })
+
+function Inbox({ rest: [id], query }: PageProps) {
   const channel = query.get('channel') ?? undefined
   const message = query.get('message') ?? undefined
   return (

@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact'
 import { Card, Empty, NotFound, PageHead, Tabs, Time } from '../components/basics.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
+import { byPath } from '../components/screens.tsx'
 import { numbered } from '../format.ts'
 import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
@@ -52,7 +53,9 @@ const SECTIONS: readonly Section[] = [
 ]
 
 /** Users, roles, API tokens and the audit log. */
-export function TeamPage({ rest: [path, id] }: PageProps) {
+export const TeamPage = byPath('/team', { '': Team, 'roles/:id': Team, ':section': Team })
+
+function Team({ rest: [path, id] }: PageProps) {
   const readable = SECTIONS.filter(({ reads }) => may('read', reads))
   if (readable.length === 0) return <Empty title={t('Your role can’t read the team')} />
   const current = path === undefined ? readable[0] : readable.find((one) => one.path === path)
