@@ -17,7 +17,10 @@ export const account: NonNullable<Outbound['account']> = (settings, { template, 
   }
   const number: AccountCheck = {
     name: 'number',
-    request: get(settings, `${phoneNumberId}?fields=display_phone_number,verified_name,${rateFields(settings)}`),
+    request: get(
+      settings,
+      `${phoneNumberId}?fields=display_phone_number,verified_name,${rateFields(settings)}`,
+    ),
     read: (response) => refusalIn(response) ?? numberOf(response, phoneNumberId),
   }
   const subscription: AccountCheck = {
