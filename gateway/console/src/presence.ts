@@ -7,8 +7,8 @@ import type { Said } from './threads.ts'
 
 /** A tab says it at most so often. */
 const EVERY_MS = 10_000
-/** Whoever has not said so for so long is away. */
-const AWAY_MS = 25_000
+/** Whoever has not said so for so long is absent. */
+const ABSENT_MS = 25_000
 
 /** A colleague who has the conversation open. */
 interface Present {
@@ -65,7 +65,7 @@ export function usePresence({ thread: { _id: thread }, isOf, said = [] }: Presen
   useEffect(() => {
     if (present.size === 0) return
     const last = Math.min(...[...present.values()].map(({ at }) => at))
-    const timer = setTimeout(() => setPresent(stillHere), last + AWAY_MS - Date.now())
+    const timer = setTimeout(() => setPresent(stillHere), last + ABSENT_MS - Date.now())
     return () => clearTimeout(timer)
   }, [present])
   return [...present.values()].map((one) => ({
@@ -75,7 +75,7 @@ export function usePresence({ thread: { _id: thread }, isOf, said = [] }: Presen
 }
 
 const stillHere = (present: ReadonlyMap<number, Present>): ReadonlyMap<number, Present> =>
-  new Map([...present].filter(([, { at }]) => Date.now() - at < AWAY_MS))
+  new Map([...present].filter(([, { at }]) => Date.now() - at < ABSENT_MS))
 
 const lastOf = ({ _id }: Pick<Present, '_id'>, said: readonly Said[]): string | undefined =>
   said.findLast(({ by }) => by?._id === _id)?._id

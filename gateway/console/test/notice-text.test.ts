@@ -13,7 +13,7 @@ const handedOver = { unreadFor: { why: 'handed_off', reason: 'asks for a person'
 const MESSAGES = { ...NONE, messages: true }
 const HAND_OVERS = { ...NONE, handOvers: true }
 
-test.each<[what: string, on: Partial<Thread>, settings: typeof NONE, isTold: boolean]>([
+test.each<[what: string, on: Partial<Thread>, settings: typeof NONE, isReported: boolean]>([
   ['a message', {}, MESSAGES, true],
   ['a message', {}, HAND_OVERS, false],
   ['a message to nobody’s conversation', {}, { ...MESSAGES, onlyOwn: true }, true],
@@ -23,9 +23,9 @@ test.each<[what: string, on: Partial<Thread>, settings: typeof NONE, isTold: boo
   ['a hand-over', handedOver, HAND_OVERS, true],
   ['a hand-over', handedOver, MESSAGES, false],
   ['a hand-over', { ...handedOver, ...ofColleague }, { ...HAND_OVERS, onlyOwn: true }, false],
-])('of %s (%j) an account with %j is told: %s', (_what, on, settings, isTold) => {
+])('of %s (%j) an account with %j is told: %s', (_what, on, settings, isReported) => {
   const thread = { ...on } as Thread
-  expect(isRequested({ kind: 'message', thread }, { settings, own: OWN })).toBe(isTold)
+  expect(isRequested({ kind: 'message', thread }, { settings, own: OWN })).toBe(isReported)
 })
 
 test.each([true, false])(
