@@ -55,7 +55,7 @@ function memoryText(
   const { atMostMib } = memoryBound(memory, heapLimitMib(memory))
   const services = `${together ? 'all services' : 'each service'} at most ${atMostMib} MiB`
   const cache = hasCache ? `, MongoDB's cache ${sizesOf(memory).mongoCacheGb * 1_024} MiB` : ''
-  return `${services}${cache} (MEMORY=${memory})`
+  return `${services}${cache}`
 }
 
 /** A label and a text in as many lines as it takes. */

@@ -53,17 +53,17 @@ describe('the status line', () => {
     expect(text).toBe('Starting the services …\nA line\n')
   })
 
-  test('where nobody watches says each 10 s how long it takes so far, until it ends', () => {
-    jest.useFakeTimers()
-    const text = written(false, (line) => {
-      line.status('Starting the servers')
-      jest.advanceTimersByTime(20_000)
-      line.status('Starting the services')
-      jest.advanceTimersByTime(10_000)
-      line.end()
-      jest.advanceTimersByTime(10_000)
-    })
-    expect(text.split('\n')).toEqual([
+  test('where nobody watches says each 10 s how long it takes so far, until it ends', async () => {
+    jest.useFakeTimers({ now: 0 })
+    const parts: string[] = []
+    const line = createStatusLine({ isTTY: false, write: (text: unknown) => parts.push(String(text)) > 0 })
+    line.status('Starting the servers')
+    await jest.advanceTimersByTimeAsync(20_000)
+    line.status('Starting the services')
+    await jest.advanceTimersByTimeAsync(10_000)
+    line.end()
+    await jest.advanceTimersByTimeAsync(10_000)
+    expect(parts.join('').split('\n')).toEqual([
       'Starting the servers …',
       ...['Starting the servers … (10 s)', 'Starting the servers … (20 s)'],
       'Starting the services …',
