@@ -29,7 +29,7 @@ export async function* importPeople(
   for (let [offset, end] = [0, PART_BYTES]; ; ) {
     const hasMore = end < file.size
     const query = {
-      ...{ offset, more: `${hasMore}`, ignoreColumns: `${ignoreColumns}` } as const,
+      ...({ offset, more: `${hasMore}`, ignoreColumns: `${ignoreColumns}` } as const),
       ...(tag && { tag }),
     }
     const found = await succeeded(

@@ -80,7 +80,10 @@ describe('the rate of a number', () => {
 describe('the standing of a number', () => {
   test.each([
     [{ whatsapp_business_manager_messaging_limit: 'TIER_2K' }, { isQualityLow: false, peopleADay: 2_000 }],
-    [{ messaging_limit_tier: 'TIER_250', quality_rating: 'RED' }, { isQualityLow: true, peopleADay: 250 }],
+    [
+      { messaging_limit_tier: 'TIER_250', quality_rating: 'RED' },
+      { isQualityLow: true, peopleADay: 250 },
+    ],
     [
       { whatsapp_business_manager_messaging_limit: 'TIER_UNLIMITED', messaging_limit_tier: null },
       { isQualityLow: false, peopleADay: null },

@@ -48,7 +48,9 @@ export function ImportDialog({ onClose }: { onClose(): void }) {
             }}
           />
           <p class="note" id={`${id}-note`}>
-            {t('CSV with a header (phone, name, language, tags, consent …), or a person as JSON on each line')}
+            {t(
+              'CSV with a header (phone, name, language, tags, consent …), or a person as JSON on each line',
+            )}
           </p>
         </div>
         <TextField

@@ -231,9 +231,9 @@ describe('how many may be sent', () => {
     expect(budgetMessages({ money }, ['UTILITY'])).toBe(60)
     expect(budgetMessages({ money }, ['UTILITY', 'MARKETING'])).toBe(10)
     expect(budgetMessages({ money }, [])).toBe(10)
-    expect(['UTILITY', 'marketing', 'service', 'constructor', undefined].map((one) => priceOf(perMessage, one))).toEqual([
-      0.01, 0.06, 0.06, 0.06, 0.06,
-    ])
+    expect(
+      ['UTILITY', 'marketing', 'service', 'constructor', undefined].map((one) => priceOf(perMessage, one)),
+    ).toEqual([0.01, 0.06, 0.06, 0.06, 0.06])
   })
 })
 

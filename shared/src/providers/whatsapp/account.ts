@@ -12,7 +12,10 @@ export const account: NonNullable<Outbound['account']> = (settings, { template, 
   const { phoneNumberId = '', businessAccountId } = settings
   const number: AccountCheck = {
     name: 'number',
-    request: get(settings, `${phoneNumberId}?fields=display_phone_number,verified_name,${rateFields(settings)}`),
+    request: get(
+      settings,
+      `${phoneNumberId}?fields=display_phone_number,verified_name,${rateFields(settings)}`,
+    ),
     read: (response) => refusalIn(response) ?? numberOf(response, phoneNumberId),
   }
   if (template === undefined) return [number]

@@ -105,7 +105,10 @@ const estimateCampaign = route({
       cost:
         money === undefined
           ? null
-          : { amount: Math.round(recipients * priceOf(money.perMessage, template?.category) * 100) / 100, currency: money.currency },
+          : {
+              amount: Math.round(recipients * priceOf(money.perMessage, template?.category) * 100) / 100,
+              currency: money.currency,
+            },
       stop: facts.stop ?? null,
     })
   },

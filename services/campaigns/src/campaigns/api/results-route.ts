@@ -57,7 +57,9 @@ const example = {
   leftOutBy: [{ reason: 'no_consent', recipients: 1 }],
   ...{ failedBy: [], categories: [{ category: 'marketing', billable: true, recipients: 2 }], cost: null },
   ...{ replied: 1, optedOut: 0, difference: 0 },
-  hours: [{ at: '2026-11-27T12:00:00.000Z', sent: 2, delivered: 2, read: 0, failed: 0, replied: 1, optedOut: 0 }],
+  hours: [
+    { at: '2026-11-27T12:00:00.000Z', sent: 2, delivered: 2, read: 0, failed: 0, replied: 1, optedOut: 0 },
+  ],
 }
 
 const readResults = route({

@@ -66,7 +66,9 @@ const actions: readonly ActionRoute[] = [
     id: 'unscheduleCampaign',
     summary: 'Make a scheduled campaign a draft again',
     description: 'It has not begun yet.',
-    change: async () => ({ unset: ['active', 'beginsAt', 'peopleRule', 'segmentFilter', 'shape', 'categories'] }),
+    change: async () => ({
+      unset: ['active', 'beginsAt', 'peopleRule', 'segmentFilter', 'shape', 'categories'],
+    }),
   },
   {
     name: 'pause',

@@ -63,7 +63,14 @@ export async function readFacts(
   services: CampaignServices & { findTemplate: FindTemplate },
   campaign: CampaignRecord,
 ): Promise<CampaignFacts> {
-  const { workspace, channel: channelId, definition, shape, categories, since = campaign.createdAt } = campaign
+  const {
+    workspace,
+    channel: channelId,
+    definition,
+    shape,
+    categories,
+    since = campaign.createdAt,
+  } = campaign
   const channel = await findChannel(services, { workspace, channel: channelId })
   const known = await services.findTemplate(services.connection, {
     ...{ workspace, channel: channelId },

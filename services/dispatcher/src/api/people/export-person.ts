@@ -84,7 +84,10 @@ async function pageOf<T extends { _id: string }>(
   if (after === null || filters.length === 0) return { data: [], next: null }
   const behind = after === '' ? {} : { _id: { $gt: after } }
   const data = await collection
-    .find({ $and: [{ $or: filters }, behind] } as mongo.Filter<T>, { maxTimeMS: QUERY_MS, ...defined({ hint }) })
+    .find({ $and: [{ $or: filters }, behind] } as mongo.Filter<T>, {
+      maxTimeMS: QUERY_MS,
+      ...defined({ hint }),
+    })
     .sort({ _id: 1 })
     .limit(PAGE)
     .toArray()
