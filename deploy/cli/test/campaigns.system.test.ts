@@ -55,7 +55,7 @@ describe('parley people', () => {
       (_, at) => `55119${String(at).padStart(8, '0')},Person number ${at}`,
     )
     const file = join(ana.folder, 'people.csv')
-    writeFileSync(file, `phone,name\n4711,Nobody\n${rows.join('\n')}\n`)
+    writeFileSync(file, `phone,name\nnobody,Nobody\n${rows.join('\n')}\n`)
     const { code, stdout } = await ana.run(['people', 'import', file, '--tag', 'spring'])
     expect([code, stdout]).toEqual([
       1,

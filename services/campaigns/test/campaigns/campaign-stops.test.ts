@@ -12,7 +12,7 @@ afterAll(() => world.close(), START_MS)
 /** Half a minute of that, though more than may be under way at once. */
 const FEW = 30
 /** At its rate: fewer than these may be under way or due at once. */
-const UNDER_WAY = 20
+const FEW_MORE = 20
 /** More than are written to before a wait gives up, so slowly is it sent. */
 const MANY = 200
 
@@ -112,7 +112,7 @@ describe('a campaign', () => {
     const before = (await line.sends()).length
     expect((await world.until(campaign, 'paused')).paused.reason).toBe(reason)
     // What was under way, and what is due until the next look.
-    expect((await settled(campaign, line)) - before).toBeLessThanOrEqual(UNDER_WAY)
+    expect((await settled(campaign, line)) - before).toBeLessThanOrEqual(FEW_MORE)
     await world.act(campaign, 'cancel')
   })
 

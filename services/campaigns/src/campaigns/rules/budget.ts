@@ -1,5 +1,5 @@
 /** What a message costs: the same for all, or by the category that it counts as. */
-export type MessagePrice = number | Readonly<Record<string, number>>
+type MessagePrice = number | Readonly<Record<string, number>>
 
 /** The most that a campaign may use. */
 export interface CampaignBudget {
