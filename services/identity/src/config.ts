@@ -36,6 +36,9 @@ export const identityConfig = {
       .describe('The domain below which every workspace has its host; required in production'),
     requiredInProduction,
   ),
+  AUDIT_RETENTION_DAYS: integer({ min: 1, max: 3_650 })
+    .default(365)
+    .describe('How many days entries of the audit log are there'),
   PASSWORD_MIN_LENGTH: integer({ min: 1, max: 128 })
     .optional()
     .describe('The fewest characters of a password; 8 in production and 1 elsewhere when not set'),

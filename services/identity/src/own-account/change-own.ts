@@ -2,7 +2,6 @@ import { defined } from '@parley/shared/defined'
 import type { Caller } from '@parley/shared/internal-token'
 import { route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
-import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
 import { z } from 'zod'
 import { seenByRules } from '../access/caller-of-today.ts'
@@ -12,7 +11,7 @@ import { label } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import { requireStillValid } from '../password-change/recent-password.ts'
 import { AUTH_BODY_BYTES } from '../schemas.ts'
-import { audit } from '../store/audit.ts'
+import { type Actor, actorOf, audit, changesOf } from '../store/audit.ts'
 import { announce } from '../store/change.ts'
 import { preferencesChange, type StoredPreferences } from '../store/preferences.ts'
 import { withSession } from './own-sessions.ts'
@@ -44,7 +43,7 @@ export const changeOwnRoute = route({
   response: meRoute.response,
   errors: ['precondition_failed'],
   handle: (dependencies: Dependencies) => async (_req, res, asked) => {
-    const { caller } = withSession(callerOf(res))
+    const { caller } = withSession(actorOf(res))
     const { preferences, ...change } = asked.body()
     if (Object.keys(change).length > 0) await changeOwn(dependencies, caller, change)
     if (preferences !== undefined) await changePreferences(dependencies, caller, preferences)
@@ -57,7 +56,7 @@ export const changeOwnRoute = route({
 /** Throws `forbidden` where the role's rules go by the name, and would grant the new one more. */
 async function changeOwn(
   { connection, collections }: Dependencies,
-  caller: Caller,
+  caller: Actor,
   sent: Omit<z.output<typeof ownChange>, 'preferences'>,
 ): Promise<void> {
   const account = await collections.accounts.findOne({ _id: caller.account._id })
@@ -77,6 +76,7 @@ async function changeOwn(
       resource: 'users',
       document: _id,
       details: { fields: Object.keys(change) },
+      changes: changesOf(account, change),
     }
     await audit(collections, transaction, caller, act)
   })

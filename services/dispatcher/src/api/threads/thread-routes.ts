@@ -107,10 +107,20 @@ export const patchThread = route({
     const { channel } = asked.query()
     const thread = await requireThread(threads, res, { id: req.params.id, channel, access: 'write' })
     const caller = callerOf(res)
-    const changed = await changeThread(threads, { thread, change: asked.body(), caller })
+    const change = asked.body()
+    const changed = await changeThread(threads, { thread, change, caller })
+    res.set('x-internal-act', actIn(change))
     res.json(await readThread(threads, { thread: changed, caller }))
   },
 })
+
+/** What the gateway reports to the audit log: to have read a thread is no act. */
+function actIn({ handler, unread, ...change }: z.output<typeof threadChange>): string {
+  if (handler !== undefined) return handler === 'person' ? 'take-over' : 'give-back'
+  return unread !== undefined && Object.values(change).every((value) => value === undefined)
+    ? 'none'
+    : 'update'
+}
 
 export const deleteThread = route({
   method: 'DELETE',
