@@ -106,7 +106,7 @@ async function addPhoneEnds(threads: Collections['threads']): Promise<void> {
 type Read = SaidMessage & Pick<MessageRecord, 'workspace' | 'channel' | 'thread' | 'receivedAt' | 'expiresAt'>
 
 /** Writes the words of some messages as they now read; of those that are gone, or say nothing, there are none. */
-export async function writeWords({ messages, messageWords }: Indexed, ids: string[]): Promise<void> {
+async function writeWords({ messages, messageWords }: Indexed, ids: string[]): Promise<void> {
   const _id = { $in: ids }
   const fields = { ...SAID_FIELDS, workspace: 1, channel: 1, thread: 1, receivedAt: 1, expiresAt: 1 }
   const [read, stored] = await Promise.all([

@@ -19,7 +19,7 @@ export const threadParameter: OperationParameter = {
 export const threadErrors = ['not_found', 'several_channels'] as const
 
 /** A thread as it is listed. */
-export const threadSummarySchema = z
+const threadSummarySchema = z
   .object({
     _id: z.string().describe('Opaque, and accepted wherever the `extId` is'),
     extId: z.string(),
