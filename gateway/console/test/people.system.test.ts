@@ -107,35 +107,6 @@ test('people are found, and one is changed, consents, is exported and erased', a
   expect((await call('GET', '/rest/people/phone:5511988880003')).status).toBe(404)
 })
 
-test('a file of people is imported, and the rows that were refused are saved', async () => {
-  const rows = Array.from({ length: 30_000 }, (_, at) => `55219${String(at).padStart(8, '0')},Imported ${at}`)
-  const text = `phone,name,shoe\nnobody,Nobody,\n${rows.map((row) => `${row},42`).join('\n')}\n`
-  await onPage({ acceptDownloads: true }, async (page) => {
-    await signIn(page, system.url, system.garden)
-    await open(page, '/people', 'tbody')
-    await page.getByRole('button', { name: 'Import a file' }).click()
-    const dialog = page.getByRole('dialog')
-    const buffer = Buffer.from(text)
-    await dialog.getByLabel('File').setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer })
-    await dialog.getByLabel('Tags').fill('imported')
-    await dialog.getByRole('button', { name: 'Import' }).click()
-    await dialog.locator('.failure').getByText('/columns/2').waitFor()
-    await dialog.getByLabel('Ignore columns that nobody knows').check()
-    await dialog.getByRole('button', { name: 'Import' }).click()
-    await dialog.getByRole('button', { name: 'Done' }).waitFor({ timeout: 120_000 })
-    expect(await dialog.locator('dd').allTextContents()).toEqual(['30,001', '30,000', '0', '1'])
-    const [file] = await Promise.all([
-      page.waitForEvent('download'),
-      dialog.getByRole('button', { name: 'Download what was refused' }).click(),
-    ])
-    const saved = await readFile(await file.path(), 'utf8')
-    expect(saved).toMatch(/^"line","path","code","message"\r\n"2","\/addresses\/0","custom",".+"\r\n$/)
-    await dialog.getByRole('button', { name: 'Done' }).click()
-    await page.getByLabel('Tag').fill('imported')
-    await page.locator('tbody').getByText('Imported 29999').waitFor()
-  })
-})
-
 test('what somebody else changed of a person meanwhile is not overwritten', async () => {
   await onPage({}, async (page) => {
     await signIn(page, system.url, system.garden)

@@ -182,9 +182,9 @@ describe('a conversation', () => {
   })
 
   test('in which only we wrote is out of the way, until somebody wants to see it or searches', async () => {
-    const order = { name: 'Paula', phone: '5511988881011' }
+    const paula = { name: 'Paula', phone: '5511988881011' }
     const answer = { message: 'Your order has left' }
-    const body = { extId: 'line', user: order, thread: { extId: 'Paula' }, answer }
+    const body = { extId: 'line', user: paula, thread: { extId: 'Paula' }, answer }
     expect((await call('POST', '/rest/messages', body)).status).toBe(200)
     await eventually(async () => {
       const { json } = await call('GET', '/rest/threads?wrote=false')
@@ -201,7 +201,7 @@ describe('a conversation', () => {
       await row(page, 'Paula').waitFor({ state: 'detached' })
       await page.getByRole('searchbox').fill('Paula')
       await row(page, 'Paula').waitFor()
-      await writes('Paula', order.phone, 'Thank you')
+      await writes('Paula', paula.phone, 'Thank you')
       await page.getByRole('searchbox').fill('')
       await row(page, 'Paula').getByText('Thank you').waitFor()
     })

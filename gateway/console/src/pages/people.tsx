@@ -14,7 +14,6 @@ import { may } from '../rights.ts'
 import { hrefOf, navigate, setQuery } from '../router.ts'
 import { wordOf } from '../words.ts'
 import { AttributesSection } from './attributes.tsx'
-import { ImportDialog } from './people-import.tsx'
 import { PersonPage } from './person.tsx'
 import { SegmentPage, SegmentsSection } from './segments.tsx'
 
@@ -87,17 +86,11 @@ function PersonList({ query }: { query: URLSearchParams }) {
   const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? undefined]))
   const list = useList<Person>('/rest/people', filter)
   const [isAdding, setAdding] = useState(false)
-  const [isImporting, setImporting] = useState(false)
   const isFiltered = FILTERS.some((name) => query.get(name))
   return (
     <>
       <PageHead title={t('People')} note={t('Everybody who wrote, was written to, or was added')}>
-        {may('write', 'people') && (
-          <>
-            <Button onClick={() => setImporting(true)}>{t('Import a file')}</Button>
-            <Button onClick={() => setAdding(true)}>{t('Add a person')}</Button>
-          </>
-        )}
+        {may('write', 'people') && <Button onClick={() => setAdding(true)}>{t('Add a person')}</Button>}
       </PageHead>
       <Sections at="" />
       <Filters query={query} />
@@ -117,7 +110,6 @@ function PersonList({ query }: { query: URLSearchParams }) {
       />
       <More list={list} />
       {isAdding && <AddDialog onClose={() => setAdding(false)} />}
-      {isImporting && <ImportDialog onClose={() => setImporting(false)} />}
     </>
   )
 }

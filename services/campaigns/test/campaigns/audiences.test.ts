@@ -89,40 +89,6 @@ test('whoever got an earlier campaign is written to by another one', async () =>
   )
 })
 
-test('two of an audience who turn out to be one get it once, as when WhatsApp tells of another number', async () => {
-  const line = await world.line()
-  const people = await world.people(2, () => ({ timeZone: 'America/Sao_Paulo' }))
-  const [first, second] = people
-  if (!first || !second) throw new Error('nobody')
-  const campaign = await world.draft({
-    ...{ channel: line.channel, audience: { people: people.map(({ _id }) => _id) } },
-    schedule: { at: new Date().toISOString().slice(0, 19), timeZone: 'UTC', inEachTimeZone: true },
-  })
-  await world.act(campaign, 'schedule')
-  await eventually(async () => (await world.results(campaign)).states.waiting === 2)
-  await line.writes(first, {
-    type: 'system',
-    system: {
-      ...{ type: 'user_changed_number', body: 'Ana changed' },
-      wa_id: second.addresses[0]?.slice('phone:'.length),
-    },
-  })
-  await line.writes(second, 'Hi, from my new number')
-  const { addresses } = await eventually(async () => {
-    const { json } = await world.ask('campaigns', 'GET', `/rest/people/${second._id}`)
-    return json.addresses.length === 2 ? json : undefined
-  })
-  expect(addresses).toEqual(expect.arrayContaining([...first.addresses, ...second.addresses]))
-  await world.parley
-    .database('campaigns')
-    .collection('recipients')
-    .updateMany({ campaign }, { $set: { due: new Date() } })
-  await world.until(campaign, 'finished')
-  const results = await world.results(campaign)
-  expect([results.leftOutBy, results.difference]).toEqual([[{ reason: 'joined', recipients: 1 }], 0])
-  expect(await line.sends()).toHaveLength(1)
-})
-
 test('a campaign whose audience is never found in time pauses, and goes on once it is', async () => {
   const line = await world.line()
   const people = await world.people(3)
