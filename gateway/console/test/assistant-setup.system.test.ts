@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { listen } from '@parley/local/testing/service-under-test'
 import type { Page } from 'playwright-core'
 import { specAt } from '../../../services/dispatcher/test/function-bodies.ts'
@@ -113,72 +113,6 @@ test('an assistant with a key, two tools and three steps is made from an empty w
   expect(steps.filter(({ next }) => next == null)).toHaveLength(1)
   const configs = (await read('/rest/configs')).data
   expect(configs.map(({ name }) => name).sort()).toEqual(['credentials', 'model'])
-})
-
-describe('the page of an assistant', () => {
-  test('takes a chosen file of operations, of which check boxes choose, and tests the key and a server', async () => {
-    const account = await register(system.url, 'chosen')
-    const spec = {
-      ...{ openapi: '3.1.0', info: { title: 'Orders', version: '1' }, servers: [{ url: shop.url }] },
-      paths: { '/orders': { get: { operationId: 'listOrders' }, post: { operationId: 'placeOrder' } } },
-    }
-    const file = {
-      name: 'orders.json',
-      mimeType: 'application/json',
-      buffer: Buffer.from(JSON.stringify(spec)),
-    }
-    await onPage({}, async (page) => {
-      await signIn(page, system.url, account)
-      await open(page, '/assistants/new', '.setup-form')
-      await page.getByLabel('Name', { exact: true }).first().fill('Bia')
-      await page.locator('input[type=file]').setInputFiles({ ...file, buffer: Buffer.from('no document') })
-      await page.getByRole('list', { name: 'Missing tools' }).waitFor()
-      await page.locator('input[type=file]').setInputFiles(file)
-      await page.getByText('All of its 2 operations').click()
-      await page.getByRole('checkbox', { name: 'placeOrder' }).uncheck()
-      await page.getByText('1 of its 2 operations').waitFor()
-      await page.getByLabel('Address of an OpenAPI document or an MCP server').fill(everything.url)
-      await page.getByRole('button', { name: 'Add the tools' }).click()
-      await page.getByLabel('Name of tool 2').waitFor()
-
-      await page.getByLabel('Provider').selectOption({ label: 'OpenAI-compatible server' })
-      await page.getByLabel('Model', { exact: true }).fill('simulator')
-      await page.getByLabel('Key', { exact: true }).fill('the-key-of-bia')
-      await page.getByLabel('Address of its API').fill('http://127.0.0.1:9/v1')
-      await page.getByRole('button', { name: 'Save and test the key' }).click()
-      await page.getByText('failing', { exact: true }).waitFor()
-      await page.getByLabel('Address of its API').fill(`${system.parley.system.modelSimulatorUrl}/v1`)
-      await page.getByLabel('Key', { exact: true }).fill('the-key-of-bia')
-      await page.getByRole('button', { name: 'Save and test the key' }).click()
-      await page.getByText('working', { exact: true }).waitFor()
-
-      await page.getByRole('button', { name: 'Test connection of tool 2' }).click()
-      await page.getByRole('region', { name: 'Tool 2' }).getByText('working', { exact: true }).waitFor()
-    })
-    const { json } = await system.parley.call('GET', '/rest/configs', { token: account.token })
-    const configs = json.data as { name: string; value: unknown }[]
-    expect(JSON.stringify(configs)).toContain('"listOrders"')
-    expect(JSON.stringify(configs)).not.toMatch(/placeOrder|the-key-of-bia/)
-  })
-
-  test('connects a step to the one that it is dragged to', async () => {
-    await onPage({}, async (page) => {
-      await signIn(page, system.url, system.garden)
-      await open(page, '/assistants/new', '.setup-form')
-      for (const [at, name] of ['Greet', 'Look up', 'Refund'].entries()) {
-        await page.getByRole('button', { name: 'Add a step' }).click()
-        await page.getByLabel(`Step ${at + 1}`, { exact: true }).fill(name)
-      }
-      const after = page.getByLabel('After step 1')
-      const chosen = () => after.evaluate((one: HTMLSelectElement) => one.selectedOptions[0]?.text)
-      expect(await chosen()).toBe('Look up')
-      await page
-        .getByRole('img', { name: 'Drag from step 1 to the step that comes next' })
-        .dragTo(page.locator('.step-card').nth(2))
-      expect(await chosen()).toBe('Refund')
-      await page.locator('.step-card').nth(1).getByText('not reached').waitFor()
-    })
-  })
 })
 
 test('a role is made by check boxes, with the expressions that they come to, and a typed one is checked', async () => {

@@ -34,6 +34,7 @@ describe('a workspace without messages', () => {
       await page.waitForURL(/\/channels\/\d+\/connect$/)
       const checked = page.getByRole('list', { name: 'What was checked' })
       await checked.getByText('Updates of the account go to Simulated app.').waitFor()
+      await checked.getByText('Webhook', { exact: true }).waitFor()
       expect(await checked.locator('strong').allTextContents()).toEqual([
         ...['Access token', 'Number', 'Subscription', 'Webhook'],
       ])

@@ -42,7 +42,7 @@ import { WorkflowGraph } from './workflow-graph.tsx'
 /** The configuration of what the assistants do: lists of its resources, and a form for each document. */
 export const AssistantsPage = byPath('/assistants', {
   '': Configuration,
-  new: () => (may('write', 'assistant') ? <AssistantSetupPage id={undefined} /> : <NotFound />),
+  new: Configuration,
   ':resource': Configuration,
   ':resource/:id': Configuration,
 })
@@ -50,6 +50,8 @@ export const AssistantsPage = byPath('/assistants', {
 function Configuration({ rest: [path, id] }: PageProps) {
   const readable = RESOURCES.filter((one) => may('read', one.path))
   if (readable.length === 0) return <Empty title={t('Your role can’t read assistants')} />
+  // The same page once it is saved: what was tried there stays.
+  if (path === 'new' && may('write', 'assistant')) return <AssistantSetupPage id={undefined} />
   if (id === undefined && path !== undefined && ID.test(path) && may('read', 'assistant'))
     return <AssistantSetupPage id={Number(path)} />
   const resource = path === undefined ? readable[0] : readable.find((one) => one.path === path)

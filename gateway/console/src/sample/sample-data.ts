@@ -10,6 +10,7 @@ import {
   updateNo,
 } from '@parley/shared/sample-shop'
 import { call } from '../api.ts'
+import { t } from '../language.ts'
 import { me } from '../rights.ts'
 import { simulatedChannel } from '../simulator.ts'
 import { type Made, RECORD, sampleRecord } from './sample-record.ts'
@@ -57,7 +58,7 @@ async function makeDocuments(url: string, made: Made): Promise<void> {
   const defaultWorkflow = await make('workflows', { ...COMPLAINT, steps, firstStep: steps[0] })
   const job = await make('jobs', { ...SUPPORT, actions: [action], defaultWorkflow })
   const assistantId = await make('assistant', { ...FLORA, job, actions: [action] })
-  const channel = { name: 'Sample shop', extId: CHANNEL, handlerUrl: 'native:agents/taskManager' }
+  const channel = { name: t('Sample shop'), extId: CHANNEL, handlerUrl: 'native:agents/taskManager' }
   await make('channels', simulatedChannel(url, { ...channel, config: { assistantId } }))
 }
 
