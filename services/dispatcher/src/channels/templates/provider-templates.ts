@@ -52,8 +52,10 @@ export function createAskProvider(options: {
       return shown(read, request)
     } catch (error) {
       const isTooLarge = error instanceof CallError && error.failure === 'answer_too_large'
-      const what = isTooLarge ? 'answered with more than is read' : 'did not answer'
-      return { kind: 'unavailable', message: `The provider ${what}.` }
+      const message = isTooLarge
+        ? 'The provider answered with more than is read.'
+        : 'The provider did not answer.'
+      return { kind: 'unavailable', message }
     }
   }
 }
