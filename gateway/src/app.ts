@@ -1,4 +1,5 @@
 import { addressKey } from '@parley/shared/addresses'
+import { createAuditReports } from '@parley/shared/audit-acts'
 import { createTracing } from '@parley/shared/create-tracing'
 import { distance } from '@parley/shared/distance'
 import type { PendingResponse } from '@parley/shared/exchange'
@@ -65,6 +66,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
   const callers = createCallers({ accessTokens, identity })
   const streams = createEventStreams({ callers, registry })
   const revocations = followRevocations({ identity, rememberers: [callers, streams], log })
+  const reports = createAuditReports({ send: (acts) => identity.post('/internal/audit', { acts }), log })
   const findRoute = createRouter(routes)
   const { limits, counters } = createRateLimits(config, registry)
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
@@ -105,7 +107,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
     log,
     secureTransport,
     cors,
-    admit: gatekeeper({ services, callers, signer, limits, streams, trustedProxies }),
+    admit: gatekeeper({ services, callers, signer, limits, streams, trustedProxies, reports }),
     awaitBody: awaitBody({ timeoutMs: config.BODY_TIMEOUT_MS }),
     boundRest: (req, res) => boundRest(req, res, { timeoutMs: config.BODY_TIMEOUT_MS }),
     forward: forwarded.forward,
@@ -122,6 +124,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
       await Promise.all([revocations.close(), settling?.close(), ...following])
       redis?.disconnect()
       await forwarded.close()
+      await reports.close()
       await calls.close()
       await tracing.close()
     },

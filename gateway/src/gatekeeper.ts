@@ -1,10 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { type BlockList, isIP } from 'node:net'
 import { addressKey } from '@parley/shared/addresses'
+import type { AuditReports } from '@parley/shared/audit-acts'
 import type { PendingResponse, ReceivedRequest } from '@parley/shared/exchange'
 import type { InternalSigner } from '@parley/shared/internal-token'
 import { Problem } from '@parley/shared/problem'
 import { unauthenticated } from './access-tokens.ts'
+import { reportWhenDone } from './audited.ts'
 import { type Callers, internalTokenFor, type KnownCaller } from './callers.ts'
 import type { EventStreams } from './event-streams.ts'
 import type { Forwarding } from './forward.ts'
@@ -19,6 +21,7 @@ interface Gatekeeping {
   limits: RateLimits
   streams: Pick<EventStreams, 'begin'>
   trustedProxies: BlockList
+  reports: Pick<AuditReports, 'report'>
 }
 
 const BEARER = /^Bearer +([\w-]+(?:\.[\w-]+\.[\w-]+)?)$/i
@@ -72,8 +75,8 @@ interface Asked extends Routed {
 
 /** Counts the request, and sets its target and the caller that it is made for. */
 function letThrough(
-  { services, limits, signer, streams }: Gatekeeping,
-  { route, path, res, address, token }: Asked,
+  { services, limits, signer, streams, reports }: Gatekeeping,
+  { route, path, req, res, address, token }: Asked,
   known: KnownCaller | undefined,
 ): void {
   const instances = services[route.upstream]
@@ -81,6 +84,7 @@ function letThrough(
   if (known === undefined) limits.anonymous(route, path, addressKey(address))
   else {
     res.locals.caller = known.caller
+    reportWhenDone(reports, { req, res, upstream: route.upstream })
     limits.caller(route, known.caller)
     const { caller, internalTokens: cached } = known
     forwarding.internalToken = internalTokenFor(route.upstream, { caller, cached, signer })

@@ -18,6 +18,8 @@ const OURS = new Set(['forwarded', 'x-real-ip', 'authorization', 'host'])
 const OUR_PREFIXES = ['x-forwarded-', 'x-internal-']
 // Whatever the Connection header says (RFC 9110, 7.6.1): without its length a body would be framed in another way.
 const LENGTH = 'content-length'
+/** What a service says that it did, for the audit log. */
+export const ACT = 'x-internal-act'
 const LEAKING = new Set(['server', 'x-powered-by'])
 
 interface Outgoing {
@@ -58,7 +60,7 @@ export function setResponseHeaders(res: ServerResponse, headers: IncomingHttpHea
   const named = namedByConnection(headers)
   for (const name in headers) {
     const value = headers[name]
-    if (value === undefined || HOP_BY_HOP.has(name) || LEAKING.has(name)) continue
+    if (value === undefined || HOP_BY_HOP.has(name) || LEAKING.has(name) || name === ACT) continue
     if (name === LENGTH || !named.includes(name))
       res.setHeader(name, name === 'vary' ? withVary(res, value) : value)
   }

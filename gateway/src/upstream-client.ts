@@ -3,7 +3,7 @@ import { PassThrough, type Readable } from 'node:stream'
 import type { PendingResponse, ReceivedRequest } from '@parley/shared/exchange'
 import type { ServiceCalls, Target } from '@parley/shared/service-calls'
 import { Agent, type Dispatcher } from 'undici'
-import { setResponseHeaders } from './outgoing-headers.ts'
+import { ACT, setResponseHeaders } from './outgoing-headers.ts'
 
 /** A request that is on its way to a service. */
 interface Sending {
@@ -123,6 +123,7 @@ function relay(
       res.statusCode = status
       if (message !== undefined) res.statusMessage = message
       setResponseHeaders(res, headers)
+      res.locals.act = headers[ACT]
       length = Number(headers['content-length'])
     },
     onResponseData(controller, chunk) {

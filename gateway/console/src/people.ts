@@ -19,7 +19,7 @@ export interface Role {
   updatedAt: string
 }
 
-interface Names {
+export interface Names {
   users: ReadonlyMap<number, string>
   roles: ReadonlyMap<number, string>
 }

@@ -65,7 +65,10 @@ const WORDS: Readonly<Record<string, string>> = {
   // The history of a document
   ...{ create: t('created'), update: t('changed'), delete: t('deleted'), restore: t('restored') },
   ...{ created: t('created'), updated: t('changed'), accept: t('accepted') },
-  ...{ change_password: t('password changed') },
+  ...{ change_password: t('password changed'), login: t('login'), refused: t('refused') },
+  ...{ 'take-over': t('taken over'), 'give-back': t('given back'), replay: t('replayed') },
+  ...{ pause: t('paused'), resume: t('resumed'), cancel: t('cancelled'), schedule: t('scheduled') },
+  unschedule: t('unscheduled'),
   // What may be chosen of colors
   ...{ system: t('theme of the system'), light: t('light'), dark: t('dark') },
   // What a role grants

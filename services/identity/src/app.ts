@@ -1,3 +1,4 @@
+import { createAuditReports } from '@parley/shared/audit-acts'
 import { createTracing } from '@parley/shared/create-tracing'
 import { createInternalVerifier } from '@parley/shared/internal-token'
 import type { Log } from '@parley/shared/log'
@@ -14,6 +15,7 @@ import { introspectionRoutes } from './introspection/introspect.ts'
 import { createPasswords, HashPool } from './passwords/passwords.ts'
 import { type IdentityDependencies, routes } from './routes.ts'
 import { createKeyRing, ensureKeyRing } from './signing-keys/key-ring.ts'
+import { storeReported } from './store/audit.ts'
 import { collectionsOf, prepareDatabase } from './store/collections.ts'
 import { createThrottles, slowDownByAddress } from './throttles.ts'
 
@@ -28,7 +30,7 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
     memory: config.MEMORY,
     log,
     prepare: async () => {
-      await prepareDatabase(connection)
+      await prepareDatabase(connection, { auditDays: config.AUDIT_RETENTION_DAYS })
       await ensureKeyRing(collections.keyRings, encryptionKeys)
     },
   })
@@ -47,16 +49,19 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
   const keyRing = createKeyRing(collections.keyRings, encryptionKeys)
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
   const throttles = createThrottles({ free: freeLoginTries(config), redis })
+  const reports = createAuditReports({ send: (acts) => storeReported(collections, acts), log })
   const dependencies: IdentityDependencies = {
     connection,
     collections,
     passwords,
     keyRing,
     throttles,
+    reports,
     verifier: createInternalVerifier({ audience: 'identity', jwks: config.SERVICE_JWKS }),
     authorizer: createOwnAuthorizer(collections),
     baseDomain: config.BASE_DOMAIN,
     minPasswordLength: minPasswordLength(config),
+    simulatorUrl: config.SIMULATOR_URL,
   }
   const app = createApp({
     log,
@@ -77,6 +82,7 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
     registry,
     close: async () => {
       redis?.disconnect()
+      await reports.close()
       await Promise.all([pool.close(), mongo.close(), tracing.close()])
     },
   }

@@ -36,6 +36,9 @@ export const identityConfig = {
       .describe('The domain below which every workspace has its host; required in production'),
     requiredInProduction,
   ),
+  AUDIT_RETENTION_DAYS: integer({ min: 1, max: 3_650 })
+    .default(365)
+    .describe('How many days entries of the audit log are there'),
   PASSWORD_MIN_LENGTH: integer({ min: 1, max: 128 })
     .optional()
     .describe('The fewest characters of a password; 8 in production and 1 elsewhere when not set'),
@@ -44,6 +47,12 @@ export const identityConfig = {
     .optional()
     .describe(
       'Logins of one account in five minutes before they slow down; 5 in production, 1,000 elsewhere',
+    ),
+  SIMULATOR_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe(
+      'Where a simulator of providers is that the console may offer for a first channel; none when not set',
     ),
   BCRYPT_COST: safeInProduction(
     integer({ min: 4, max: 14 })

@@ -1,8 +1,14 @@
+import { MAX_REPORTED, reportedAct } from '@parley/shared/audit-acts'
 import type { InternalVerifier } from '@parley/shared/internal-token'
+import { jsonBody } from '@parley/shared/json-body'
 import { Problem } from '@parley/shared/problem'
 import { requireService } from '@parley/shared/service-app'
+import { parse } from '@parley/shared/validate'
 import { Router } from 'express'
 import type { mongo } from 'mongoose'
+import { z } from 'zod'
+import { REST_BODY_BYTES } from './schemas.ts'
+import { storeReported } from './store/audit.ts'
 import type { Change } from './store/change.ts'
 import type { Collections } from './store/collections.ts'
 import { roleVersionId } from './store/role.ts'
@@ -10,8 +16,9 @@ import { roleVersionId } from './store/role.ts'
 // A change carries the time at which its transaction began, and those may take a few seconds.
 const OVERLAP_MS = 10_000
 const MAX_CHANGES = 5_000
+const reported = z.object({ acts: z.array(reportedAct).max(MAX_REPORTED) })
 
-/** What other services read here: what changed of callers, and what never changes of roles and workspaces. */
+/** For other services: what changed of callers, what never changes of roles and workspaces, and what they have for the audit log. */
 export function internalRoutes({
   collections,
   verifier,
@@ -23,6 +30,15 @@ export function internalRoutes({
   router.get('/internal/changes', requireService(verifier, 'gateway'), async (req, res) => {
     res.json(await changesSince(collections, Number(req.query.since)))
   })
+  router.post(
+    '/internal/audit',
+    requireService(verifier, 'gateway'),
+    jsonBody({ maxBytes: REST_BODY_BYTES }),
+    async (req, res) => {
+      await storeReported(collections, parse(reported, req.body).acts)
+      res.json({ stored: true })
+    },
+  )
   router.get(
     '/internal/workspaces/by-slug/:slug',
     requireService(verifier, 'webhook', 'dispatcher', 'configuration'),

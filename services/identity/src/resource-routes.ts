@@ -13,7 +13,7 @@ import type { Administration } from './administration.ts'
 import { requireStillValid } from './password-change/recent-password.ts'
 import { id } from './schemas.ts'
 import type { ProvenAccount } from './store/account.ts'
-import { audit } from './store/audit.ts'
+import { type Actor, actorOf, audit, changesOf } from './store/audit.ts'
 import { announce, type Change } from './store/change.ts'
 import type { Collections } from './store/collections.ts'
 
@@ -40,6 +40,12 @@ export interface Resource<T> {
 
 type Words = Pick<Route<Administration>, 'id' | 'summary'> & { description?: string }
 
+/** What a list is narrowed down by. */
+interface Filters {
+  parameters: z.ZodRawShape
+  select(asked: Record<string, unknown>): object
+}
+
 const ruled = <T>({ name, ruledBy = name }: Resource<T>): string => ruledBy
 
 /**
@@ -48,7 +54,7 @@ const ruled = <T>({ name, ruledBy = name }: Resource<T>): string => ruledBy
  */
 export function listRoute<T extends { _id: number }>(
   resource: Resource<T>,
-  { newestFirst, ...words }: Words & { newestFirst?: true },
+  { newestFirst, filters, ...words }: Words & { newestFirst?: true; filters?: Filters },
 ): Route<Administration> {
   return route({
     ...words,
@@ -57,18 +63,18 @@ export function listRoute<T extends { _id: number }>(
     access: 'read',
     resource: ruled(resource),
     tag: resource.tag,
-    query: z.object({ limit: pageLimit, after: idCursor.optional() }),
+    query: z.object({ limit: pageLimit, after: idCursor.optional(), ...filters?.parameters }),
     response: pageOf(resource.title, resource.schema, resource.example),
     handle:
       ({ collections, authorizer }: Administration) =>
       async (_req, res, asked) => {
         const caller = callerOf(res)
         const readable = scopeOf(caller, await authorizer.require(caller, ruled(resource), 'read'))
-        const { limit, after } = asked.query()
+        const { limit, after, ...filter } = asked.query()
         const from = after === undefined ? {} : { _id: newestFirst ? { $lt: after } : { $gt: after } }
         const cursor = resource
           .collection(collections)
-          .find({ $and: [readable, from] } as mongo.Filter<T & mongo.Document>)
+          .find({ $and: [readable, from, filters?.select(filter) ?? {}] } as mongo.Filter<T & mongo.Document>)
           .sort({ _id: newestFirst ? -1 : 1 })
           .limit(limit + 1)
           .batchSize(BATCH)
@@ -149,7 +155,7 @@ export function deleteRoute<T extends { _id: number }>(
     errors: ['invalid_id', 'not_found', ...errors, 'precondition_failed'],
     handle: (administration: Administration) => async (req, res) => {
       const { connection, collections } = administration
-      const caller = callerOf(res)
+      const caller = actorOf(res)
       const lookup = { ...lookupOf(resource, administration), caller, id: pathId(req.params) }
       const found = await findWritable(lookup)
       const document = found.document as T
@@ -182,7 +188,7 @@ export async function storeNew<T extends { _id: number }>(
   { connection, collections }: Administration,
   resource: Resource<T>,
   storing: {
-    caller: Caller
+    caller: Actor
     proven?: ProvenAccount
     document: T
     details: Record<string, unknown>
@@ -210,17 +216,18 @@ export async function storeChange<T extends { _id: number }>(
   { connection, collections }: Administration,
   resource: Resource<T>,
   storing: {
-    caller: Caller
+    caller: Actor
     selected: Record<string, unknown>
     set: Partial<T>
-    document: number
+    /** As it was. */
+    before: T
     details: Record<string, unknown>
     /** The callers that the gateway forgets. */
     forgets: Pick<Change, 'kind' | 'key'>
     along?(transaction: mongo.ClientSession): Promise<void>
   },
 ): Promise<void> {
-  const { caller, selected, set, document, details, forgets, along } = storing
+  const { caller, selected, set, before, details, forgets, along } = storing
   await inTransaction(connection, async (transaction) => {
     await requireStillValid(collections, transaction, { caller })
     const { matchedCount } = await resource
@@ -234,7 +241,8 @@ export async function storeChange<T extends { _id: number }>(
     await along?.(transaction)
     await announce(collections.changes, transaction, forgets)
     await audit(collections, transaction, caller, {
-      ...{ action: 'update', resource: resource.name, document, details },
+      ...{ action: 'update', resource: resource.name, document: before._id, details },
+      changes: changesOf(before, set),
     })
   })
 }

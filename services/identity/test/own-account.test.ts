@@ -64,7 +64,7 @@ describe('oneself', () => {
     expect([status, json.name, json._id]).toEqual([200, 'Vera Lima', user._id])
     expect((await asAdmin('GET', `/rest/users/${user._id}`)).json).toMatchObject({ name: 'Vera Lima' })
     expect((await as(user.token)('PATCH', '/api/auth/me', { role: 1 })).status).toBe(422)
-    const { json: log } = await asAdmin('GET', '/rest/audit?limit=1')
+    const { json: log } = await asAdmin('GET', '/rest/audit?limit=1&action=update')
     expect(log.data).toMatchObject([{ action: 'update', document: user._id, details: { fields: ['name'] } }])
   })
 
@@ -116,7 +116,7 @@ describe('preferences', () => {
   test('are no act of administration, and go with a new name in one request', async () => {
     const call = as(user.token)
     const preferences = { notices: { onlyOwn: true } }
-    const latest = async () => (await asAdmin('GET', '/rest/audit?limit=1')).json.data[0]
+    const latest = async () => (await asAdmin('GET', '/rest/audit?limit=1&action=update')).json.data[0]
     const before = await latest()
     expect((await call('PATCH', '/api/auth/me', { preferences })).status).toBe(200)
     expect(await latest()).toEqual(before)

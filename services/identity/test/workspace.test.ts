@@ -30,6 +30,7 @@ describe('the audit log', () => {
     const { json: token } = await asAdmin('POST', '/api/auth/tokens', { name: 'Meta', role: 'PROVIDER' })
     await asAdmin('DELETE', `/api/auth/tokens/${token._id}`)
     const { text, json } = await asAdmin('GET', '/rest/audit')
+    json.data = json.data.filter(({ action }: { action: string }) => action !== 'login')
     const acts = json.data.map((entry: Record<string, unknown>) => [
       entry.action,
       entry.resource,

@@ -1,14 +1,11 @@
 import type { ComponentType } from 'preact'
-import { Card, Empty, NotFound, PageHead, Tabs, Time } from '../components/basics.tsx'
-import { type Column, More, Table, useList } from '../components/list.tsx'
-import { numbered } from '../format.ts'
+import { Empty, NotFound, PageHead, Tabs } from '../components/basics.tsx'
+import { byPath } from '../components/screens.tsx'
 import { t } from '../language.ts'
-import { useLoad } from '../load.ts'
-import { names } from '../people.ts'
 import { may } from '../rights.ts'
 import { hrefOf, type PageProps } from '../router.ts'
-import { resourceInWords, wordOf } from '../words.ts'
 import { ApiTokens } from './api-tokens.tsx'
+import { AuditLog } from './audit-log.tsx'
 import { Roles } from './roles.tsx'
 import { Users } from './users.tsx'
 
@@ -17,7 +14,7 @@ interface Section {
   name: string
   reads: string
   note: string
-  section: ComponentType<{ id: string | undefined }>
+  section: ComponentType<{ id: string | undefined; query: URLSearchParams }>
 }
 
 const SECTIONS: readonly Section[] = [
@@ -46,13 +43,15 @@ const SECTIONS: readonly Section[] = [
     path: 'audit',
     name: t('Audit log'),
     reads: 'audit',
-    note: t('What was administered, and by whom'),
+    note: t('Who did what, and who was refused'),
     section: AuditLog,
   },
 ]
 
 /** Users, roles, API tokens and the audit log. */
-export function TeamPage({ rest: [path, id] }: PageProps) {
+export const TeamPage = byPath('/team', { '': Team, 'roles/:id': Team, ':section': Team })
+
+function Team({ rest: [path, id], query }: PageProps) {
   const readable = SECTIONS.filter(({ reads }) => may('read', reads))
   if (readable.length === 0) return <Empty title={t('Your role can’t read the team')} />
   const current = path === undefined ? readable[0] : readable.find((one) => one.path === path)
@@ -63,57 +62,7 @@ export function TeamPage({ rest: [path, id] }: PageProps) {
     <>
       <PageHead title={current.name} note={current.note} />
       <Tabs label={t('Team')} tabs={tabs} at={hrefOf(`/team/${current.path}`)} />
-      <Section id={id} />
+      <Section id={id} query={query} />
     </>
-  )
-}
-
-interface AuditEntry {
-  _id: number
-  at: string
-  account: number
-  token?: number
-  action: string
-  resource: string
-  document: number
-  details: Record<string, unknown>
-}
-
-/** What was administered, the latest first. */
-function AuditLog() {
-  const list = useList<AuditEntry>('/rest/audit')
-  const { data } = useLoad('names', names)
-  const columns: Column<AuditEntry>[] = [
-    { name: t('At'), cell: ({ at }) => <Time at={at} /> },
-    {
-      name: t('Who'),
-      cell: ({ account, token }) => (
-        <span class="cut">
-          {data?.users.get(account) ?? numbered(account)}
-          {token !== undefined && ` ${t('by token {token}', { token })}`}
-        </span>
-      ),
-    },
-    {
-      name: t('What'),
-      cell: ({ action, resource, document }) =>
-        `${resourceInWords(resource)} ${numbered(document)}: ${wordOf(action)}`,
-    },
-    {
-      name: t('Details'),
-      wide: true,
-      cell: ({ details }) => (
-        <code class="cut">{Object.keys(details).length > 0 && JSON.stringify(details)}</code>
-      ),
-    },
-  ]
-  return (
-    <Card flush>
-      <Table
-        {...{ label: t('Audit log'), columns, rows: list.rows, error: list.error, keyOf: ({ _id }) => _id }}
-        empty={<Empty title={t('Nothing was administered yet')} />}
-      />
-      <More list={list} />
-    </Card>
   )
 }

@@ -273,10 +273,10 @@ describe('the window of WhatsApp for free text', () => {
   test('is open again for a person who wrote in another thread of the channel', async () => {
     await line.world.putChannel(3, whatsapp())
     line.endpoint.respond = (_call, res) => void res.writeHead(200).end('{"messages":[{"id":"wamid.1"}]}')
-    const person = { phone: '+5511555' }
+    const person = { phone: '+5511444' }
     await line.world.post('o-old', { ...said('hello', 'old', person), extId: 'wa' })
     await line.world.message('o-old', 'sent')
-    await line.listed('?q=5511555', (threads) => threads.length === 1)
+    await line.listed('?q=5511444', (threads) => threads.length === 1)
     await later('old')
     await line.world.post('o-new', { ...said('hello', 'new', person), extId: 'wa' })
     await line.world.message('o-new', 'sent')

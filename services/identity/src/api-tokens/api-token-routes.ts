@@ -2,7 +2,6 @@ import { defined } from '@parley/shared/defined'
 import type { Caller } from '@parley/shared/internal-token'
 import { type Route, route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
-import { callerOf } from '@parley/shared/service-app'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { requireSelected } from '../access/authorizer.ts'
@@ -15,6 +14,7 @@ import { deleteRoute, listRoute, type Resource, storeNew } from '../resource-rou
 import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
 import { AT, AUTH_BODY_BYTES, id, NO_STORE, time } from '../schemas.ts'
 import { type ApiToken, apiTokenView, newApiSecret } from '../store/api-token.ts'
+import { actorOf } from '../store/audit.ts'
 import { takeIds } from '../store/ids.ts'
 
 const DAY_MS = 86_400_000
@@ -91,7 +91,7 @@ const createApiToken = route({
   errors: ['invalid_credentials', 'password_required', 'too_many_tokens'],
   handle: (administration: Administration) => async (req, res, asked) => {
     const { collections, authorizer } = administration
-    const caller = callerOf(res)
+    const caller = actorOf(res)
     const decision = await authorizer.require(caller, 'tokens', 'write')
     const { name, role, expiresInDays, currentPassword } = asked.body()
     const given = await findRole(collections, caller, role)

@@ -3,7 +3,6 @@ import { defined } from '@parley/shared/defined'
 import type { Caller } from '@parley/shared/internal-token'
 import { type Route, route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
-import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
 import type { mongo } from 'mongoose'
@@ -32,7 +31,7 @@ import {
   tokensExample,
 } from '../sessions/tokens.ts'
 import { type Account, type Invitation, invitationView, noteIssued } from '../store/account.ts'
-import { audit } from '../store/audit.ts'
+import { actorOf, audit, originOf } from '../store/audit.ts'
 import { ID_ONLY } from '../store/collections.ts'
 import { takeIds } from '../store/ids.ts'
 import { tokenHash } from '../store/session.ts'
@@ -97,7 +96,7 @@ const invite = route({
   errors: ['email_taken'],
   handle: (administration: Administration) => async (_req, res, asked) => {
     const { collections, authorizer } = administration
-    const caller = callerOf(res)
+    const caller = actorOf(res)
     const decision = await authorizer.require(caller, 'users', 'write')
     const { email, role: reference } = asked.body()
     const role = await findRole(collections, caller, reference)
@@ -200,7 +199,7 @@ export const acceptInvitation = route({
           await requireMayStillInvite(dependencies, transaction, { invitation, invited: account })
           await collections.accounts.insertOne(account, options)
           await storeSession(collections, transaction, planned)
-          const who = { workspace: { _id: workspace }, account: { _id: account._id } }
+          const who = { workspace: { _id: workspace }, account, ...originOf(req) }
           const details = { invitation: invitation._id, invitedBy: invitation.account, role }
           const act = { action: 'accept', resource: 'invitations', document: invitation._id, details }
           await audit(collections, transaction, who, act)

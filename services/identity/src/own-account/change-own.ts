@@ -2,17 +2,16 @@ import { defined } from '@parley/shared/defined'
 import type { Caller } from '@parley/shared/internal-token'
 import { route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
-import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
 import { z } from 'zod'
 import { seenByRules } from '../access/caller-of-today.ts'
 import { requireMayGiveOwn } from '../access/privileges.ts'
-import { currentUser, meRoute } from '../accounts/me.ts'
+import { currentUser, meRoute, type OfCallers } from '../accounts/me.ts'
 import { label } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import { requireStillValid } from '../password-change/recent-password.ts'
 import { AUTH_BODY_BYTES } from '../schemas.ts'
-import { audit } from '../store/audit.ts'
+import { type Actor, actorOf, audit, changesOf } from '../store/audit.ts'
 import { announce } from '../store/change.ts'
 import { preferencesChange, type StoredPreferences } from '../store/preferences.ts'
 import { withSession } from './own-sessions.ts'
@@ -24,7 +23,7 @@ const ownChange = z.strictObject({
   preferences: preferencesChange.optional(),
 })
 
-type Dependencies = Pick<Administration, 'connection' | 'collections'>
+type Dependencies = Pick<Administration, 'connection'> & OfCallers
 
 /** The caller's own name, phone number and preferences, for who is logged in. */
 export const changeOwnRoute = route({
@@ -44,11 +43,11 @@ export const changeOwnRoute = route({
   response: meRoute.response,
   errors: ['precondition_failed'],
   handle: (dependencies: Dependencies) => async (_req, res, asked) => {
-    const { caller } = withSession(callerOf(res))
+    const { caller } = withSession(actorOf(res))
     const { preferences, ...change } = asked.body()
     if (Object.keys(change).length > 0) await changeOwn(dependencies, caller, change)
     if (preferences !== undefined) await changePreferences(dependencies, caller, preferences)
-    const user = await currentUser(dependencies.collections, caller)
+    const user = await currentUser(dependencies, caller)
     if (user === undefined) throw new Problem('unauthenticated')
     res.set('cache-control', 'no-store').json(user)
   },
@@ -57,7 +56,7 @@ export const changeOwnRoute = route({
 /** Throws `forbidden` where the role's rules go by the name, and would grant the new one more. */
 async function changeOwn(
   { connection, collections }: Dependencies,
-  caller: Caller,
+  caller: Actor,
   sent: Omit<z.output<typeof ownChange>, 'preferences'>,
 ): Promise<void> {
   const account = await collections.accounts.findOne({ _id: caller.account._id })
@@ -77,6 +76,7 @@ async function changeOwn(
       resource: 'users',
       document: _id,
       details: { fields: Object.keys(change) },
+      changes: changesOf(account, change),
     }
     await audit(collections, transaction, caller, act)
   })

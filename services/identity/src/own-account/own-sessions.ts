@@ -103,7 +103,7 @@ export const endOwnSessionsRoute = route({
 })
 
 /** The caller with the session that asks. Throws `forbidden` for a token, which is for programs. */
-export function withSession(caller: Caller): { caller: Caller; session: string } {
+export function withSession<C extends Caller>(caller: C): { caller: C; session: string } {
   if (caller.session === undefined) throw new Problem('forbidden')
   return { caller, session: caller.session }
 }

@@ -1,6 +1,5 @@
 import { route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
-import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
 import { z } from 'zod'
@@ -8,7 +7,7 @@ import { newPassword } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import { AUTH_BODY_BYTES, EXAMPLE_PASSWORD } from '../schemas.ts'
 import { revokeSessions } from '../sessions/revoke.ts'
-import { audit } from '../store/audit.ts'
+import { actorOf, audit } from '../store/audit.ts'
 import { announce } from '../store/change.ts'
 import { requireCurrentPassword } from './recent-password.ts'
 
@@ -41,7 +40,7 @@ export const changePasswordRoute = route({
     const { connection, collections, passwords } = administration
     const body = passwordChange(administration.minPasswordLength)
     return async (req, res) => {
-      const caller = callerOf(res)
+      const caller = actorOf(res)
       // An API token is for programs; what it could do here would outlive its being revoked.
       if (caller.session === undefined) throw new Problem('forbidden')
       const except = caller.session

@@ -1,10 +1,8 @@
 import { isDuplicate } from '@parley/shared/insert-new'
-import type { Caller } from '@parley/shared/internal-token'
 import { idParameter, pathId } from '@parley/shared/openapi/path-id'
 import { route } from '@parley/shared/openapi/route'
 import { type PermissionEntry, validateEntry } from '@parley/shared/permission/entry'
 import { type FieldError, Problem } from '@parley/shared/problem'
-import { callerOf } from '@parley/shared/service-app'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { findWritable, requireSelected } from '../access/authorizer.ts'
@@ -13,6 +11,7 @@ import { label } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import { lookupOf, storeChange, storeNew } from '../resource-routes.ts'
 import { MERGE_PATCH, REST_BODY_BYTES } from '../schemas.ts'
+import { type Actor, actorOf } from '../store/audit.ts'
 import type { Collections } from '../store/collections.ts'
 import { takeIds } from '../store/ids.ts'
 import { permissionsExample, type Role, roleExample, roleSchema, roleView, versionOf } from '../store/role.ts'
@@ -45,7 +44,7 @@ export const createRole = route({
   errors: ['name_taken'],
   handle: (administration: Administration) => async (_req, res, asked) => {
     const { collections, authorizer } = administration
-    const caller = callerOf(res)
+    const caller = actorOf(res)
     const decision = await authorizer.require(caller, 'roles', 'write')
     const { name, permissions } = asked.body()
     requireEntriesParse(permissions)
@@ -88,7 +87,7 @@ export const putRole = route({
   description: 'In effect within 2 seconds, for all who have it.',
   body: whole,
   handle: (administration: Administration) => async (req, res, asked) => {
-    res.json(roleView(await changeRole(administration, callerOf(res), pathId(req.params), asked.body)))
+    res.json(roleView(await changeRole(administration, actorOf(res), pathId(req.params), asked.body)))
   },
 })
 
@@ -105,7 +104,7 @@ export const patchRole = route({
     maxBytes: REST_BODY_BYTES,
   },
   handle: (administration: Administration) => async (req, res, asked) => {
-    res.json(roleView(await changeRole(administration, callerOf(res), pathId(req.params), asked.body)))
+    res.json(roleView(await changeRole(administration, actorOf(res), pathId(req.params), asked.body)))
   },
 })
 
@@ -115,7 +114,7 @@ export const patchRole = route({
  */
 async function changeRole(
   administration: Administration,
-  caller: Caller,
+  caller: Actor,
   id: number,
   body: () => z.output<typeof partOfRole>,
 ): Promise<Role> {
@@ -132,7 +131,7 @@ async function changeRole(
   const set = { name, permissions, version, adminCheck: adminCheckOf(role), updatedAt: role.updatedAt }
   await refusingTakenName(() =>
     storeChange(administration, roles, {
-      ...{ caller, set, document: role._id, details: { name, version, permissions } },
+      ...{ caller, set, before, details: { name, version, permissions } },
       selected: { $and: [writable, { version: before.version }] },
       // Not of this role alone: an API token ends that is stronger than its maker has become.
       forgets: { kind: 'workspace', key: String(role.workspace) },

@@ -1,3 +1,4 @@
+import type { AuditReports } from '@parley/shared/audit-acts'
 import type { SlotKey } from '@parley/shared/fair-slots'
 import { route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
@@ -8,7 +9,8 @@ import { z } from 'zod'
 import { usernameKey } from '../accounts/user-fields.ts'
 import type { Passwords } from '../passwords/passwords.ts'
 import { AUTH_BODY_BYTES, EXAMPLE_PASSWORD, NO_STORE } from '../schemas.ts'
-import { noteIssued, type ProvenAccount } from '../store/account.ts'
+import { type Account, noteIssued, type ProvenAccount } from '../store/account.ts'
+import { originOf } from '../store/audit.ts'
 import { addressOf, slowDownGuessing, type Throttles } from '../throttles.ts'
 import { requireSameOrigin, sendWithCookie } from './refresh-cookie.ts'
 import {
@@ -37,6 +39,7 @@ interface LoginDependencies extends TokenDependencies {
   connection: Connection
   passwords: Passwords
   throttles: Throttles
+  reports: Pick<AuditReports, 'report'>
 }
 
 /** The same answer, work and delay for an unknown user and a wrong password. */
@@ -82,34 +85,46 @@ async function logIn(
 ): Promise<SessionTokens> {
   const { connection, collections, keyRing } = dependencies
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
-    const account = await authenticate(dependencies, key, given, [addressOf(req)])
+    const account = await authenticate(dependencies, key, given, req)
     const planned = await planSession(keyRing, account._id, req.headers['user-agent'])
     const begun = await inTransaction(connection, async (transaction) => {
       if (!(await noteIssued(collections.accounts, transaction, account))) return false
       await storeSession(collections, transaction, planned)
       return true
     })
-    if (begun) return planned.tokens
+    if (!begun) continue
+    dependencies.reports.report({ ...loginOf(account, req), outcome: 'done' })
+    return planned.tokens
   }
   throw new Problem('unavailable', { detail: 'The password is being changed.' })
 }
 
 /** The account that these are the credentials of, by its hash of the moment. Throws `invalid_credentials`. */
 async function authenticate(
-  { collections, passwords }: Pick<LoginDependencies, 'collections' | 'passwords'>,
+  { collections, passwords, reports }: Pick<LoginDependencies, 'collections' | 'passwords' | 'reports'>,
   key: string,
   given: z.output<typeof credentials>,
-  by: SlotKey,
-): Promise<Required<ProvenAccount>> {
+  req: Request,
+): Promise<LoggingIn> {
+  const by: SlotKey = [addressOf(req)]
   const account = await collections.accounts.findOne({ usernameKey: key })
   const workspace = account && (await collections.workspaces.findOne({ _id: account.workspace }))
   const right = await passwords.verify(given.password, account ?? undefined, by)
   const there = given.namespace == null || given.namespace === workspace?.namespace
+  if (account !== null && !(right && there)) reports.report({ ...loginOf(account, req), outcome: 'refused' })
   if (account === null || !right || !there) throw new Problem('invalid_credentials')
-  const { _id, passwordHash } = account
-  if (!passwords.isOutdated(account)) return { _id, passwordHash }
+  const { _id, passwordHash, name, workspace: place } = account
+  const known = { _id, passwordHash, name, workspace: place }
+  if (!passwords.isOutdated(account)) return known
   const anew = await passwords.hash(given.password, by)
   // Unless the password is being changed at this very moment.
   await collections.accounts.updateOne({ _id, passwordHash }, { $set: anew })
-  return { _id, passwordHash: anew.passwordHash }
+  return { ...known, passwordHash: anew.passwordHash }
 }
+
+type LoggingIn = Required<ProvenAccount> & Pick<Account, 'name' | 'workspace'>
+
+const loginOf = ({ _id, name, workspace }: LoggingIn, req: Request) => ({
+  ...{ workspace, account: _id, name, ...originOf(req) },
+  ...{ action: 'login', resource: 'users', document: _id, path: '/api/auth/login' },
+})

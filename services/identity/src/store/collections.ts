@@ -48,7 +48,7 @@ export function collectionsOf(connection: Connection): Collections {
   }
 }
 
-const CHANGE_RETENTION_SECONDS = 86_400
+const DAY_SECONDS = 86_400
 const BY_WORKSPACE = { key: { workspace: 1, _id: 1 } }
 const BY_ROLE = { key: { role: 1 } }
 // The database removes what has expired.
@@ -57,8 +57,13 @@ const EXPIRING = { key: { expiresAt: 1 }, expireAfterSeconds: 0 }
 const INDEXES: Record<keyof Collections, mongo.IndexDescription[]> = {
   accounts: [{ key: { usernameKey: 1 }, unique: true }, BY_WORKSPACE, BY_ROLE],
   apiTokens: [{ key: { hash: 1 }, unique: true }, BY_WORKSPACE, { key: { account: 1 } }, BY_ROLE],
-  audit: [{ key: { workspace: 1, _id: -1 } }],
-  changes: [{ key: { at: 1 }, expireAfterSeconds: CHANGE_RETENTION_SECONDS }],
+  audit: [
+    { key: { workspace: 1, _id: -1 } },
+    { key: { workspace: 1, account: 1, _id: -1 } },
+    { key: { workspace: 1, resource: 1, _id: -1 } },
+    { key: { key: 1 }, unique: true, partialFilterExpression: { key: { $exists: true } } },
+  ],
+  changes: [{ key: { at: 1 }, expireAfterSeconds: DAY_SECONDS }],
   counters: [],
   invitations: [{ key: { hash: 1 }, unique: true }, BY_WORKSPACE, { key: { account: 1 } }, BY_ROLE, EXPIRING],
   keyRings: [],
@@ -69,6 +74,23 @@ const INDEXES: Record<keyof Collections, mongo.IndexDescription[]> = {
   workspaces: [{ key: { slug: 1 }, unique: true }],
 }
 
-/** Makes the collections and indexes that are missing. */
-export const prepareDatabase = (connection: Connection): Promise<void> =>
-  prepareCollections(connection, INDEXES)
+/** Makes the collections and indexes that are missing; entries of the audit log expire after so many days. */
+export async function prepareDatabase(
+  connection: Connection,
+  { auditDays }: { auditDays: number },
+): Promise<void> {
+  await prepareCollections(connection, INDEXES)
+  await expireAudit(connection.db as mongo.Db, auditDays * DAY_SECONDS)
+}
+
+const OTHER_OPTIONS = 85
+
+/** What is stored already follows the setting, too. */
+async function expireAudit(db: mongo.Db, expireAfterSeconds: number): Promise<void> {
+  try {
+    await db.collection('audit').createIndex({ at: 1 }, { expireAfterSeconds })
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== OTHER_OPTIONS) throw error
+    await db.command({ collMod: 'audit', index: { keyPattern: { at: 1 }, expireAfterSeconds } })
+  }
+}

@@ -1,7 +1,6 @@
 import { defined } from '@parley/shared/defined'
 import { idParameter, pathId } from '@parley/shared/openapi/path-id'
 import { type Route, route } from '@parley/shared/openapi/route'
-import { callerOf } from '@parley/shared/service-app'
 import { parse } from '@parley/shared/validate'
 import { z } from 'zod'
 import { findWritable, requireSelected } from '../access/authorizer.ts'
@@ -34,6 +33,7 @@ import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
 import { EXAMPLE_PASSWORD, MERGE_PATCH, REST_BODY_BYTES, smallContext } from '../schemas.ts'
 import { revokeSessions } from '../sessions/revoke.ts'
 import type { Account } from '../store/account.ts'
+import { actorOf } from '../store/audit.ts'
 import { newAccount, refusingTakenEmail } from './new-account.ts'
 
 const users: Resource<Account> = {
@@ -84,7 +84,7 @@ const createUser = route({
     const { collections, authorizer, passwords } = administration
     const body = newUser(administration.minPasswordLength)
     return async (req, res) => {
-      const caller = callerOf(res)
+      const caller = actorOf(res)
       const decision = await authorizer.require(caller, 'users', 'write')
       const { password, role: reference, phone, ...user } = parse(body, req.body)
       const role = await findRole(collections, caller, reference)
@@ -136,7 +136,7 @@ const changeUser = route({
   // A new role takes effect in under 2 s; the last admin retains theirs.
   handle: (administration: Administration) => async (req, res, asked) => {
     const { collections } = administration
-    const caller = callerOf(res)
+    const caller = actorOf(res)
     const {
       document: user,
       decision,
@@ -153,7 +153,7 @@ const changeUser = route({
     else if (role === caller.role._id) await requireMayGiveOwn(collections, caller, seenByRules(after))
     requireSelected(decision, after)
     await storeChange(administration, users, {
-      ...{ caller, selected: { $and: [writable, asJudged(user)] }, set: change, document: user._id },
+      ...{ caller, selected: { $and: [writable, asJudged(user)] }, set: change, before: user },
       details: { fields: Object.keys(sent), ...(role === user.role ? {} : { from: user.role, to: role }) },
       forgets: { kind: 'account', key: String(user._id) },
       along: async (transaction) => {

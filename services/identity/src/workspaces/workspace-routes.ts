@@ -12,6 +12,7 @@ import { label } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import { type Resource, storeChange } from '../resource-routes.ts'
 import { MERGE_PATCH, REST_BODY_BYTES, smallContext } from '../schemas.ts'
+import { actorOf } from '../store/audit.ts'
 import { type Workspace, workspaceExample, workspaceSchema, workspaceView } from '../store/workspace.ts'
 
 const workspaces: Resource<Workspace> = {
@@ -77,7 +78,7 @@ export const workspaceRoutes: readonly Route<Administration>[] = [
     response: { ...response, example: { ...workspaceExample, context: { team: 'support' } } },
     errors: ['invalid_id', 'not_found', 'precondition_failed'],
     handle: (administration: Administration) => async (req, res, asked) => {
-      const caller = callerOf(res)
+      const caller = actorOf(res)
       const decision = await administration.authorizer.require(caller, 'workspaces', 'write')
       const before = await readable(administration, caller, pathId(req.params))
       requireSelected(decision, before)
@@ -87,7 +88,7 @@ export const workspaceRoutes: readonly Route<Administration>[] = [
       requireSelected(decision, after)
       const { _id, name, context } = before
       await storeChange(administration, workspaces, {
-        ...{ caller, set, document: _id },
+        ...{ caller, set, before },
         selected: { $and: [filterOf(decision), { _id, name, context: { $eq: context } }] },
         details: { fields: Object.keys(sent) },
         forgets: { kind: 'workspace', key: String(_id) },

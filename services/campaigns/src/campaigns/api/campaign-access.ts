@@ -127,15 +127,16 @@ async function segmentFilterOf(
   })
 }
 
-/** Refuses a template that is known not to be sent as it stands; gives what its parameters are, where that is known. */
+/** Refuses a template that is known not to be sent as it stands; gives what its parameters and its category are, where that is known. */
 export async function requireSendable(
   { connection, campaigns }: CampaignRoutesNeeded,
   { workspace, channel, definition }: CampaignRecord,
-): Promise<string | undefined> {
+): Promise<Pick<CampaignRecord, 'shape' | 'categories'>> {
   const { template } = definition
   const known = await campaigns.findTemplate(connection, { workspace, channel, ...template })
-  const stop = stopReason({ ...CALM, template: known, shape: undefined })
-  if (stop === undefined) return known?.shape
+  const stop = stopReason({ ...CALM, template: known, shape: undefined, category: undefined })
+  if (stop === undefined)
+    return defined({ shape: known?.shape, categories: known?.category ? [known.category] : undefined })
   const message = `is not sent as it stands: ${stop}, ${known?.status ?? 'unknown'}`
   throw new Problem('validation_failed', { errors: [{ path: '/template', code: stop, message }] })
 }

@@ -2,7 +2,7 @@ import { every } from '@parley/shared/every'
 import { isUnavailable } from '@parley/shared/unavailable'
 import type { CampaignRecord } from '../store/campaign-record.ts'
 import { readFacts } from './campaign-facts.ts'
-import { type Known, type RunServices, step } from './campaign-step.ts'
+import { type Known, pauseByItself, type RunServices, step } from './campaign-step.ts'
 import { listAudience } from './list-audience.ts'
 import { trackMessages, trackReplies } from './track-messages.ts'
 
@@ -11,6 +11,10 @@ const TRACK_MS = 300
 const FACTS_MS = 700
 const REPLIES_MS = 2_000
 const LIST_PAUSE_MS = 20
+/** So often in a row the next of an audience may not be found in time. */
+const MOST_SLOW = 4
+/** MongoDB's code of a read that took longer than we allow. */
+const TOO_LONG = 50
 /** Of a campaign that is over, only what became of its messages is read: the less often, the longer it is over. */
 const OVER_MS = 5_000
 const LONG_OVER_MS = 60_000
@@ -72,6 +76,7 @@ export function startCampaignRun(
   })
   // Half of the time, so that a long audience leaves the database to what is sent meanwhile.
   let listingMs = 0
+  let slow = 0
   const listPauseMs = () =>
     known.campaign?.listed?.isDone === true ? STEP_MS : Math.max(LIST_PAUSE_MS, listingMs)
   const loops = [
@@ -85,8 +90,15 @@ export function startCampaignRun(
         return
       const { channel, purpose } = known.facts
       const began = performance.now()
-      const listed = await listAudience(services, campaign, { channel, purpose })
+      const listed = await listAudience(services, campaign, { channel, purpose }).catch(
+        (error: Error & { code?: unknown }) => {
+          if (error.code !== TOO_LONG) throw error
+        },
+      )
       listingMs = performance.now() - began
+      slow = listed === undefined ? slow + 1 : 0
+      if (slow >= MOST_SLOW) await pauseByItself(services, campaign, 'audience_slow')
+      if (listed === undefined) return
       known.campaign = { ...campaign, listed }
     }),
     loop('messages of a campaign not read', TRACK_MS, (campaign) =>

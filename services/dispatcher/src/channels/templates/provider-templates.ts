@@ -83,12 +83,17 @@ export function accountIn(
   rules: TemplateRules,
   config: Channel['config'],
 ): { account: string; settings: Settings } | undefined {
+  const settings = textsIn(config)
+  const account = rules.accountOf(settings)
+  return account === undefined ? undefined : { account, settings }
+}
+
+/** The settings of a config that are texts, or may be. */
+export function textsIn(config: Channel['config']): Settings {
   const texts = Object.entries(config).flatMap(([key, value]) =>
     typeof value === 'string' || typeof value === 'number' ? [[key, String(value)] as const] : [],
   )
-  const settings = Object.fromEntries(texts)
-  const account = rules.accountOf(settings)
-  return account === undefined ? undefined : { account, settings }
+  return Object.fromEntries(texts)
 }
 
 function requestFor(rules: TemplateRules, settings: Settings, operation: TemplateOperation): ProviderRequest {
