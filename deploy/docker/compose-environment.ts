@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
 import { makeSecrets, publicKey, publicKeys, type Secrets } from '@parley/local/system/secrets'
 import { SERVICES } from '@parley/shared/internal-token'
@@ -13,6 +13,9 @@ const composeFile = z.object({
     z.looseObject({
       command: z.array(z.string()).optional(),
       environment: z.record(z.string(), z.string()).default({}),
+      deploy: z
+        .looseObject({ resources: z.looseObject({ limits: z.record(z.string(), z.unknown()) }) })
+        .optional(),
     }),
   ),
   configs: z.record(z.string(), z.object({ content: z.string() })).default({}),
@@ -35,6 +38,7 @@ export function composeEnvironment(secrets: Secrets): Record<string, string> {
   )
   return {
     PORT: '8080',
+    MEMORY: 'default',
     BASE_DOMAIN: 'parley.localhost',
     PUBLIC_URL: 'http://127.0.0.1:8080',
     LOG_LEVEL: 'info',
@@ -96,7 +100,36 @@ export function readComposeFile(
   file = 'docker-compose.yml',
 ): z.output<typeof composeFile> {
   const text = readFileSync(join(CHECKOUT, file), 'utf8')
-  return composeFile.parse(interpolated(parse(text, { merge: true }), values))
+  const { services, ...others } = interpolated(parse(text, { merge: true }), values) as Tree
+  const extended = Object.entries(services as Record<string, Tree>).map(([name, service]) => [
+    name,
+    'extends' in service ? withExtended(service, { values, folder: dirname(file) }) : service,
+  ])
+  return composeFile.parse({ ...others, services: Object.fromEntries(extended) })
+}
+
+type Tree = Record<string, unknown>
+
+/** A service over the one that it extends. */
+function withExtended(
+  { extends: extended, ...own }: Tree,
+  { values, folder }: { values: Record<string, string>; folder: string },
+): Tree {
+  const { file, service } = z.object({ file: z.string(), service: z.string() }).parse(extended)
+  const base = readComposeFile(values, join(folder, file)).services[service]
+  if (base === undefined) throw new Error(`There is no ${service} in ${file}`)
+  return merged(base, own)
+}
+
+/** Maps by their keys, everything else as a whole. */
+function merged(base: Tree, over: Tree): Tree {
+  const isMap = (value: unknown): value is Tree =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+  const entries = Object.entries(over).map(([key, value]) => {
+    const below = base[key]
+    return [key, isMap(below) && isMap(value) ? merged(below, value) : value]
+  })
+  return { ...base, ...Object.fromEntries(entries) }
 }
 
 function interpolated(value: unknown, values: Record<string, string>): unknown {

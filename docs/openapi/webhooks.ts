@@ -153,7 +153,7 @@ function handler(schemas: Schemas): object {
   return posted(schemas, {
     ...{ id: 'onHandledMessage', tag: 'channels', summary: 'A message for a handler' },
     description: 'Posted to the `handlerUrl` of a channel, and answered with the reply.',
-    body: { schema: message, example: { ...messageExample, answer: {} } },
+    body: { schema: message, example: { ...messageExample, answer: {}, input: 'Where is my order?' } },
     responses: {
       200: {
         description: 'The message with its `answer`',

@@ -81,8 +81,11 @@ const ofNewActions: Route = {
   ...collection('dispatcher')('actions'),
   match: { child: 'discover' },
 }
-/** The route of what happened to a channel at its provider: the dispatcher has it, configuration the channel itself. */
-const ofChannels: Route = { ...collection('dispatcher')('channels'), match: { ofEach: 'notices' } }
+/** Routes of a channel at its provider: the dispatcher has them, configuration the channel itself. */
+const ofChannels: Route[] = ['notices', 'test'].map((ofEach) => ({
+  ...collection('dispatcher')('channels'),
+  match: { ofEach },
+}))
 const eventStream = {
   upstream: 'dispatcher',
   access: 'authenticated',
@@ -144,7 +147,7 @@ export const routes: readonly Route[] = [
   ...IDENTITY_RESOURCES.map(collection('identity')),
   ...ofAssistants,
   ...ofSubscriptions,
-  ofChannels,
+  ...ofChannels,
   ...ofActions,
   ofNewActions,
   ...CONFIGURATION_PATHS.map(collection('configuration')),

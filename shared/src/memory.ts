@@ -55,7 +55,8 @@ const SIZES: Record<Memory, Sizes> = {
   },
 }
 
-const MEMORY = ['small', 'default', 'large'] as const
+/** The settings, from the smallest. */
+export const MEMORY = ['small', 'default', 'large'] as const
 export type Memory = (typeof MEMORY)[number]
 
 /** The key that sizes what a system takes of memory. */
@@ -65,7 +66,7 @@ export const memoryConfig = {
     .default('default')
     .describe(
       'How much memory it may take: sizes bodies being read, what waits for a confirm, and connections to MongoDB; under ' +
-        '`npm start` also the heaps and MongoDB’s cache ([capacity](capacity.md#memory))',
+        '`npm start`, Compose and Helm also the heaps, and MongoDB’s cache where it is started with them ([capacity](capacity.md#memory))',
     ),
 }
 
@@ -76,6 +77,12 @@ export const sizesOf = (memory: Memory): Sizes => SIZES[memory]
 export function heapArguments(memory: Memory): string[] {
   const { heapMib, semiSpaceMib } = SIZES[memory]
   return [`--max-old-space-size=${heapMib}`, `--max-semi-space-size=${semiSpaceMib}`]
+}
+
+/** The heap that V8 allows a process with the arguments of a setting, in MiB: what is young has three semi-spaces. */
+export function heapLimitMib(memory: Memory): number {
+  const { heapMib, semiSpaceMib } = SIZES[memory]
+  return heapMib + 3 * semiSpaceMib
 }
 
 // Code, stacks, sockets and what the allocator keeps, as measured after loads.

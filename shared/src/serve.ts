@@ -6,7 +6,7 @@ import { type BaseConfig, baseConfig, ConfigError, parseConfig } from './config.
 import { createHttpServer } from './http-server.ts'
 import type { ServiceName } from './internal-token.ts'
 import { createLog, type Log } from './log.ts'
-import { memoryBound } from './memory.ts'
+import { type Memory, memoryBound } from './memory.ts'
 import { serveMetrics } from './metrics-server.ts'
 import { openServerTls, type ServerTls } from './server-tls.ts'
 import type { Service } from './service-app.ts'
@@ -33,8 +33,16 @@ interface ServiceDefinition<S extends z.ZodRawShape> {
 /** A service whatever its environment is. */
 export interface Hosted {
   name: ServiceName
-  /** Reads its environment, throws {@link ConfigError} with all that is wrong, and resolves with what starts it. */
-  prepare(environment: NodeJS.ProcessEnv): Promise<() => Promise<Started>>
+  /** Reads its environment, and throws {@link ConfigError} with all that is wrong. */
+  prepare(environment: NodeJS.ProcessEnv): Promise<Prepared>
+}
+
+/** A service whose environment was read. */
+interface Prepared {
+  name: ServiceName
+  log: Log
+  memory: Memory
+  start(): Promise<Started>
 }
 
 interface Started {
@@ -50,8 +58,16 @@ interface Started {
  * flight and closes, in 25 s.
  */
 export async function serve<S extends z.ZodRawShape>(definition: ServiceDefinition<S>): Promise<void> {
-  const start = await orExit(() => hosted(definition).prepare(process.env))
-  stopOnSignal([await orExit(start)])
+  const prepared = await orExit(() => hosted(definition).prepare(process.env))
+  logMemory([prepared])
+  stopOnSignal([await orExit(prepared.start)])
+}
+
+/** Says once what this process may use: its services share it. */
+function logMemory([first]: readonly Prepared[]): void {
+  if (first === undefined) return
+  const { log, memory } = first
+  log.info(memoryBound(memory), 'memory of this process, at most')
 }
 
 /**
@@ -65,6 +81,7 @@ export async function serveTogether(services: readonly Hosted[]): Promise<void> 
     )
     return startsOf(services, starts)
   })
+  logMemory(prepared)
   const startAll = (those: typeof prepared) => orExit(() => Promise.all(those.map(({ start }) => start())))
   const inner = await startAll(prepared.filter(({ name }) => name !== 'gateway'))
   if (inner.length < prepared.length) await ready(inner)
@@ -83,20 +100,14 @@ export function environmentFor(name: ServiceName, environment: NodeJS.ProcessEnv
 }
 
 /** Rejects with what is wrong with any of them. */
-function startsOf(
-  services: readonly Hosted[],
-  starts: PromiseSettledResult<() => Promise<Started>>[],
-): { name: ServiceName; start(): Promise<Started> }[] {
+function startsOf(services: readonly Hosted[], starts: PromiseSettledResult<Prepared>[]): Prepared[] {
   const mistakes = starts.flatMap((one, at) => {
     if (one.status === 'fulfilled') return []
     if (!(one.reason instanceof ConfigError)) throw one.reason
     return [`${services[at]?.name}: ${one.reason.message}`]
   })
   if (mistakes.length > 0) throw new ConfigError(mistakes.join('\n'))
-  return starts.flatMap((one, at) => {
-    const { name } = services[at] as Hosted
-    return one.status === 'fulfilled' ? [{ name, start: one.value }] : []
-  })
+  return starts.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
 }
 
 async function ready(services: readonly Started[]): Promise<void> {
@@ -120,12 +131,12 @@ export function hosted<S extends z.ZodRawShape>({
       const config = readConfig(shape, environment)
       const log = createLog({ service: name, level: config.LOG_LEVEL })
       const tls = await openServerTls(config, { log })
-      log.info(memoryBound(config.MEMORY), 'memory of this process, at most')
-      return async () => {
+      const start = async () => {
         const service = await build(config, log)
         const server = await open({ service, config, tls, log })
         return { server, service, log, drainMs: drainSeconds(config) * 1_000 }
       }
+      return { name, log, memory: config.MEMORY, start }
     },
   }
 }

@@ -60,9 +60,10 @@ const saidBy = (text: string, message: string): string[] =>
     .filter((line) => line.includes(`"msg":"${message}"`))
     .map((line) => JSON.parse(line).service)
 
-test('services of one process each have their port and their environment; the gateway starts last and stops first', async () => {
+test('services of one process each have their port and their environment, and say once what it may use; the gateway starts last and stops first', async () => {
   const { child, ended, output } = start('services-together.ts', TOGETHER)
   await eventually(() => saidBy(output.text, 'listening').length === 3)
+  expect(saidBy(output.text, 'memory of this process, at most')).toHaveLength(1)
   expect(saidBy(output.text, 'listening').at(-1)).toBe('gateway')
   const lines = output.text.split('\n').filter((line) => line.includes('"port"'))
   const ports = Object.fromEntries(lines.map((line) => [JSON.parse(line).service, JSON.parse(line).port]))

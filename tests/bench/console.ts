@@ -2,7 +2,14 @@
 import { join } from 'node:path'
 import { buildConsole } from '@parley/console/build'
 import { startBrowser } from '@parley/console/test/browser'
-import { type Account, consolePages, goInside, register, signIn } from '@parley/console/test/pages'
+import {
+  type Account,
+  consolePages,
+  goInside,
+  readSeeded,
+  register,
+  signIn,
+} from '@parley/console/test/pages'
 import { seed } from '@parley/console/test/seed'
 import { choosePorts } from '@parley/local/servers/choose-ports'
 import { startServers } from '@parley/local/servers/start-servers'
@@ -117,10 +124,9 @@ async function callsOfPages(browser: Browser, { url, account }: Target): Promise
 /** The pages of the tests, and those that look into what was stored. */
 async function pagesOf({ url, account }: Target): Promise<[string, string][]> {
   const read = <T>(path: string) => readJson<{ data: T[] }>(url, account, path)
-  const { data } = await read<{ _id: string }>('/rest/threads?q=Marta')
   const { data: bulk } = await read<{ _id: string }>('/rest/threads?channel=line-7&limit=1')
   return [
-    ...consolePages(data[0]?._id ?? ''),
+    ...consolePages(await readSeeded((path) => readJson(url, account, path))),
     ...['?q=name7', '?unread=true', '?handler=person'].map((query): [string, string] => [
       `/conversations${query}`,
       '.threads a',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { countDeliveries, exactlyOnce } from './delivery-counts.ts'
 import { fitLine } from './fit-line.ts'
+import { growthOf } from './memory-growth.ts'
 
 describe('exactly once', () => {
   const whole = { posted: 3, refused: 0 }
@@ -29,6 +30,13 @@ describe('exactly once', () => {
       exactlyOnce({ posted: 0, refused: 0, ...countDeliveries({ posted: 0, arrived: [], strange: 0 }) }),
     ).toBe(false)
   })
+})
+
+test('memory has grown when the last fifth has a tenth more than the second, whatever the first had', () => {
+  const steady = [10, 90, 100, 100, 100, 100, 100, 100, 104, 106]
+  expect(growthOf(steady)).toEqual({ second: 100, last: 105, hasGrown: false })
+  expect(growthOf([...steady.slice(0, 8), 115, 117])).toEqual({ second: 100, last: 116, hasGrown: true })
+  expect(growthOf([]).hasGrown).toBe(true)
 })
 
 describe('a line by least squares', () => {

@@ -12,6 +12,7 @@ import type { LoadTask } from './end-to-end-load.ts'
 import { type InstanceRun, type LoadRun, printCosts, printFits, withIdle } from './end-to-end-tables.ts'
 import { mapValues, since, sum } from './figures.ts'
 import { type LoadProcess, measureIdle, measureLoad, startLoad } from './load-process.ts'
+import { measureGrowth } from './memory-growth.ts'
 import { makeParleyTarget } from './parley-target.ts'
 import { connectionsTo, groupProcesses, type ProcessGroups } from './process-groups.ts'
 import { residentKib } from './processes.ts'
@@ -45,6 +46,9 @@ const size = z.object({
     .describe(
       'Directories of control groups, separated by commas: all but the load runs within their limits',
     ),
+  GROWTH_MESSAGES: integer({ min: 0, max: 10_000_000 })
+    .default(0)
+    .describe('Measures the memory over so many messages, and nothing else'),
   ...memoryConfig,
 })
 const WARM_UP_SECONDS = 120
@@ -62,34 +66,47 @@ const {
   INSTANCES,
   TOGETHER,
   CONTROL_GROUPS,
+  GROWTH_MESSAGES,
   MEMORY,
 } = parseConfig(size, process.env)
 const runs: InstanceRun[] = []
-for (const instances of INSTANCES) {
-  const run = await measure(instances)
-  runs.push(run)
-  printCosts(run)
-  const { postsPerSecond } = run.steady
-  if (postsPerSecond < RATE * REACHED)
-    console.log(`Only ${Math.round(postsPerSecond)} of ${RATE} posts a second were reached.`)
-  const total = sum(withIdle(run))
-  report({
-    row: `processor time of a message end to end, µs, at ${RATE}/s, ${instances} of webhook and dispatcher`,
-    parley: `${Math.round(total)} µs`,
-    against: '',
-    ratio: total,
-    spread: [total, total],
-  })
-}
-if (new Set(INSTANCES).size > 1) printFits(runs)
-if (runs.every(({ closed, steady }) => exactlyOnce(closed) && exactlyOnce(steady)))
-  console.log('Every message was delivered exactly once.')
-else {
-  console.log('Not every message was delivered exactly once.')
-  process.exitCode = 1
+if (GROWTH_MESSAGES > 0) conclude(await measureMemory())
+else await measureAll()
+
+async function measureAll(): Promise<void> {
+  for (const instances of INSTANCES) {
+    const run = await measure(instances)
+    runs.push(run)
+    printCosts(run)
+    const { postsPerSecond } = run.steady
+    if (postsPerSecond < RATE * REACHED)
+      console.log(`Only ${Math.round(postsPerSecond)} of ${RATE} posts a second were reached.`)
+    const total = sum(withIdle(run))
+    report({
+      row: `processor time of a message end to end, µs, at ${RATE}/s, ${instances} of webhook and dispatcher`,
+      parley: `${Math.round(total)} µs`,
+      against: '',
+      ratio: total,
+      spread: [total, total],
+    })
+  }
+  if (new Set(INSTANCES).size > 1) printFits(runs)
+  conclude(runs.every(({ closed, steady }) => exactlyOnce(closed) && exactlyOnce(steady)))
 }
 
-async function measure(instances: number): Promise<InstanceRun> {
+function conclude(isExact: boolean): void {
+  console.log(`${isExact ? 'Every' : 'Not every'} message was delivered exactly once.`)
+  if (!isExact) process.exitCode = 1
+}
+
+interface Loaded {
+  own: OwnSystem
+  load: LoadProcess
+  task: Omit<LoadTask, 'name'>
+}
+
+/** Starts a system and its load, and sends what is to be compiled by then. */
+async function withSystem<T>(instances: number, measureOn: (loaded: Loaded) => Promise<T>): Promise<T> {
   const load = await startLoad()
   moveTo(CONTROL_GROUPS)
   const own = await startOwnSystem({
@@ -102,21 +119,33 @@ async function measure(instances: number): Promise<InstanceRun> {
   try {
     const target = await makeParleyTarget(own, load.url)
     const task = { target, connections: CONNECTIONS, seconds: DURATION, calmSeconds: CALM_SECONDS }
-    const found = groupProcesses(own)
-    const groups = () => found
     const messages = instances * WARM_UP_MESSAGES
     await load.carryOut({ ...task, name: 'warm-up', seconds: WARM_UP_SECONDS, messages })
     await pause(CALM_MS)
+    return await measureOn({ own, load, task })
+  } finally {
+    load.stop()
+    await own.stop()
+  }
+}
+
+function measureMemory(): Promise<boolean> {
+  return withSystem(1, ({ own, load, task }) =>
+    measureGrowth({ messages: GROWTH_MESSAGES, load, groups: groupProcesses(own), task }),
+  )
+}
+
+function measure(instances: number): Promise<InstanceRun> {
+  return withSystem(instances, async ({ own, load, task }) => {
+    const found = groupProcesses(own)
+    const groups = () => found
     const atRest = await measureAtRest(own, groups)
     const measureOne = (kind: Pick<LoadTask, 'name' | 'rate'>) =>
       measureQuestions({ own, groups, load, atRest, task: { ...task, ...kind } })
     const closed = await measureOne({ name: 'closed' })
     const steady = await measureOne({ name: 'steady', rate: RATE })
     return { instances, rate: RATE, ...atRest, closed, steady, holdings: holdings(own, found) }
-  } finally {
-    load.stop()
-    await own.stop()
-  }
+  })
 }
 
 /** What this process starts from now on runs in these control groups; what it has started stays where it is. */

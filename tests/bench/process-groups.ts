@@ -5,7 +5,7 @@ import type { OwnSystem } from '../dispatch/own-system.ts'
 import { type Figures, mapValues } from './figures.ts'
 import { cpuSeconds } from './processes.ts'
 
-const SERVICES = ['gateway', 'webhook', 'dispatcher', 'configuration', 'identity']
+const SERVICES = ['gateway', 'webhook', 'dispatcher', 'configuration', 'identity', 'campaigns']
 const ESTABLISHED = '01'
 /** What it takes to run the Windows build of MongoDB where there is no other. */
 const WINE = 'Wine'

@@ -1,4 +1,5 @@
-import { searchWords, type ThreadRecord, threadId } from '@parley/dispatcher/message/thread-record'
+import { searchWords } from '@parley/dispatcher/message/search-words'
+import { type ThreadRecord, threadId } from '@parley/dispatcher/message/thread-record'
 import { collectionsOf, prepareDatabase } from '@parley/dispatcher/store/collections'
 import { bucketOf, noCounts, SPAN_MS, type TrafficRecord } from '@parley/dispatcher/store/traffic-records'
 import { TEST_LAYOUT } from '@parley/local/testing/test-layout'

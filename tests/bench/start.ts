@@ -1,35 +1,33 @@
-// How long `npm start` takes until it is ready, warm, beside its three servers alone on the same data.
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+// How long `npm start` takes until it is ready: warm, beside its three servers alone on the same data; and the first time, with
+// empty caches, beside that of another checkout.
+//   BASE=/folder npm run bench -- start
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { CACHE_DIRECTORY, CHECKOUT } from '@parley/local/checkout'
-import { isReady } from '@parley/local/demo/running-system'
 import { startServers } from '@parley/local/servers/start-servers'
-import { waitUntil } from '@parley/local/wait-until'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { machineSeconds } from './processes.ts'
+import { reportFirstStart } from './first-start.ts'
+import { clock, cloneFiles, npmStart, type Start } from './npm-start.ts'
 import { compare, median, report } from './results.ts'
 
 const size = z.object({
   RUNS: integer({ min: 1, max: 20 }).default(3).describe('How often each is measured, in turns'),
+  BASE: z.string().optional().describe('Another checkout, whose first start ours is compared with'),
 })
-const PORT = 18_441
-const READY_MS = 180_000
-const MOST = 1.5
+const MOST = 1.3
 
-const { RUNS } = parseConfig(size, process.env)
+const { RUNS, BASE } = parseConfig(size, process.env)
 const clone = mkdtempSync(join(tmpdir(), 'parley-start-'))
 try {
   cloneCheckout()
-  await npmStart()
+  await npmStart(clone)
   const whole: Start[] = []
   const alone: Start[] = []
   for (let turn = 0; turn < RUNS; turn++) {
     alone.push(await serversAlone())
-    whole.push(await npmStart())
+    whole.push(await npmStart(clone))
   }
   const seconds = (starts: Start[]) => starts.map((one) => one.seconds)
   const shown = (starts: Start[]) => `${median(seconds(starts)).toFixed(1)} s`
@@ -46,55 +44,17 @@ try {
 } finally {
   rmSync(clone, { recursive: true, force: true })
 }
+await reportFirstStart({ base: BASE, turns: RUNS })
 
 /** The checkout, with a state of its own but for what was downloaded. */
 function cloneCheckout(): void {
-  const files = execFileSync('git', ['ls-files'], { cwd: CHECKOUT, encoding: 'utf8' }).trim().split('\n')
-  for (const file of files.filter((name) => existsSync(join(CHECKOUT, name)))) {
-    mkdirSync(dirname(join(clone, file)), { recursive: true })
-    cpSync(join(CHECKOUT, file), join(clone, file))
-  }
+  const files = cloneFiles(CHECKOUT, clone)
   // A workspace has modules of its own where it needs another version.
   const folders = new Set(files.map((name) => join(dirname(name), 'node_modules')))
   for (const modules of [...folders].filter((name) => existsSync(join(CHECKOUT, name))))
     symlinkSync(join(CHECKOUT, modules), join(clone, modules))
   mkdirSync(join(clone, '.local'), { mode: 0o700 })
   if (existsSync(CACHE_DIRECTORY)) symlinkSync(CACHE_DIRECTORY, join(clone, '.local/cache'))
-}
-
-/** How long a start took, and what the machine's processors worked meanwhile, for whom it may have been. */
-interface Start {
-  seconds: number
-  processorSeconds: number
-}
-
-function clock(): () => Start {
-  const [began, worked] = [performance.now(), machineSeconds()]
-  return () => ({
-    seconds: (performance.now() - began) / 1_000,
-    processorSeconds: machineSeconds() - worked,
-  })
-}
-
-/** From the command to a ready gateway. */
-async function npmStart(): Promise<Start> {
-  const taken = clock()
-  const env = { ...process.env, PORT: String(PORT) }
-  const child = spawn('npm', ['start', '--silent'], {
-    cwd: clone,
-    env,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  const gone = once(child, 'exit')
-  try {
-    const ready = () => isReady(`http://127.0.0.1:${PORT}`)
-    if (!(await waitUntil(ready, { timeoutMs: READY_MS, intervalMs: 50 })))
-      throw new Error('it did not become ready')
-    return taken()
-  } finally {
-    child.kill('SIGTERM')
-    await gone
-  }
 }
 
 async function serversAlone(): Promise<Start> {

@@ -37,6 +37,7 @@ export async function startReplicaSet(options: {
   const context = { directory, ports: {}, say, signal }
   const mongod = await findMongod(context)
   await installPackages(mongod.packages, context)
+  await mongod.download()
   await mongod.prepare()
   const ports: number[] = []
   for (let node = 0; node < 3; node++) ports.push(await findFreePort(ports))

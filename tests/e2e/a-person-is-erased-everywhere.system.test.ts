@@ -129,8 +129,11 @@ async function campaignTo(who: Named): Promise<void> {
     const { states } = (await workspace.call('GET', `/rest/campaigns/${drafted._id}/results`)) as Parsed
     return states.sent === 1
   })
-  const { data } = (await workspace.call('GET', `/rest/threads?q=${who.phone}`)) as Parsed
-  expect(data.length).toBeGreaterThan(0)
+  // Threads are written behind their messages.
+  const data = await eventually(async () => {
+    const { data: found } = (await workspace.call('GET', `/rest/threads?q=${who.phone}`)) as Parsed
+    return found.length > 0 ? found : undefined
+  })
   for (const { _id } of data)
     await workspace.call('POST', `/rest/threads/${_id}/notes`, { text: `${who.word} calls back` })
 }
@@ -286,6 +289,7 @@ test('a person can be exported and erased in every service while they are sent t
   expect(exported).not.toContain(OTHER.phone)
   expect(exported).not.toContain('for somebody else')
   expect((await traces()).some((one) => one.startsWith('campaigns.recipients'))).toBe(true)
+  await eventually(async () => (await traces()).some((one) => one.startsWith('dispatcher.messageWords')))
 
   const sending = Array.from({ length: 10 }, () => offer(CANARY))
   // 503 says that there is more to erase: the next request goes on with it.

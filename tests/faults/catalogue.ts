@@ -6,36 +6,40 @@ import { misbehave } from '@parley/local/simulator/client'
 import { alarm } from './broker-alarm.ts'
 import { clockJump } from './clock-faults.ts'
 import type { InjectedFault } from './fault.ts'
-import { type RoundSystem, TARGETS } from './fault-system.ts'
+import type { FaultSystem, RoundSystem, Target } from './fault-system.ts'
 import { cut, slow } from './network-faults.ts'
 import { kill, restart, suspend } from './process-faults.ts'
 
 /** Where Debian and Ubuntu put it (package `libfaketime`). */
 const FAKETIME = `/usr/lib/${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu/faketime/libfaketimeMT.so.1`
 /** Within what the verifiers of tokens forgive, and far beyond. */
-const JUMPS = [
+const JUMPS: readonly { victim: Target; seconds: number }[] = [
   { victim: 'gateway', seconds: 300 },
   { victim: 'gateway', seconds: -300 },
   { victim: 'identity', seconds: 300 },
   { victim: 'webhook', seconds: -300 },
   { victim: 'dispatcher', seconds: 3_600 },
-] as const
+  { victim: 'campaigns', seconds: 3_600 },
+  { victim: 'services', seconds: 300 },
+  { victim: 'services', seconds: -300 },
+]
 
 /** A load without a fault: what the others are measured against. */
 export const NO_FAULT: InjectedFault<RoundSystem> = { name: 'none', strike: async () => performance.now() }
 
-/** Every fault once; those of the clock only where libfaketime is there. */
-export function allFaults(): InjectedFault[] {
+/** Every fault of these targets once; those of the clock only where libfaketime is there. */
+export function allFaults({ targets }: Pick<FaultSystem, 'targets'>): InjectedFault[] {
+  const jumps = JUMPS.filter(({ victim }) => targets.includes(victim))
   return [
-    ...TARGETS.map(kill),
-    ...TARGETS.map(restart),
-    ...TARGETS.map(cut),
-    ...TARGETS.map(slow),
-    ...TARGETS.map(suspend),
+    ...targets.map(kill),
+    ...targets.map(restart),
+    ...targets.map(cut),
+    ...targets.map(slow),
+    ...targets.map(suspend),
     alarm('memory'),
     alarm('disk'),
     ...PROVIDER_FAULTS,
-    ...(existsSync(FAKETIME) ? JUMPS.map((jump) => clockJump({ ...jump, library: FAKETIME })) : []),
+    ...(existsSync(FAKETIME) ? jumps.map((jump) => clockJump({ ...jump, library: FAKETIME })) : []),
   ]
 }
 

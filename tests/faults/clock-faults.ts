@@ -2,22 +2,20 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { InjectedFault } from './fault.ts'
-import type { FaultSystem } from './fault-system.ts'
-import { pidOf, untilReplaced } from './process-faults.ts'
+import type { FaultSystem, Target } from './fault-system.ts'
+import { cutsCallers, pidOf, untilReplaced } from './process-faults.ts'
 
 const JUMPED_MS = 8_000
-
-type Victim = 'gateway' | 'identity' | 'webhook' | 'dispatcher'
 
 /**
  * The clock of one process jumps by so many seconds while it runs, and back 8 s later: it is started again with
  * `library` (libfaketime) for its clock, and once more without it at the end. Intervals go on as they should.
  */
-export function clockJump(options: { victim: Victim; seconds: number; library: string }): InjectedFault {
+export function clockJump(options: { victim: Target; seconds: number; library: string }): InjectedFault {
   const { victim, seconds, library } = options
   return {
     name: `clock ${seconds > 0 ? '+' : '−'}${Math.abs(seconds)} s ${victim}`,
-    cutsCallers: victim === 'gateway',
+    cutsCallers: cutsCallers(victim),
     async strike({ system }) {
       const offset = join(system.directory, 'clock-offset')
       const jump = (by: number) => writeFileSync(offset, `${by < 0 ? '' : '+'}${by}s`)

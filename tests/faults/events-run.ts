@@ -11,7 +11,7 @@ import { connectRpc, planThread } from '../dispatch/lines.ts'
 import { startRpcSink } from '../dispatch/received-messages.ts'
 import { type DispatchWorkspace, registerWorkspace } from '../dispatch/workspace.ts'
 import { type Arrived, judgeEvents, nameOf } from './events-verdict.ts'
-import { type FaultSystem, startFaultSystem } from './fault-system.ts'
+import { type FaultSystem, layoutConfig, startFaultSystem } from './fault-system.ts'
 import { kill } from './process-faults.ts'
 
 const PER_THREAD = 10
@@ -21,7 +21,7 @@ const RECEIVER_DOWN_MS = 3_000
 const SETTLED_MS = 150_000
 const REPEAT_MS = 200
 const READ_MS = 60_000
-const VICTIMS = ['dispatcher', 'configuration', 'mongodb', 'rabbitmq'] as const
+const VICTIMS = ['dispatcher', 'configuration', 'services', 'mongodb', 'rabbitmq'] as const
 
 const messageData = z.looseObject({
   thread: z.string(),
@@ -39,11 +39,12 @@ const deliveryPage = z.object({
   next: z.string().nullable(),
 })
 
-const { MESSAGES, WRITES, RATE } = parseConfig(
+const { MESSAGES, WRITES, RATE, TOGETHER } = parseConfig(
   z.object({
     MESSAGES: integer({ min: 10, max: 100_000 }).default(5_000).describe('Messages that are posted'),
     WRITES: integer({ min: 1, max: 10_000 }).default(500).describe('Writes to the configuration'),
     RATE: integer({ min: 10, max: 1_000 }).default(70).describe('Messages a second, at most'),
+    ...layoutConfig,
   }),
   process.env,
 )
@@ -51,6 +52,7 @@ const say = (line: string) => console.error(line)
 
 const system = await startFaultSystem({
   say,
+  together: TOGETHER,
   ...(process.env.LOG === undefined ? {} : { logFile: process.env.LOG }),
 })
 const sink = await startRpcSink()
@@ -175,7 +177,8 @@ async function killAll(system: FaultSystem, isOver: () => boolean): Promise<stri
       await receiver.start()
     },
   }
-  const faults = [receiverFault, ...VICTIMS.map((name) => ({ ...kill(name), name }))]
+  const victims = VICTIMS.filter((name) => system.targets.includes(name))
+  const faults = [receiverFault, ...victims.map((name) => ({ ...kill(name), name }))]
   for (let round = 0; round < faults.length || !isOver(); round++) {
     const fault = faults[round % faults.length]
     if (fault === undefined) break

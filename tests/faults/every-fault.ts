@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { createSimulatorLog, startRpcSink } from '../dispatch/received-messages.ts'
 import { allFaults, installFaketime, NO_FAULT } from './catalogue.ts'
 import { budgetOf, faultSequence } from './choose-faults.ts'
-import { startFaultSystem } from './fault-system.ts'
+import { layoutConfig, startFaultSystem } from './fault-system.ts'
 import { head, row, summary } from './report.ts'
 import { leaks, readHoldings } from './resources.ts'
 import { type Round, runRound } from './round.ts'
@@ -17,7 +17,7 @@ const REST_MS = 90_000
 const REST_CHECK_MS = 1_000
 const MAX_SEED = 2 ** 31
 
-const { RATE, READS, SEED, FAULTS_BUDGET, LOG } = readSettings()
+const { RATE, READS, SEED, FAULTS_BUDGET, LOG, TOGETHER } = readSettings()
 const seed = SEED ?? randomInt(MAX_SEED)
 const say = (line: string) => console.error(line)
 
@@ -33,13 +33,14 @@ function readSettings() {
         .default('6')
         .describe('Random faults after one of each: how many, or for how long (30m)'),
       LOG: z.string().optional().describe('A file for what the processes log at level warn'),
+      ...layoutConfig,
     }),
     process.env,
   )
   return { ...others, FAULTS_BUDGET: budgetOf(budgetText) }
 }
 
-const system = await startFaultSystem({ say, logFile: LOG })
+const system = await startFaultSystem({ say, logFile: LOG, together: TOGETHER })
 const sink = await startRpcSink()
 try {
   const world = { system, sink, log: createSimulatorLog(system.simulatorUrl), rate: RATE, readRate: READS }
@@ -55,7 +56,7 @@ try {
   console.log(`SEED=${seed}, ${RATE} messages and ${READS} reads a second`)
   console.log(head())
   await run(NO_FAULT)
-  for (const fault of faultSequence({ all: allFaults(), ...chosen })) await run(fault)
+  for (const fault of faultSequence({ all: allFaults(system), ...chosen })) await run(fault)
   const before = rounds[0]?.holdings ?? {}
   const leaksNow = () => leaks(before, readHoldings(system.pids()))
   await waitUntil(() => leaksNow().length === 0, { timeoutMs: REST_MS, intervalMs: REST_CHECK_MS })

@@ -7,19 +7,24 @@ import { type Servers, startServers } from '@parley/local/servers/start-servers'
 import { SetupError } from '@parley/local/setup-error'
 import { startSystem } from '@parley/local/system/start-system'
 import { waitUntil } from '@parley/local/wait-until'
+import { z } from 'zod'
 import { areReady, inTemporaryState } from '../dispatch/temporary-state.ts'
 import { type Network, startNetwork } from './network.ts'
 
 const HOST = '127.0.0.1'
 const READY_MS = 90_000
-const SERVICES = ['gateway', 'identity', 'webhook', 'configuration', 'dispatcher'] as const
+const SERVICES = ['gateway', 'identity', 'webhook', 'configuration', 'dispatcher', 'campaigns'] as const
 const SERVERS = ['rabbitmq', 'mongodb', 'redis'] as const
 /** Two, so that one takes over from the other. */
 const INSTANCES = { dispatcher: 2 }
 
-/** What can fail: each has a network of its own in front of it, except for further instances. */
-export const TARGETS = [...SERVERS, ...SERVICES] as const
-export type Target = (typeof TARGETS)[number]
+/** What can fail: a server, a service in a process of its own, or `services`, the process that hosts all of them. */
+export type Target = (typeof SERVERS)[number] | (typeof SERVICES)[number] | 'services'
+
+/** The key of the layout that a system has. */
+export const layoutConfig = {
+  TOGETHER: z.stringbool().default(false).describe('One process hosts all services, as `npm start` has it'),
+}
 
 /** What every round needs of the system that it runs on. */
 export interface RoundSystem {
@@ -35,7 +40,10 @@ export interface RoundSystem {
 
 /** A whole system with proxies between its parts, and the means to look behind them. */
 export interface FaultSystem extends RoundSystem {
-  networks: Record<Target, Network>
+  /** What can fail of it, in the layout that it has. */
+  targets: readonly Target[]
+  /** What is in front of a target: of `services`, of its gateway. */
+  networkOf(target: Target): Network
   /** The servers themselves, by their own ports. */
   servers: Servers
   /** Holds the state of all; the broker's is in `servers/rabbitmq`. */
@@ -46,33 +54,43 @@ export interface FaultSystem extends RoundSystem {
 /** Starts a system with temporary state. Throws a SetupError when its servers are not processes of its own. */
 export function startFaultSystem(options: {
   say(line: string): void
+  /** One process hosts all services, sized as `npm start` does; each has its own, with two dispatchers, when not given. */
+  together?: boolean
   /** Gets what the processes log at level `warn` and above. */
   logFile?: string | undefined
 }): Promise<FaultSystem> {
-  const { say, logFile } = options
+  const { say, logFile, together = false } = options
+  const memory = together ? 'small' : 'default'
+  const targets = [...SERVERS, ...(together ? (['services'] as const) : SERVICES)]
   return inTemporaryState('faults', async ({ directory, stopLater }) => {
-    const servers = await startServers({ directory: join(directory, 'servers'), say })
+    const servers = await startServers({ directory: join(directory, 'servers'), memory, say })
     stopLater(servers.stop)
     const ports = await choosePorts({ file: join(directory, 'ports.json'), names: SERVICES, say })
-    const networks = await startNetworks({ ...portsOf(servers), ...ports })
-    stopLater(() => Promise.all(Object.values(networks).map((network) => network.close())))
+    const networks = await startNetworks(targets, { ...portsOf(servers), ...ports, services: ports.gateway })
+    stopLater(() => Promise.all([...networks.values()].map((network) => network.close())))
+    const networkOf = (target: Target) => {
+      const network = networks.get(target)
+      if (network === undefined) throw new Error(`${target} is no target`)
+      return network
+    }
+    const inFront = together
+      ? { gateway: networkOf('services').port }
+      : Object.fromEntries(SERVICES.map((name) => [name, networkOf(name).port]))
     const system = await startSystem({
       directory,
       port: ports.gateway,
-      instances: INSTANCES,
-      servers: behind(servers, networks),
-      inFront: Object.fromEntries(SERVICES.map((name) => [name, networks[name].port])),
+      ...(together ? { together } : { instances: INSTANCES }),
+      servers: behind(servers, networkOf),
+      ...{ memory, inFront },
       ...logging(logFile),
     })
     stopLater(system.stop)
     const own = {
-      gatewayUrl: `http://${HOST}:${networks.gateway.port}`,
+      gatewayUrl: `http://${HOST}:${networkOf(together ? 'services' : 'gateway').port}`,
       simulatorUrl: system.simulatorUrl,
       amqpUrls: [servers.rabbitmq.url],
-      networks,
-      servers,
-      directory,
-      pids: () => readPids(directory),
+      ...{ targets, networkOf, servers, directory },
+      pids: () => (together ? asOne(readPids(directory)) : readPids(directory)),
       ready: () => waitUntil(() => areReady(system), { timeoutMs: READY_MS }),
     }
     const [foreign] = SERVERS.filter((name) => own.pids()[name] === undefined)
@@ -95,28 +113,37 @@ export function readPids(directory: string): Record<string, number> {
   return Object.fromEntries(running.flatMap(([name, { pid }]) => (pid === undefined ? [] : [[name, pid]])))
 }
 
+/** The services that one process hosts, as that process. */
+function asOne({ gateway, ...pids }: Record<string, number>): Record<string, number> {
+  const others = Object.entries(pids).filter(([name]) => !SERVICES.some((service) => service === name))
+  return { ...Object.fromEntries(others), ...(gateway !== undefined && { services: gateway }) }
+}
+
 function portsOf({ mongo, rabbitmq, redis }: Servers): Record<(typeof SERVERS)[number], number> {
   const portOf = ({ url }: Server) => Number(new URL(url).port)
   return { mongodb: portOf(mongo), rabbitmq: portOf(rabbitmq), redis: portOf(redis) }
 }
 
-async function startNetworks(ports: Record<Target, number>): Promise<Record<Target, Network>> {
-  const started = TARGETS.map(async (name) => [
-    name,
-    await startNetwork({ host: HOST, ports: [ports[name]] }),
-  ])
-  return Object.fromEntries(await Promise.all(started))
+async function startNetworks(
+  targets: readonly Target[],
+  ports: Record<Target, number>,
+): Promise<Map<Target, Network>> {
+  const started = targets.map(async (name) => {
+    const network = await startNetwork({ host: HOST, ports: [ports[name]] })
+    return [name, network] as const
+  })
+  return new Map(await Promise.all(started))
 }
 
 /** The servers, by the networks in front of them. */
-function behind({ mongo, rabbitmq, redis }: Servers, networks: Record<Target, Network>) {
+function behind({ mongo, rabbitmq, redis }: Servers, networkOf: FaultSystem['networkOf']) {
   const amqp = new URL(rabbitmq.url)
-  amqp.port = String(networks.rabbitmq.port)
+  amqp.port = String(networkOf('rabbitmq').port)
   return {
     // Else the driver would find the server's own address, and go there.
-    mongo: reachedAt(mongo, `mongodb://${HOST}:${networks.mongodb.port}/?directConnection=true`),
+    mongo: reachedAt(mongo, `mongodb://${HOST}:${networkOf('mongodb').port}/?directConnection=true`),
     rabbitmq: reachedAt(rabbitmq, amqp.href),
-    redis: reachedAt(redis, `redis://${HOST}:${networks.redis.port}`),
+    redis: reachedAt(redis, `redis://${HOST}:${networkOf('redis').port}`),
   }
 }
 

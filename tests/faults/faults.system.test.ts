@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createSimulatorLog, startRpcSink } from '../dispatch/received-messages.ts'
 import { startFaultSystem } from './fault-system.ts'
 import { cut } from './network-faults.ts'
@@ -8,25 +8,30 @@ import { runRound, type World } from './round.ts'
 const START_MS = 180_000
 const ROUND_MS = 240_000
 
-let world: World
-beforeAll(async () => {
-  const system = await startFaultSystem({ say: () => undefined })
-  const log = createSimulatorLog(system.simulatorUrl)
-  world = { system, sink: await startRpcSink(), log, rate: 30, readRate: 5 }
-}, START_MS)
-afterAll(async () => {
-  await world.system.stop()
-  await world.sink.close()
-}, START_MS)
-
 // `npm run test:faults` does the others.
-test.each([kill('webhook'), cut('mongodb')].map((fault, round) => ({ fault, round })))(
-  '$fault.name under load: nothing is lost, doubled, out of order or stuck',
-  async ({ fault, round }) => {
-    const { violations, reconciliation, count } = await runRound({ world, fault, round, before: undefined })
-    expect(violations).toEqual([])
-    expect(reconciliation.once).toBeGreaterThan(0)
-    expect(count).toMatchObject({ accepted: reconciliation.posted, difference: 0, inFlight: 0 })
-  },
-  ROUND_MS,
-)
+describe.each([
+  { layout: 'a process for each service', faults: [kill('webhook'), cut('mongodb')], together: false },
+  { layout: 'one process for all services', faults: [kill('services')], together: true },
+])('with $layout', ({ faults, together }) => {
+  let world: World
+  beforeAll(async () => {
+    const system = await startFaultSystem({ say: () => undefined, together })
+    const log = createSimulatorLog(system.simulatorUrl)
+    world = { system, sink: await startRpcSink(), log, rate: 30, readRate: 5 }
+  }, START_MS)
+  afterAll(async () => {
+    await world.system.stop()
+    await world.sink.close()
+  }, START_MS)
+
+  test.each(faults.map((fault, round) => ({ fault, round })))(
+    '$fault.name under load: nothing is lost, doubled, out of order or stuck',
+    async ({ fault, round }) => {
+      const { violations, reconciliation, count } = await runRound({ world, fault, round, before: undefined })
+      expect(violations).toEqual([])
+      expect(reconciliation.once).toBeGreaterThan(0)
+      expect(count).toMatchObject({ accepted: reconciliation.posted, difference: 0, inFlight: 0 })
+    },
+    ROUND_MS,
+  )
+})

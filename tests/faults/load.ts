@@ -69,7 +69,10 @@ export function startLoad(options: { lines: Lines; rate: number; readRate: numbe
     state.refusal = error instanceof Error ? error.message : String(error)
     return []
   })
-  const paths = [`/rest/channels/${lines.numbers[0]}`, '/rest/users', '/rest/hooks', '/rest/messages?limit=1']
+  const paths = [
+    ...[`/rest/channels/${lines.numbers[0]}`, '/rest/users', '/rest/hooks'],
+    ...['/rest/messages?limit=1', '/rest/campaigns'],
+  ]
   const reads = startReads({ workspace, paths, rate: readRate })
   return {
     acceptedCount: () => state.acceptedCount,

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { InjectedFault } from './fault.ts'
 import type { Target } from './fault-system.ts'
+import { cutsCallers } from './process-faults.ts'
 
 const CUT_MS = 3_000
 const SLOW_MS = 6_000
@@ -10,9 +11,9 @@ const DELAY_MS = 150
 export function cut(target: Target): InjectedFault {
   return {
     name: `cut ${target}`,
-    cutsCallers: target === 'gateway',
+    cutsCallers: cutsCallers(target),
     async strike({ system }) {
-      const network = system.networks[target]
+      const network = system.networkOf(target)
       network.cut()
       await pause(CUT_MS)
       network.mend()
@@ -26,7 +27,7 @@ export function slow(target: Target): InjectedFault {
   return {
     name: `slow ${target}`,
     async strike({ system }) {
-      const network = system.networks[target]
+      const network = system.networkOf(target)
       network.slow(DELAY_MS)
       await pause(SLOW_MS)
       network.mend()

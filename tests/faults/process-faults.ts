@@ -12,7 +12,7 @@ const CHECK_MS = 50
 export function kill(victim: Target): InjectedFault {
   return {
     name: `kill -9 ${victim}`,
-    cutsCallers: victim === 'gateway',
+    cutsCallers: cutsCallers(victim),
     async strike({ system }) {
       const pid = pidOf(system, victim)
       const struckAt = performance.now()
@@ -27,7 +27,7 @@ export function kill(victim: Target): InjectedFault {
 export function restart(victim: Target): InjectedFault {
   return {
     name: `restart ${victim}`,
-    cutsCallers: victim === 'gateway',
+    cutsCallers: cutsCallers(victim),
     async strike({ system }) {
       const pid = pidOf(system, victim)
       const struckAt = performance.now()
@@ -44,7 +44,7 @@ export function restart(victim: Target): InjectedFault {
 export function suspend(victim: Target): InjectedFault {
   return {
     name: `SIGSTOP 10 s ${victim}`,
-    cutsCallers: victim === 'gateway',
+    cutsCallers: cutsCallers(victim),
     async strike({ system }) {
       const pid = pidOf(system, victim)
       process.kill(pid, 'SIGSTOP')
@@ -57,6 +57,9 @@ export function suspend(victim: Target): InjectedFault {
     },
   }
 }
+
+/** Whether callers lose their connections with it. */
+export const cutsCallers = (victim: Target): boolean => victim === 'gateway' || victim === 'services'
 
 export function pidOf(system: Pick<RoundSystem, 'pids'>, victim: string): number {
   const pid = system.pids()[victim]

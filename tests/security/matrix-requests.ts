@@ -222,6 +222,7 @@ const plainBodies: Record<string, (world: MatrixWorld) => unknown> = {
   'POST /rest/actions/{id}/connect': () => ({ redirectUri: 'https://parley.example/console/connected' }),
   'POST /rest/actions/{id}/connected': () => ({ state: '1.unknown', code: 'unknown' }),
   'POST /rest/actions/{id}/test': () => undefined,
+  'POST /rest/channels/{id}/test': () => ({}),
   'POST /rest/actions/discover': () => ({ url: 'http://127.0.0.1:9/openapi.json' }),
   'POST /rest/assistant/{id}/prompt': () => ({}),
   'POST /rest/assistant/{id}/try': () => ({

@@ -99,7 +99,7 @@ const EXCEPTED: readonly { names: string; reason: string; in?: RegExp }[] = [
   {
     names: 'order orderNo ORDER_LINE orderNumber ordersAction orderChannel readOrder',
     reason: 'what a customer of the shop ordered',
-    in: /^deploy\/local\/src\/(try\/|simulator\/shop-routes)/,
+    in: /^(?:deploy\/local\/src\/(?:try\/|simulator\/shop-routes)|shared\/src\/sample-shop|gateway\/console\/src\/sample\/)/,
   },
   {
     names: 'kept',

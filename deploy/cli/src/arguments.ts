@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 
 /** The states that a message can be in. */
-const STATES = [
+export const STATES = [
   ...['received', 'handled', 'sending', 'sent', 'delivered', 'read', 'done', 'failed', 'dead', 'unrouted'],
 ] as const
 const FAULTS = ['caller', 'channel', 'provider', 'recipient', 'us'] as const

@@ -21,7 +21,7 @@ export const EXIT_MEANINGS: readonly [number, string][] = [
   [EXIT.fine, 'It worked'],
   [
     EXIT.findings,
-    '`check` or `doctor` found something, or what `send --wait` waited for is given up, or not sent yet',
+    '`check` or `doctor` found something, `people import` refused rows, or what `send --wait` waited for is given up, or not sent yet',
   ],
   [EXIT.usage, 'An argument is missing or wrong'],
   [EXIT.unauthenticated, 'Not logged in, or the token does not hold any more'],

@@ -14,6 +14,7 @@ import { addSpec } from './commands/spec.ts'
 import { addTail } from './commands/tail.ts'
 import { addTemplates } from './commands/templates.ts'
 import { addExport, addImport } from './commands/transfer.ts'
+import { addTrigger } from './commands/trigger.ts'
 import { addWhy } from './commands/why.ts'
 import { EXIT, EXIT_MEANINGS, Failure, reportFailure, unwritable } from './failure.ts'
 
@@ -26,7 +27,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 try {
-  await buildProgram({ json }).parseAsync()
+  const program = buildProgram({ json })
+  if (process.argv.length > 2) await program.parseAsync()
+  else program.outputHelp()
 } catch (error) {
   process.exitCode = error instanceof CommanderError ? endOfArguments(error) : reportFailure(error, { json })
 }
@@ -55,7 +58,7 @@ function buildProgram({ json }: { json: boolean }): Command {
     )
   const adders = [
     ...[addLogin, addLogout, addSend, addTail, addWhy, addReplay],
-    ...[addListen, addChat],
+    ...[addListen, addTrigger, addChat],
     ...[addPeople, addSegments, addTemplates, addCampaigns],
     ...[addExport, addImport, addSpec, addCheck, addDoctor, addCompletion],
   ]

@@ -49,6 +49,36 @@ describe('parley people', () => {
     expect((await ana.run(['people', 'export', String(_id)])).stdout).toContain('5511988887777')
   })
 
+  test('imports a file in parts, lists what was refused, and counts no row twice', async () => {
+    const rows = Array.from(
+      { length: 30_000 },
+      (_, at) => `55119${String(at).padStart(8, '0')},Person number ${at}`,
+    )
+    const file = join(ana.folder, 'people.csv')
+    writeFileSync(file, `phone,name\nnobody,Nobody\n${rows.join('\n')}\n`)
+    const { code, stdout } = await ana.run(['people', 'import', file, '--tag', 'spring'])
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(
+        /^line 2 {2}\/addresses\/0 {2}.+\nfinished: 30001 rows, 30000 added, 0 changed, 0 repeated, 1 refused.\n$/,
+      ),
+    ])
+    const again = await ana.run(['people', 'import', file, '--tag', 'spring', '--json'])
+    expect([again.code, JSON.parse(again.stdout)]).toMatchObject([
+      1,
+      { state: 'finished', counts: { rows: 30_001, created: 30_000 }, errors: [{ line: 2 }] },
+    ])
+    const lines = join(ana.folder, 'people.ndjson')
+    writeFileSync(lines, `${JSON.stringify({ addresses: ['telegram:import'] })}\n`)
+    expect((await ana.run(['people', 'import', lines])).stdout).toContain('1 rows, 1 added')
+    const missing = await ana.run(['people', 'import', join(ana.folder, 'nothing.csv')])
+    expect([missing.code, missing.stderr]).toEqual([5, expect.stringContaining('ENOENT')])
+    const wrong = join(ana.folder, 'wrong.csv')
+    writeFileSync(wrong, 'phone,shoe\n5511900000000,42\n')
+    expect((await ana.run(['people', 'import', wrong])).code).toBe(6)
+    expect((await ana.run(['people', 'import', wrong, '--ignore-columns', '--key', 'other'])).code).toBe(0)
+  })
+
   test('erases somebody once that was confirmed', async () => {
     const { _id } = await one(['people', 'apply', fileOf('eva.json', { addresses: ['telegram:1'] })])
     const asked = await ana.run(['people', 'delete', String(_id)])

@@ -79,6 +79,36 @@ describe('parley listen', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
+  test('posts only what --events names', async () => {
+    const port = new URL(receiver.url).port
+    const program = running(['listen', port, '--thread', 'chosen', '--events', 'message.s*,thread'])
+    await program.until('signed with')
+    await send('chosen')
+    await program.until('message.sent')
+    await program.stop()
+    const types = received.map(({ body }) => (JSON.parse(body) as { type: string }).type)
+    expect(new Set(types)).toEqual(
+      new Set(['message.sending', 'message.sent', ...(types.includes('thread') ? ['thread'] : [])]),
+    )
+    const { code, stderr } = await ana.run(['listen', port, '--events', 'message.gone'])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('No event is called "message.gone"')])
+  })
+
+  test.each([
+    [404, 'there is nothing at /?a=1&b=2: --path says where the receiver is'],
+    [401, 'the receiver refuses it: does it verify with this secret?'],
+    [307, 'it redirects to /elsewhere, which no delivery follows'],
+    [500, 'the receiver failed: its own log says why'],
+  ])('says in words what %i of the receiver means', async (status, words) => {
+    const refusing = await listen((_req, res) => void res.writeHead(status, { location: '/elsewhere' }).end())
+    const program = running(['listen', new URL(refusing.url).port, '--path', '/?a=1&b=2'])
+    await program.until('signed with')
+    await send('refused')
+    await program.until(`${status}: ${words}`)
+    await program.stop()
+    await refusing.close()
+  })
+
   test('goes on while the receiver is not there, and says so', async () => {
     const closed = createServer()
     await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve))
@@ -98,6 +128,66 @@ describe('parley listen', () => {
     })
     expect((await ana.run(['listen', '3000', '--secret', 'x'])).code).toBe(2)
   })
+})
+
+describe('parley trigger', () => {
+  let handler: Listening
+  let reply: string
+  const received: { headers: IncomingHttpHeaders; body: string }[] = []
+  beforeAll(async () => {
+    handler = await listen(async (req, res) => {
+      let body = ''
+      for await (const part of req) body += part
+      received.push({ headers: req.headers, body })
+      res.writeHead(200).end(reply)
+    })
+  })
+  afterAll(() => handler.close())
+  const trigger = (what: string, ...options: string[]) =>
+    ana.run(['trigger', what, new URL(handler.url).port, ...options])
+
+  test('posts a message as a handler gets it, signed, and says what the handler says', async () => {
+    reply = JSON.stringify({ answer: { message: 'It left this morning.' } })
+    const { code, stdout } = await trigger('handler', '--path', '/handler')
+    expect([code, stdout]).toEqual([0, expect.stringContaining('200\nIt says: It left this morning.\n')])
+    const secret = /whsec_\S+/.exec(stdout)?.[0] ?? ''
+    const { headers, body } = received.at(-1) ?? { headers: {}, body: '' }
+    expect(await verifyWebhook(headers as never, body, [secret])).toMatchObject({
+      input: 'Where is my order?',
+    })
+    reply = 'fine'
+    expect(await trigger('handler')).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('its response is no message'),
+    })
+  })
+
+  test.each(['message.dead', 'thread.handed_off', 'configuration.assistant.updated', 'subscription.test'])(
+    'posts an example of %s that has happened just now',
+    async (type) => {
+      const before = Date.now()
+      expect((await trigger(type, '--json')).code).toBe(0)
+      const event = JSON.parse(received.at(-1)?.body ?? '') as Parsed
+      expect(event.type).toBe(type)
+      expect(Date.parse(event.timestamp)).toBeGreaterThanOrEqual(before)
+    },
+  )
+
+  test('names what there is where it is asked for something else, and says that nothing listens', async () => {
+    expect(await trigger('message.gone')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('message.dead, '),
+    })
+    const closed = await listen((_req, res) => void res.end())
+    await closed.close()
+    const { code, stdout } = await ana.run(['trigger', 'message.dead', new URL(closed.url).port])
+    expect([code, stdout]).toEqual([1, expect.stringContaining('nothing listens on 127.0.0.1')])
+  })
+})
+
+test('parley without arguments says what there is', async () => {
+  const { code, stdout } = await ana.run([])
+  expect([code, stdout]).toEqual([0, expect.stringContaining('Usage: parley')])
 })
 
 describe('parley chat', () => {

@@ -44,7 +44,7 @@ describe('parley login', () => {
     const { code, stdout } = await logInAs(ana)
     expect([code, stdout.split('\n')[0]]).toEqual([
       0,
-      'Logged in as ana@example.com (WORKSPACE_ADMIN) in acme.parley.test.',
+      'Logged in as ana@example.com, workspace admin in acme.parley.test.',
     ])
     expect(statSync(profileOf(ana)).mode & 0o777).toBe(0o600)
     expect(statSync(join(ana.folder, 'parley')).mode & 0o777).toBe(0o700)

@@ -105,6 +105,12 @@ describe('parley doctor', () => {
       result: 'ok',
       text: '+1001 Simulated, quality GREEN, 80 messages a second',
     }
+    const all = await ana.json(['doctor', '--channel', 'support-line'])
+    expect(all.slice(-3)).toEqual([
+      { check: 'access token', result: 'ok', text: 'The provider takes it.' },
+      number,
+      { check: 'subscription', result: 'ok', text: 'Updates of the account go to Simulated app.' },
+    ])
     expect(await of('--template', 'order_update', '--language', 'pt_BR')).toEqual([
       number,
       { check: 'template', result: 'ok', text: 'order_update is approved in pt_BR' },

@@ -4,15 +4,17 @@ import { describe, expect, test } from '@jest/globals'
 import { config } from '@parley/dispatcher/config'
 import { CHECKOUT } from '@parley/local/checkout'
 import { SERVICES } from '@parley/shared/internal-token'
+import { heapArguments, heapLimitMib, MEMORY, type Memory, memoryBound, sizesOf } from '@parley/shared/memory'
 import { parse } from 'yaml'
 import { environmentOf } from '../../../docs/environment-page.ts'
 import { findHelm } from '../src/find-helm.ts'
-import { documentsIn, type Resource, renderAll, resourcesOf } from '../src/render.ts'
+import { documentsIn, type Resource, renderAll, resourcesOf, runHelm } from '../src/render.ts'
 import { podSpecsIn } from './pods.ts'
 import { schemaErrors } from './schemas.ts'
 
 const read = (path: string) => readFileSync(join(CHECKOUT, path), 'utf8')
-const rendered = await renderAll(await findHelm())
+const helm = await findHelm()
+const rendered = await renderAll(helm)
 const all = resourcesOf(rendered)
 /** The fields of the rendering that are looked at here; the schemas, which are checked below, allow more. */
 interface Specs {
@@ -172,6 +174,55 @@ describe('a service', () => {
       .filter(({ metadata }) => metadata.name === 'parley-dispatcher')
       .slice(1)
     expect(deployment!.spec).not.toHaveProperty('replicas')
+  })
+})
+
+describe('memory', () => {
+  const MIB_OF = { Mi: 1, Gi: 1_024 }
+  const isService = ({ metadata }: Resource) => SERVICES.some((name) => name === componentOf(metadata.labels))
+  const containersWith = async (more: string[]) => {
+    const documents = documentsIn(await runHelm(helm, ['operators.yaml'], more))
+    return documents
+      .filter((resource) => isService(resource) && resource.kind === 'Deployment')
+      .flatMap(podSpecsIn)
+      .flatMap(({ containers }) => containers)
+  }
+  const limitOf = ({ resources }: Record<string, unknown>) => {
+    const { memory } = (resources as { limits: { memory: string } }).limits
+    return Number.parseInt(memory, 10) * MIB_OF[memory.slice(-2) as keyof typeof MIB_OF]
+  }
+
+  test.each(MEMORY)(
+    'of a process is as MEMORY=%s says, and its limit has room for it',
+    async (memory: Memory) => {
+      const containers = await containersWith(
+        memory === 'default' ? [] : ['--set', `settings.MEMORY=${memory}`],
+      )
+      expect(containers).toHaveLength(SERVICES.length)
+      for (const container of containers) {
+        const value = heapArguments(memory).join(' ')
+        expect(container.env).toContainEqual({ name: 'NODE_OPTIONS', value })
+        expect(limitOf(container)).toBeGreaterThanOrEqual(memoryBound(memory, heapLimitMib(memory)).atMostMib)
+      }
+    },
+  )
+
+  test('with a limit of your own, Node takes its half', async () => {
+    const more = ['--set', 'services.webhook.resources.limits.memory=3Gi']
+    const [webhook] = (await containersWith(more)).filter(({ args }) => args[0]?.includes('webhook'))
+    expect(limitOf(webhook ?? {})).toBe(3 * 1_024)
+    expect(webhook?.env.map(({ name }) => name)).not.toContain('NODE_OPTIONS')
+  })
+
+  test('of MongoDB in examples/servers.yaml has room for the cache of MEMORY=default', () => {
+    const servers = documentsIn(read('deploy/kubernetes/examples/servers.yaml'))
+    expect(servers.find(({ kind }) => kind === 'MongoDBCommunity')).toMatchObject({
+      spec: {
+        additionalMongodConfig: {
+          'storage.wiredTiger.engineConfig.cacheSizeGB': sizesOf('default').mongoCacheGb,
+        },
+      },
+    })
   })
 })
 

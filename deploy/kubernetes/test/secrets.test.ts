@@ -71,7 +71,9 @@ describe.each(SERVICES)('the Deployment and the Secret of %s', (service) => {
 
   test('have no variable that it does not know, and no key that it does not mount', () => {
     for (const workload of own) {
-      const names = Object.keys(environmentIn(workload)).filter((name) => name !== 'NODE_EXTRA_CA_CERTS')
+      const names = Object.keys(environmentIn(workload)).filter(
+        (name) => !/^NODE_(EXTRA_CA_CERTS|OPTIONS)$/.test(name),
+      )
       expect(names.filter((name) => !(name.replace(/_FILE$/, '') in environmentOf(service)))).toEqual([])
       const mounted = names
         .filter((name) => name.endsWith('_FILE'))

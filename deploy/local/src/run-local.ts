@@ -67,7 +67,7 @@ export async function runLocal(options: {
     }
     system = await startSystem({ ...settings, loaded })
     terminal.end()
-    terminal.say(readyText(system, servers))
+    terminal.say(readyText(system, servers, { memory, together }))
     await whenReady?.()
     if (!signal.aborted) await once(signal, 'abort')
   } catch (error) {

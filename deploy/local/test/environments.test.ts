@@ -9,7 +9,7 @@ import { gatewayConfig as gateway } from '@parley/gateway/config'
 import { identityConfig as identity } from '@parley/identity/config'
 import { baseConfig, parseConfig } from '@parley/shared/config'
 import { SERVICES, type ServiceName } from '@parley/shared/internal-token'
-import { heapArguments, sizesOf } from '@parley/shared/memory'
+import { heapArguments, heapLimitMib, MEMORY, type Memory, memoryBound, sizesOf } from '@parley/shared/memory'
 import { environmentFor } from '@parley/shared/serve'
 import { config as webhook } from '@parley/webhook/config'
 import { z } from 'zod'
@@ -27,8 +27,8 @@ import { makeSecrets } from '../src/system/secrets.ts'
 
 const shapes = { gateway, identity, webhook, configuration, dispatcher, campaigns }
 
-/** Parses an environment as the service would, and knows every key that is in it. */
-const parse = (name: ServiceName, environment: Record<string, string>) =>
+/** Parses an environment as the service would, and knows every key that is in it, but for Node's own. */
+const parse = (name: ServiceName, { NODE_OPTIONS: _ofNode, ...environment }: Record<string, string>) =>
   z
     .strictObject({ ...baseConfig, ...shapes[name] })
     .safeParse(Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== '')))
@@ -72,6 +72,30 @@ describe('npm start gives each service a valid environment', () => {
   })
 })
 
+const MIB_OF = { m: 1, g: 1_024 }
+
+/** Expects processes with the heap of a setting, MongoDB with its cache, and containers that have room for both. */
+function expectSizes(
+  services: ReturnType<typeof readComposeFile>['services'],
+  memory: Memory,
+  processes: readonly string[],
+): void {
+  const boundOf = (name: string) => {
+    const text = String(services[name]?.deploy?.resources.limits.memory)
+    return Number.parseInt(text, 10) * MIB_OF[text.at(-1) as keyof typeof MIB_OF]
+  }
+  for (const name of processes) {
+    expect(services[name]?.environment).toMatchObject({
+      MEMORY: memory,
+      NODE_OPTIONS: heapArguments(memory).join(' '),
+    })
+    expect(boundOf(name)).toBeGreaterThanOrEqual(memoryBound(memory, heapLimitMib(memory)).atMostMib)
+  }
+  const { mongoCacheGb } = sizesOf(memory)
+  expect(services.mongo?.environment.CACHE_GB).toBe(String(mongoCacheGb))
+  expect(boundOf('mongo')).toBeGreaterThanOrEqual(mongoCacheGb * 1_024 + 256)
+}
+
 describe('Compose gives each service a valid environment', () => {
   const values = composeEnvironment(makeSecrets())
   const text = readFileSync(join(CHECKOUT, 'docker-compose.yml'), 'utf8')
@@ -97,18 +121,27 @@ describe('Compose gives each service a valid environment', () => {
     const schema = z.object({ ...baseConfig, ...shapes[name] })
     expect(() => parseConfig(schema, { NODE_ENV, ...environment })).not.toThrow()
     const differing =
-      /^(HOST|PORT|METRICS_PORT|(IDENTITY|WEBHOOK|CONFIGURATION|DISPATCHER|CAMPAIGNS|GATEWAY)_URL)$/
+      /^(MEMORY|NODE_OPTIONS|HOST|PORT|METRICS_PORT|(IDENTITY|WEBHOOK|CONFIGURATION|DISPATCHER|CAMPAIGNS|GATEWAY)_URL)$/
     const same = Object.entries(environmentOf(name)).filter(([key]) => !differing.test(key))
     expect({ NODE_ENV, ...environment }).toMatchObject(Object.fromEntries(same))
   })
 
-  test('one process that hosts all has a heap as MEMORY says, and none of the others runs', () => {
-    const { environment, command } = small.parley ?? {}
-    expect(command).toEqual(['services/server.ts'])
-    expect(environment?.NODE_OPTIONS).toBe(heapArguments('small').join(' '))
-    expect(environment?.MEMORY).toBe('small')
-    expect(small.mongo?.command?.at(-1)).toBe(String(sizesOf('small').mongoCacheGb))
+  test('one process that hosts all is sized as MEMORY=small, and none of the others runs', () => {
+    expect(small.parley?.command).toEqual(['services/server.ts'])
+    expectSizes(small, 'small', ['parley'])
     for (const name of SERVICES) expect(small[name]).toMatchObject({ profiles: ['separate'] })
+  })
+
+  test.each(MEMORY)(
+    'MEMORY=%s sizes the heap of every process and MongoDB’s cache, inside their bounds',
+    (memory) => {
+      const sized = readComposeFile({ ...values, ...(memory !== 'default' && { MEMORY: memory }) })
+      expectSizes(sized.services, memory, SERVICES)
+    },
+  )
+
+  test('a MEMORY that there is not is refused', () => {
+    expect(() => readComposeFile({ ...values, MEMORY: 'tiny' })).toThrow('service-tiny')
   })
 
   test('.env has only variables that Compose uses', () => {

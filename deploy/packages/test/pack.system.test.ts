@@ -1,62 +1,76 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { succeeded } from '@parley/client/parley-error'
+import { eventually } from '@parley/local/testing/service-under-test'
+import { type CliWorld, startCliWorld, USER } from '../../cli/test/cli-world.ts'
 import { packCli, packClient } from '../pack.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 let folder: string
 
-/** The Node that is first in the path without those of the checkout: mostly an older one. */
-const env = {
-  ...process.env,
-  PATH: (process.env.PATH ?? '')
-    .split(delimiter)
-    .filter((at) => !at.includes('node_modules'))
-    .join(delimiter),
-  XDG_CONFIG_HOME: join(tmpdir(), 'parley-nobody'),
-}
+let world: CliWorld
+
+/** Those that docs/client.md and docs/cli.md promise, by their major versions, as npm has them for this machine. */
+const NODES = ['20', '22']
+const PLATFORM = `${process.platform === 'darwin' && process.arch === 'arm64' ? 'bin-' : ''}${process.platform}-${process.arch}`
+const nodeOf = (major: string) => join(folder, `node_modules/node${major}/bin/node`)
+
+const env = { ...process.env, XDG_CONFIG_HOME: join(tmpdir(), 'parley-nobody') }
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'parley-installed-'))
-  const cli = await packCli(folder)
-  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', cli], { cwd: folder })
-  // What the client depends on, as a registry would have it.
-  const client = await packClient(folder)
-  const into = join(folder, 'node_modules/@parley/client')
-  await mkdir(into, { recursive: true })
-  await run('tar', ['-xzf', client, '-C', into, '--strip-components=1'])
-  for (const name of await dependenciesOf(into))
-    await cp(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name), { recursive: true })
+  await writeFile(join(folder, 'package.json'), '{}')
+  const packages = [await packCli(folder), await packClient(folder)]
+  const nodes = NODES.map((major) => `node${major}@npm:node-${PLATFORM}@${major}`)
+  const options = ['--prefer-offline', '--no-audit', '--no-fund']
+  await run('npm', ['install', ...options, ...packages, ...nodes], { cwd: folder })
+  world = await startCliWorld()
 }, 600_000)
-afterAll(() => rm(folder, { recursive: true }))
+afterAll(async () => {
+  await rm(folder, { recursive: true })
+  await world.close()
+}, 60_000)
 
-/** The names of all that a package depends on, of which each may depend on more. */
-async function dependenciesOf(path: string): Promise<string[]> {
-  const { dependencies = {} } = JSON.parse(await readFile(join(path, 'package.json'), 'utf8')) as {
-    dependencies?: Record<string, string>
-  }
-  const names = Object.keys(dependencies)
-  const inner = await Promise.all(names.map((name) => dependenciesOf(join(ROOT, 'node_modules', name))))
-  return [...new Set([...names, ...inner.flat()])]
-}
+test.each(NODES)(
+  'the command line has no dependencies, and runs in an empty folder on Node %s',
+  async (major) => {
+    const parley = (...args: string[]) =>
+      run(nodeOf(major), [join(folder, 'node_modules/.bin/parley'), ...args], { env })
+    expect((await parley('--version')).stdout.trim()).toBe('0.1.0')
+    expect((await parley('completion', 'bash')).stdout).toContain('doctor')
+    await expect(parley('why', 'x', '--json')).rejects.toMatchObject({
+      code: expect.any(Number),
+      stderr: expect.stringContaining('parley login'),
+    })
+  },
+)
 
-test('the command line has no dependencies, and runs in an empty folder on the Node of the machine', async () => {
-  const parley = join(folder, 'node_modules/.bin/parley')
-  expect((await run(parley, ['--version'], { env })).stdout.trim()).toBe('0.1.0')
-  expect((await run(parley, ['completion', 'bash'], { env })).stdout).toContain('doctor')
-  const refused = run(parley, ['why', 'x', '--json'], { env })
-  await expect(refused).rejects.toMatchObject({
-    code: expect.any(Number),
-    stderr: expect.stringContaining('parley login'),
-  })
-})
+test.each(NODES)(
+  'the client is JavaScript, and the lines of docs/client.md send a message on Node %s',
+  async (major) => {
+    const page = await readFile(join(ROOT, 'docs/client.md'), 'utf8')
+    const [, lines = ''] = /^```ts\n(.*?)^```$/ms.exec(page) ?? []
+    const program = lines.replace('https://parley.example.com', world.system.url)
+    await writeFile(join(folder, 'docs.mjs'), `${program}\nconsole.log(id)`)
+    const body = { username: USER.username, password: USER.password }
+    const { accessToken } = await succeeded(world.client.api.POST('/api/auth/login', { body }))
+    const { stdout } = await run(nodeOf(major), ['docs.mjs'], {
+      cwd: folder,
+      env: { ...env, PARLEY_TOKEN: accessToken },
+    })
+    const sent = await eventually(() => world.client.messages.get(stdout.trim()).catch(() => undefined))
+    expect(sent.thread).toBe('order-4711')
+    expect(JSON.stringify(sent.message)).toContain('"message":"On its way."')
+  },
+)
 
-test('the client is JavaScript, which the Node of the machine runs, with the types of all operations', async () => {
+test('the client has the types of all operations, and throws what it promises', async () => {
   const program = `
     import { createParley } from '@parley/client'
     import { ParleyError } from '@parley/client/parley-error'
@@ -65,12 +79,14 @@ test('the client is JavaScript, which the Node of the machine runs, with the typ
     const failed = await parley.messages.get('x').catch((error) => error instanceof ParleyError ? 'refused' : 'unreachable')
     console.log(failed, typeof verifyWebhook)`
   await writeFile(join(folder, 'program.mjs'), program)
-  const { stdout } = await run('node', ['program.mjs'], { cwd: folder, env })
+  const { stdout } = await run(nodeOf('20'), ['program.mjs'], { cwd: folder, env })
   expect(stdout.trim()).toBe('unreachable function')
   expect(await readdir(join(folder, 'node_modules/@parley'))).toEqual(['cli', 'client'])
 
   const typed = `
+
     import { createParley } from '@parley/client'
+
     const parley = createParley({ url: 'http://127.0.0.1:9', token: 't' })
     const { id } = await parley.messages.send({ extId: 'line', user: {}, thread: {}, answer: { message: 'x' } })
     export const wrong: number = id`

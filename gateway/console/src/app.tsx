@@ -17,6 +17,7 @@ import { roleInWords } from './people.ts'
 import { RESOURCES } from './resources.ts'
 import { type Me, may, me } from './rights.ts'
 import { hrefOf, leaveTo, navigate, type PageProps, usePlace } from './router.ts'
+import type { PagePath } from './routes.ts'
 import { account, session } from './session.ts'
 import { followLive } from './shared-stream.ts'
 import { useStore } from './store.ts'
@@ -26,7 +27,7 @@ import { mayLeave } from './unsaved.ts'
 import { wordOf } from './words.ts'
 
 interface PageEntry {
-  path: string
+  path: PagePath
   name: string
   icon: IconName
   key: string

@@ -35,6 +35,8 @@ export interface CampaignDraft {
   budgetMessages: string
   budgetAmount: string
   perMessage: string
+  /** By category: they stay where no price is typed. */
+  prices?: Readonly<Record<string, number>>
   currency: string
   holdoutPercent: string
   capMessages: string
@@ -92,12 +94,18 @@ export function draftOf(
     requiresConsent: campaign.requiresConsent,
     budgetMessages: textOf(budget?.messages),
     budgetAmount: textOf(budget?.money?.amount),
-    perMessage: textOf(budget?.money?.perMessage),
+    ...pricesIn(budget?.money?.perMessage),
     currency: budget?.money?.currency ?? '',
     holdoutPercent: String(campaign.holdoutPercent),
     capMessages: textOf(frequencyCap?.messages),
     capDays: textOf(frequencyCap?.days),
   }
+}
+
+function pricesIn(
+  price: number | Readonly<Record<string, number>> | undefined,
+): Pick<CampaignDraft, 'perMessage' | 'prices'> {
+  return typeof price === 'object' ? { perMessage: '', prices: price } : { perMessage: textOf(price) }
 }
 
 function audienceIn(audience: Campaign['audience']): Partial<CampaignDraft> {
@@ -171,14 +179,20 @@ function audienceOf({ audience, segment, filter }: CampaignDraft): object {
   return audience === 'filter' ? { filter } : { everybody: true }
 }
 
-function budgetOf({ budgetMessages, budgetAmount, perMessage, currency }: CampaignDraft): object | null {
+function budgetOf({
+  budgetMessages,
+  budgetAmount,
+  perMessage,
+  prices,
+  currency,
+}: CampaignDraft): object | null {
   if (budgetMessages === '' && budgetAmount === '') return null
   return {
     ...(budgetMessages !== '' && { messages: Number(budgetMessages) }),
     ...(budgetAmount !== '' && {
       money: {
         amount: Number(budgetAmount),
-        perMessage: Number(perMessage),
+        perMessage: perMessage === '' && prices !== undefined ? prices : Number(perMessage),
         currency: currency.toUpperCase(),
       },
     }),

@@ -1,5 +1,6 @@
 import type { Schemas } from '@parley/client'
 import { call, listAll, type Page } from './api.ts'
+import { count } from './format.ts'
 import { t } from './language.ts'
 import type { Document } from './resources.ts'
 import { may } from './rights.ts'
@@ -46,9 +47,11 @@ const PAUSED: Record<string, string> = {
   template_disabled: t('the provider has disabled its template'),
   template_paused: t('its template is not sent at the moment'),
   template_changed: t('its template takes other variables than when it began'),
+  category_changed: t('its template counts as something else, which may cost more; resume it to agree'),
   account_restricted: t('the provider restricts the account'),
   quality_low: t('the quality of number or template is low'),
   refusals: t('too many messages were refused'),
+  audience_slow: t('looking for its audience takes too long'),
   opt_outs: t('too many people opted out'),
 }
 const WAITS: Record<string, string> = {
@@ -59,6 +62,14 @@ const WAITS: Record<string, string> = {
   webhook: t('the webhook service'),
   budget: t('a larger budget'),
 }
+
+/** One price, or each with what it is of. */
+export const pricesInWords = (price: number | Record<string, number>): string =>
+  typeof price === 'number'
+    ? count(price)
+    : Object.entries(price)
+        .map(([category, one]) => `${category} ${count(one)}`)
+        .join(', ')
 
 export const leftOutInWords = (reason: string): string => LEFT_OUT[reason] ?? reason
 export const pausedInWords = (reason: string): string => PAUSED[reason] ?? reason

@@ -12,6 +12,7 @@ export interface Me {
   role: { _id: number; name: string; permissions: { schema?: unknown; read?: unknown; write?: unknown }[] }
   context?: object | null
   preferences: Schemas['Preferences']
+  simulatorUrl?: string
 }
 
 export const me = createStore<Me | undefined>(undefined)

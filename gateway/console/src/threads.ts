@@ -29,6 +29,8 @@ export interface Thread {
   unreadFor?: { why: 'unanswered' | 'handed_off' | 'handler_is_person'; reason: string | null }
   /** The campaign that wrote to the person last. */
   campaign?: { _id: string; at: string }
+  /** The message that a search found it by, and what that says. */
+  found?: { message: string; at: string; text: string }
   /** Until when free text goes out; null where that is not known. */
   serviceWindowEndsAt: string | null
   task?: { _id: number; name: string; status: string; workflow: number; currentStep: number } | null

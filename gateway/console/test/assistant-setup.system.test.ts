@@ -115,6 +115,65 @@ test('an assistant with a key, two tools and three steps is made from an empty w
   expect(configs.map(({ name }) => name).sort()).toEqual(['credentials', 'model'])
 })
 
+test('a role is made by check boxes, with the expressions that they come to, and a typed one is checked', async () => {
+  await onPage({}, async (page) => {
+    await signIn(page, system.url, system.garden)
+    await open(page, '/team/roles', 'tbody tr')
+    await page.getByRole('button', { name: 'New role' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name', { exact: true }).fill('Support')
+    await dialog.getByRole('checkbox', { name: 'Read Messages' }).check()
+    await dialog.getByLabel('Which Messages').fill('{{doc.channel}} ==')
+    await dialog.getByText(/^Column \d+: /).waitFor()
+    await dialog.getByLabel('Which Messages').fill("{{doc.channel}} == 'support-line'")
+    await dialog.getByRole('checkbox', { name: 'Write Conversations' }).check()
+    await dialog.getByText('As expressions').click()
+    const entries = JSON.parse(await dialog.getByLabel('Entries').inputValue())
+    expect(entries).toContainEqual(
+      expect.objectContaining({
+        schema: expect.stringContaining("'messages'"),
+        read: "{{doc.channel}} == 'support-line'",
+      }),
+    )
+    await dialog.getByLabel('Entries').fill('{}')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.locator('.failure').waitFor()
+    await dialog.getByLabel('Entries').fill(JSON.stringify(entries))
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('cell', { name: 'Support', exact: true }).waitFor()
+  })
+  const { json } = await system.parley.call('GET', '/rest/roles', { token: system.garden.token })
+  const made = (json.data as { name: string; permissions: unknown[] }[]).find(
+    ({ name }) => name === 'Support',
+  )
+  expect(made?.permissions).toHaveLength(2)
+})
+
+test('a message that would fail again is not offered for a replay, nor are all of its kind', async () => {
+  const { token } = system.garden
+  const channel = {
+    ...{ name: 'Line', description: '', extId: 'no-address', hook: 'whatsapp', callback: 'whatsapp' },
+    handlerUrl: 'native:agents/echo',
+    config: { phoneNumberId: '1', accessToken: 'demo', apiUrl: `${system.parley.system.simulatorUrl}/v23.0` },
+  }
+  expect((await system.parley.call('POST', '/rest/channels', { body: channel, token })).status).toBe(200)
+  const body = { extId: 'no-address', user: {}, thread: { extId: 'nobody' }, answer: { message: 'Hello' } }
+  const posted = await system.parley.call('POST', '/rest/messages', { body, token })
+  const id = posted.headers.get('x-message-id')
+  await onPage({}, async (page) => {
+    await signIn(page, system.url, system.garden)
+    await open(page, `/messages/${id}`, '.timeline')
+    await page.locator('.badge', { hasText: 'dead' }).first().waitFor()
+    await page.getByText('Caused by').waitFor()
+    expect(await page.getByRole('button', { name: 'Replay' }).count()).toBe(0)
+    await open(page, '/messages?state=dead&fault=caller', 'tbody tr')
+    expect(await page.getByRole('button', { name: 'Replay these…' }).count()).toBe(0)
+    await open(page, '/', '.tiles')
+    await page.getByText('A replay would fail again').waitFor()
+    expect(await page.getByRole('button', { name: /^Replay/ }).count()).toBe(0)
+  })
+})
+
 test('axe finds nothing on the page of an assistant', async () => {
   await onPage({ bypassCSP: true }, async (page) => {
     await signIn(page, system.url, system.garden)

@@ -51,6 +51,15 @@ test('a campaign that is opened and saved again says the same', () => {
   expect(bodyOf(draftOf(CAMPAIGN, POSITIONS, provider), POSITIONS, provider)).toEqual(said)
 })
 
+test('prices by category stay until another price is typed', () => {
+  const money = { amount: 50, perMessage: { marketing: 0.06, utility: 0.01 }, currency: 'BRL' }
+  const draft = draftOf({ ...CAMPAIGN, budget: { money } }, POSITIONS, provider)
+  expect(bodyOf(draft, POSITIONS, provider).budget).toEqual({ money })
+  expect(bodyOf({ ...draft, perMessage: '0.02' }, POSITIONS, provider).budget).toEqual({
+    money: { ...money, perMessage: 0.02 },
+  })
+})
+
 test.each<[string, Campaign['audience']]>([
   ['everybody', { everybody: true }],
   ['a filter', { filter: { none: [{ tag: 'vip' }] } }],

@@ -2,22 +2,25 @@ import { describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { overflowOf, violations } from './axe.ts'
 import { consoleSystem, PHONE } from './console-system.ts'
-import { consolePages, goInside, register, signIn } from './pages.ts'
+import {
+  closeDialog,
+  consolePages,
+  dialogs,
+  entrances,
+  goInside,
+  openDialog,
+  readSeeded,
+  register,
+  signIn,
+} from './pages.ts'
 import { seed } from './seed.ts'
 
-/** The conversation of somebody who waits for the team. */
-let marta: string
-/** One that was sent, and a draft. */
-let campaigns: string[]
+let seeded: Awaited<ReturnType<typeof readSeeded>>
 const system = consoleSystem({
   async prepare({ parley, garden }) {
     await seed(parley.system, garden, { updates: 40 })
-    marta = await eventually(async () => {
-      const { json } = await parley.call('GET', '/rest/threads?q=Marta', { token: garden.token })
-      return (json.data as { _id: string }[])[0]?._id
-    })
-    const { json } = await parley.call('GET', '/rest/campaigns', { token: garden.token })
-    campaigns = (json.data as { _id: string }[]).map(({ _id }) => _id)
+    const read = async (path: string) => (await parley.call('GET', path, { token: garden.token })).json
+    seeded = await eventually(() => readSeeded(read).catch(() => undefined))
   },
 })
 const { onPage, open } = system
@@ -66,8 +69,8 @@ describe('a session', () => {
       await page.getByRole('heading', { name: 'Overview' }).waitFor()
       await page.getByText('Needs attention').waitFor()
       expect(await page.getByRole('link', { name: 'Team' }).count()).toBe(0)
-      for (const [path, wait] of consolePages(marta, campaigns).filter(
-        ([path]) => !path.startsWith('/team') && !path.endsWith('/new'),
+      for (const [path, wait] of consolePages(seeded).filter(
+        ([path]) => !path.startsWith('/team') && !/\/(?:new|edit|connect|connected)$/.test(path),
       )) {
         await goInside(page, path, wait)
         const buttons = await page.locator('main :is(button, a.button)').allTextContents()
@@ -138,7 +141,7 @@ describe('a session', () => {
       await goInside(page, '/channels/1', '.failure')
       await goInside(page, '/conversations', '.empty')
       await page.getByText('No conversations yet').waitFor()
-      await goInside(page, `/conversations/${marta}`, '.inbox-thread .failure')
+      await goInside(page, `/conversations/${seeded.thread}`, '.inbox-thread .failure')
       await goInside(page, '/events', '.empty')
       await goInside(page, '/events/1', '.failure')
       await page.unrouteAll({ behavior: 'wait' })
@@ -268,12 +271,36 @@ describe('with the keyboard', () => {
 
 test('axe finds nothing on any page, at 360 and 1,440 px, light and dark, and no page is wider than the screen', async () => {
   await onPage({ bypassCSP: true }, async (page) => {
-    await page.goto(`${system.url}/console`)
-    await page.getByRole('heading', { name: 'Log in' }).waitFor()
-    const found: string[] = [...(await violations(page, '/login'))]
+    const found: string[] = []
+    for (const [path, wait] of Object.entries(entrances)) {
+      await open(page, `${path}#token`, wait)
+      found.push(...(await violations(page, path)))
+    }
     await signIn(page, system.url, system.garden)
-    for (const [path, wait] of consolePages(marta, campaigns)) {
+    for (const [path, wait] of consolePages(seeded)) {
       await goInside(page, path, wait)
+      found.push(...(await violations(page, path)))
+    }
+    await page.keyboard.press('?')
+    found.push(...(await violations(page, 'keys')))
+    await closeDialog(page)
+    for (const dialog of dialogs(seeded)) {
+      await openDialog(page, dialog)
+      found.push(...(await violations(page, `${dialog[0]} ${dialog[2]}`)))
+      await closeDialog(page)
+    }
+    expect(found).toEqual([])
+  })
+})
+
+test('axe finds nothing in a workspace without messages', async () => {
+  const empty = await register(system.url, 'empty')
+  await onPage({ bypassCSP: true }, async (page) => {
+    await signIn(page, system.url, empty)
+    await page.getByRole('heading', { name: 'First steps' }).waitFor()
+    const found = await violations(page, 'first steps')
+    for (const path of ['/conversations', '/messages', '/assistants', '/people', '/campaigns', '/channels']) {
+      await goInside(page, path, '.empty')
       found.push(...(await violations(page, path)))
     }
     expect(found).toEqual([])

@@ -24,6 +24,7 @@ export async function seed(
   await gateway.put('configs', 1, {
     ...{ name: 'greeting', owner: 1, ownerType: 'assistant', value: { text: 'Hello!', apiKey: 'secret' } },
   })
+  await gateway.put('replies', 1, { name: 'hours', text: 'We are here from 9 to 18, {{name}}.' })
   await seedAudience(gateway, { simulatorUrl, run })
   await seedShop({ gateway, simulatorUrl, modelSimulatorUrl, run, updates })
 }

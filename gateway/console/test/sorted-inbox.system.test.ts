@@ -136,11 +136,74 @@ describe('a conversation', () => {
       await page.locator('.conversation-sorting').getByRole('link', { name: 'refund' }).click()
       await row(page, 'Dina').waitFor()
       await page.waitForFunction(() => document.querySelectorAll('.threads a').length === 2)
-      await page.getByRole('button', { name: 'All labels, not only refund' }).click()
+      const labels = page.getByLabel('Label', { exact: true })
+      await labels.selectOption({ label: 'All' })
       await row(page, 'Alda').or(row(page, 'Bela')).first().waitFor()
+      await labels.selectOption({ label: 'refund' })
+      await page.waitForFunction(() => document.querySelectorAll('.threads a').length === 2)
       await row(page, 'Cora').click()
       await page.getByRole('button', { name: 'Remove the label refund' }).click()
-      await row(page, 'Cora').getByText('refund').waitFor({ state: 'detached' })
+      await row(page, 'Cora').waitFor({ state: 'detached' })
+    })
+  })
+
+  test('is found by words of a message and by a part of the number, and goes to that message', async () => {
+    await conversationWith('Otto', '5511988881010')
+    await writes('Otto', '5511988881010', 'Recebi só metade do coração de chocolate')
+    const said = await eventually(async () => {
+      const { json } = await call('GET', '/rest/threads?q=coracao%20choco')
+      return (json.data as { found?: { message: string } }[])[0]?.found?.message
+    })
+    for (let n = 0; n < 60; n++) await writes('Otto', '5511988881010', `And ${n}`)
+    await eventually(async () => {
+      const { json } = await call('GET', '/rest/threads?q=Otto')
+      return (json.data as { lastMessage: string }[])[0]?.lastMessage === 'And 59'
+    })
+    await onPage({ bypassCSP: true }, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, '/conversations', '.threads a')
+      const search = page.getByRole('searchbox', { name: 'Search by name, number or message' })
+      await search.fill('coracao choco')
+      const found = page.locator('.threads a', { hasText: 'Recebi só metade do coração' })
+      await found.waitFor()
+      expect(await page.locator('.threads a').count()).toBe(1)
+      expect(await violations(page, 'found conversations')).toEqual([])
+      await found.click()
+      const bubble = page.locator(`[data-message="${said}"]`)
+      await bubble.waitFor()
+      await page.waitForFunction((id) => {
+        const shown = document.querySelector(`[data-message="${id}"]`)?.getBoundingClientRect()
+        return shown !== undefined && shown.top >= 0 && shown.bottom <= innerHeight
+      }, said)
+      await search.fill('8881010')
+      await page.waitForFunction(() => document.querySelector('.threads .quiet')?.textContent === 'And 59')
+      expect(await page.locator('.threads a').count()).toBe(1)
+    })
+  })
+
+  test('in which only we wrote is out of the way, until somebody wants to see it or searches', async () => {
+    const paula = { name: 'Paula', phone: '5511988881011' }
+    const answer = { message: 'Your order has left' }
+    const body = { extId: 'line', user: paula, thread: { extId: 'Paula' }, answer }
+    expect((await call('POST', '/rest/messages', body)).status).toBe(200)
+    await eventually(async () => {
+      const { json } = await call('GET', '/rest/threads?wrote=false')
+      return (json.data as { user: { name: string } }[])[0]?.user.name === 'Paula'
+    })
+    await asAna(async (page) => {
+      await open(page, '/conversations', '.threads a')
+      await row(page, 'Alda').waitFor()
+      expect(await row(page, 'Paula').count()).toBe(0)
+      const silent = page.getByLabel('Also where the person never wrote')
+      await silent.check()
+      await row(page, 'Paula').waitFor()
+      await silent.uncheck()
+      await row(page, 'Paula').waitFor({ state: 'detached' })
+      await page.getByRole('searchbox').fill('Paula')
+      await row(page, 'Paula').waitFor()
+      await writes('Paula', paula.phone, 'Thank you')
+      await page.getByRole('searchbox').fill('')
+      await row(page, 'Paula').getByText('Thank you').waitFor()
     })
   })
 

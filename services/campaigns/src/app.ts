@@ -82,7 +82,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   }
   const running = startCampaigns({ ...campaigns, ready: mongo.ready })
   const dependencies: Dependencies & CampaignRoutesNeeded = {
-    ...{ connection: mongo.connection, campaigns, ...others },
+    ...{ connection: mongo.connection, campaigns, campaignChanged: running.changed, ...others },
     importMaxBytes: config.IMPORT_MAX_BYTES,
     authorizer: createAuthorizer(inner(config.IDENTITY_URL, 'identity'), fieldsOf),
   }

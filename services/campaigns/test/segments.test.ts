@@ -7,6 +7,7 @@ import { findPeoplePage, type PeoplePage } from '../src/segments/segment-people.
 import type { PersonRecord } from '../src/store/person-record.ts'
 import { type RecipientRecord, recipientId } from '../src/store/recipient-record.ts'
 import { campaignsForTests } from './campaigns-server.ts'
+import { withSlowPeople } from './slow-people.ts'
 
 const BRAZIL = [
   { schema: '{{resource}} == "people"', read: '{{doc.language}} == "pt_BR"', write: 'false' },
@@ -209,6 +210,16 @@ describe('a filter counts', () => {
     const many = Array.from({ length: 21 }, () => ({ tag: 'vip' }))
     expect(await count({ all: many })).toEqual([422, ['/filter/all']])
   })
+})
+
+test('a count that takes too long is 503, and the next one counts', async () => {
+  const count = () =>
+    server.call('POST', '/rest/segments/count', { body: { filter: { all: [{ tag: 'late' }] } } })
+  await withSlowPeople(server.database, async () => {
+    const { status, json } = await count()
+    expect([status, json.code]).toEqual([503, 'unavailable'])
+  })
+  expect((await count()).json.count).toBe(2)
 })
 
 test('a segment is saved, read, listed, replaced and deleted, in its workspace alone', async () => {

@@ -113,6 +113,25 @@ describe('templates', () => {
     expect((await rest('GET', '/0')).status).toBe(404)
   })
 
+  test('are synchronised once a day without being asked', async () => {
+    const accounts = parley.database('campaigns').collection('templateAccounts')
+    const names = { name: 'hello_world', category: 'MARKETING' }
+    // Nobody is told of it.
+    await simulate('template-state', names)
+    expect(await listed('hello_world')).toMatchObject([{ category: 'UTILITY' }])
+    await accounts.updateOne({ account: ACCOUNT }, { $set: { dueAt: new Date() } })
+    await eventually(async () => {
+      const { json } = await rest('GET', '?name=hello_world')
+      return json.data[0].category === 'MARKETING' || undefined
+    })
+    const [account] = await eventually(async () => {
+      const found = await accounts.find({ account: ACCOUNT, leasedUntil: { $exists: false } }).toArray()
+      return found.length > 0 ? found : undefined
+    })
+    expect(account?.dueAt.getTime() - account?.syncedAt.getTime()).toBe(24 * 60 * 60_000)
+    await simulate('template-state', { ...names, category: 'UTILITY' })
+  })
+
   test('are made, changed and deleted at the provider, which says what it refuses', async () => {
     const draft = { channel: 1, name: 'spring', language: 'pt_BR', category: 'MARKETING', components: [HI] }
     const made = await rest('POST', '', draft)

@@ -1,5 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
+import { testServers } from '@parley/local/testing/test-servers'
+import { createLog } from '@parley/shared/log'
+import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-names'
+import { startSealing } from '../src/sealing/start-sealing.ts'
+import { openDatabase } from '../src/store/database.ts'
 import { bodies } from './bodies.ts'
 import { configurationForTests } from './configuration-server.ts'
 import { eventually } from './eventually.ts'
@@ -58,6 +63,28 @@ async function storeInTheClear(ids: number[]): Promise<void> {
 const version = async (path: string) => Number((await get(path)).headers.get('etag')?.replaceAll('"', ''))
 
 describe('what was stored in the clear', () => {
+  test('is counted in the log by who seals it', async () => {
+    await storeInTheClear([80])
+    const lines: unknown[][] = []
+    const silent = { service: 'configuration', level: 'silent' }
+    const log = createLog(silent)
+    for (const level of ['info', 'warn'] as const) log[level] = (...line: unknown[]) => void lines.push(line)
+    const { mongoUrl } = await testServers()
+    const stored = { url: mongoUrl, database: server.database.databaseName }
+    const database = openDatabase({ ...stored, log: createLog(silent) })
+    const secrets = createSecretBox(secretKeysOf({}))
+    const sealing = startSealing({ database, secrets, isReadByEarlier: async () => false, log })
+    const said = 'secrets sealed that were stored in the clear'
+    await eventually(
+      () => lines,
+      ({ length }) => length > 0,
+    )
+    expect(lines).toEqual([[{ documents: 3, history: 2 }, said]])
+    await sealing.stop()
+    await database.close()
+    expect(await everything()).not.toContain(CANARY)
+  })
+
   test('is sealed when an instance starts, once, however many start, and stays what it was', async () => {
     const ids = Array.from({ length: 40 }, (_, at) => at + 1)
     await storeInTheClear(ids)

@@ -35,6 +35,7 @@ import { type Statuses, startStatuses } from './statuses/start-statuses.ts'
 import { startAddingUp } from './store/add-up-usage.ts'
 import { RecentlyStored } from './store/recently-stored.ts'
 import { createTraffic } from './store/traffic.ts'
+import { followWords } from './thread-log/follow-words.ts'
 import { createReportPeople } from './thread-log/report-people.ts'
 import { TIMES, type Times } from './times.ts'
 
@@ -68,6 +69,7 @@ export async function buildApp(
     http: createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS }),
     views: { detailOf, summaryOf, threadOf: threadSummary },
   })
+  const words = followWords(common)
   const changed = (workspace: number, resource: string) => {
     replica.changed(workspace)
     if (resource === 'subscriptions') events.subscriptions.refresh(workspace).catch(() => undefined)
@@ -82,7 +84,7 @@ export async function buildApp(
     work = startWork({ ...common, heed, reportPeople, outbound, followers })
     return work
   })
-  show({ ...common, events, statuses, working: () => work?.partitions.working() ?? new Map() })
+  show({ ...common, events, words, statuses, working: () => work?.partitions.working() ?? new Map() })
   const api = createApi({ ...common, outbound })
   const { streams } = api
   const app = createApp({
@@ -116,7 +118,7 @@ export async function buildApp(
     await statuses.close()
     await traffic.close()
     await Promise.all([publisher, ...changes].map((one) => one.close()))
-    await events.close()
+    await Promise.all([events.close(), words.close()])
     await consent.stop()
     await outbound.close()
     await connections.close()
@@ -161,13 +163,17 @@ function startWork(
 function show(
   options: Pick<Connections, 'registry' | 'broker' | 'layout' | 'collections'> & {
     events: ReturnType<typeof startEvents>
+    words: ReturnType<typeof followWords>
     statuses: Statuses
     working: Partitions['working']
   },
 ): void {
-  const { registry, broker, layout, collections, events, statuses, working } = options
+  const { registry, broker, layout, collections, events, words, statuses, working } = options
   const partitions = () => [...working().values()]
-  showEvents(registry, { waiting: events.waiting, relayLagSeconds: events.relay.lagSeconds })
+  showEvents(registry, {
+    ...{ waiting: events.waiting, relayLagSeconds: events.relay.lagSeconds },
+    wordsLagSeconds: words.lagSeconds,
+  })
   showState(registry, {
     ...{ broker, layout },
     partitionsLeased: () => working().size,

@@ -4,6 +4,7 @@ import { type Discovering, discoverTools } from './api/actions/discover-route.ts
 import { type Testing, testAction } from './api/actions/test-route.ts'
 import { type Prompting, showPrompt } from './api/assistant/prompt-routes.ts'
 import { type Trying, tryAssistant } from './api/assistant/trial-routes.ts'
+import { type ChannelTesting, testChannel } from './api/channels/test-route.ts'
 import { type Media, readMessageAudio, readMessageMedia } from './api/media/media-routes.ts'
 import { type Cancelling, cancelMessage } from './api/messages/cancel-routes.ts'
 import { type Replaying, replayMessage, replayMessages } from './api/messages/replay-routes.ts'
@@ -40,6 +41,7 @@ type OfMessages = MessageLog & Replaying & Cancelling & Media & Counted & InFlig
 type Needed = OfMessages &
   Connecting &
   Testing &
+  ChannelTesting &
   Discovering &
   Prompting &
   Trying &
@@ -60,7 +62,7 @@ export const routes: readonly Route<Needed>[] = [
   cancelMessage,
   ...[readTraffic, readWaiting, readReconciliation],
   ...[showPrompt, tryAssistant, beginConnection, endConnection, testAction, discoverTools],
-  ...[readUsage, listNotices],
+  ...[readUsage, listNotices, testChannel],
   ...[listDeliveries, readDelivery, replayDelivery, replayDeliveries, testSubscription],
   ...[followEvents, followThread],
   ...[listThreads, readOneThread, patchThread, deleteThread, readThreadMessages, replyInThread],

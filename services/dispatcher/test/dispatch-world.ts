@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { type JsonRequest, sendJson } from '@parley/local/testing/send-json'
 import { eventually, type Listening, listen, type Parsed } from '@parley/local/testing/service-under-test'
 import { registerCaller, startParley } from '@parley/local/testing/start-parley'
@@ -11,6 +12,7 @@ import type { WebhookMessage } from '@parley/shared/message'
 import { connectBroker } from '@parley/shared/messaging/connection'
 import { messagePublication } from '@parley/shared/messaging/message-publication'
 import { createPublisher, type Publisher } from '@parley/shared/messaging/publisher'
+import type { PermissionEntry } from '@parley/shared/permission/entry'
 import type { mongo } from 'mongoose'
 
 export interface SeenMessage {
@@ -83,6 +85,8 @@ export interface DispatchWorld {
     path: string,
     options?: { workspace?: number; url?: string; lastEventId?: string; signal?: AbortSignal },
   ): Promise<Response>
+  /** The headers of the caller in a further role. */
+  inRole(permissions: readonly PermissionEntry[]): Promise<Record<string, string>>
   call(
     method: string,
     path: string,
@@ -193,6 +197,15 @@ export async function startDispatchWorld(environment: Record<string, string> = {
         },
         ...(signal && { signal }),
       }),
+    async inRole(permissions) {
+      const name = randomUUID().toUpperCase()
+      const { json } = await sendJson(`${parley.services.identity.url}/rest/roles`, 'POST', {
+        headers: as('identity'),
+        body: { name, permissions },
+      })
+      const other = { ...caller, role: { _id: json._id, name, version: 1 } }
+      return { authorization: parley.authorization('gateway', 'dispatcher', other) }
+    },
     call: (method, path, body, headers = {}) =>
       ask(method, path, { headers: { ...as('dispatcher'), ...headers }, body }),
     message: (id, ...states) =>

@@ -2,6 +2,7 @@ import { afterAll, beforeAll } from '@jest/globals'
 import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
+import type { mongo } from 'mongoose'
 import type { LeasedMessages } from '../src/deliver/written-message.ts'
 import { advanced } from '../src/message/message-record.ts'
 import { type Collections, collectionsOf, prepareDatabase } from '../src/store/collections.ts'
@@ -9,6 +10,7 @@ import { createCommitter } from '../src/store/commit.ts'
 
 interface DispatcherDatabase {
   collections: Collections
+  db(): mongo.Db
   /** Messages of a lease that never ends, written at once. */
   readonly leased: LeasedMessages
 }
@@ -18,6 +20,7 @@ export function dispatcherDatabase({ partitions }: { partitions: number }): Disp
   let connected: MongoConnection
   const database: DispatcherDatabase = {
     collections: undefined as unknown as Collections,
+    db: () => connected.connection.db as unknown as mongo.Db,
     leased: {
       isLeased: () => true,
       ended: new AbortController().signal,

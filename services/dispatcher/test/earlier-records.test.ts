@@ -50,7 +50,8 @@ describe('what an earlier version stored of a person', () => {
       threadOf('both', 2, { phone: DIGITS, addresses }),
       threadOf('another', 4, { addresses: ['phone:49'] }),
     ])
-    const find = (limit: number) => findThreads(threads, { workspace: WORKSPACE }, { q: '+55 11 98', limit })
+    const visible = { workspace: WORKSPACE }
+    const find = (limit: number) => findThreads(database.collections, visible, { q: '+55 11 98', limit })
     expect((await find(9)).map(({ extId }) => extId)).toEqual(['current', 'both', 'earlier'])
     // One more than a page has.
     expect((await find(1)).map(({ extId }) => extId)).toEqual(['current', 'both'])

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { type Listening, listen } from '@parley/local/testing/service-under-test'
+import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
 import { createHttpClient } from '../src/channels/http/http-client.ts'
 import { createReadThreadFile } from '../src/channels/media/thread-files.ts'
 import { config } from '../src/config.ts'
@@ -14,6 +14,8 @@ const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS.parse('1
 let meta: Listening
 let shop: Listening
 let tools: ReturnType<typeof startTools>
+const stalled = new Set<() => void>()
+let readFile: ReturnType<typeof createReadThreadFile>
 let received: { path: string; type: string; body: Buffer }[] = []
 
 beforeAll(async () => {
@@ -21,6 +23,7 @@ beforeAll(async () => {
     const [, id = ''] = /(\w+)$/.exec(req.url ?? '') ?? []
     const type = id.startsWith('pdf') ? 'application/pdf' : 'image/png'
     if (id.startsWith('gone')) return void res.writeHead(404).end('{}')
+    if (req.url?.startsWith('/bytes/slow')) return void stalled.add(() => res.end(PNG))
     if (req.url?.startsWith('/bytes')) return void res.end(type === 'image/png' ? PNG : PDF)
     res.end(JSON.stringify({ url: `${meta.url}/bytes/${id}`, mime_type: type }))
   })
@@ -40,7 +43,7 @@ beforeAll(async () => {
   const settings = { phoneNumberId: '1', accessToken: 't', apiUrl: `${meta.url}/v23.0` }
   const channels = { find: async () => ({ ...channel, config: settings }) }
   const webhook = { getBytes: async () => undefined }
-  const readFile = createReadThreadFile(database.collections, { channels, webhook, http })
+  readFile = createReadThreadFile(database.collections, { channels, webhook, http })
   tools = startTools({ readFile })
 })
 afterAll(async () => {
@@ -152,6 +155,26 @@ describe('a file of the conversation', () => {
     ])
     const outcome = await callTool(await action(), 'upload', { photo: { media: 1 } })
     expect(outcome).toMatchObject({ result: { state: 'failed', text: expect.stringContaining('no file') } })
+  })
+
+  test('comes through beside four slow ones of another workspace, of which the oldest makes room', async () => {
+    const body = JSON.stringify({ extId: 'c', user: {}, thread: {}, answer: {}, meta: image('slow') })
+    await sent(image('png1'))
+    await database.collections.messages.insertMany(
+      [1, 2, 3, 4].map((at) =>
+        newRecord({ _id: `slow${at}`, thread: `t${at}`, workspace: 2, source: 'meta', body }),
+      ),
+    )
+    const signal = AbortSignal.timeout(20_000)
+    const slow = [1, 2, 3, 4].map((at) =>
+      readFile({ messageId: `slow${at}`, position: 1 }, signal).catch(({ code }) => code),
+    )
+    await eventually(async () => stalled.size === 4)
+    const { bytes } = await readFile({ messageId: 'm', position: 1 }, signal)
+    expect(bytes).toEqual(PNG)
+    for (const end of stalled) end()
+    const ended = await Promise.all(slow)
+    expect(ended.filter((one) => one === 'unavailable')).toHaveLength(1)
   })
 
   test.each([{ media: 0 }, { media: 51 }, { media: '1' }, { media: 1, more: 1 }, { file: 1 }])(

@@ -10,8 +10,16 @@ import { transcriptionModelOf } from '../src/agents/model/provider-models.ts'
 import type { ModelChoice } from '../src/agents/model-client.ts'
 import { callResult, toolPage } from '../src/agents/tools/mcp-results.ts'
 import { withMcpSession } from '../src/agents/tools/mcp-session.ts'
+import type { Channel } from '../src/channels/channels.ts'
+import { findAuthorizationServer } from '../src/channels/functions/find-authorization-server.ts'
+import { registerClient } from '../src/channels/functions/register-client.ts'
+import { requestToken } from '../src/channels/functions/request-token.ts'
+import { createHandle } from '../src/channels/handle.ts'
 import { createGuardedFetch } from '../src/channels/http/guarded-fetch.ts'
 import { createHttpClient } from '../src/channels/http/http-client.ts'
+import { createSigner } from '../src/channels/signing.ts'
+import { createAskProvider } from '../src/channels/templates/provider-templates.ts'
+import { createPostEvent } from '../src/events/post-event.ts'
 import { modelRequest } from './agents/model-world.ts'
 
 /** What no foreign answer may hold the event loop for, with a margin for a busy machine; unbounded it was seconds. */
@@ -270,6 +278,122 @@ describe('an MCP server whose answer is', () => {
     const { blockedMs, grownMb } = await blockedDuring(() => session(3_000))
     expect(blockedMs).toBeLessThan(BLOCKED_MS)
     expect(grownMb).toBeLessThan(GROWN_MB)
+  })
+})
+
+describe('JSON that is read as a whole, as dense as', () => {
+  const dense: Record<string, string> = {
+    'items that are nothing': '[],',
+    'items of one digit': '1,',
+    'numbers that doubles do not print': '1.0,',
+    'objects with an escaped key': '{"\\u0061":1},',
+    'texts of escapes': `"${'\\u0000'.repeat(1_000)}",`,
+  }
+  /** As much as there is room for, or as many as are taken. */
+  const bodyOf = (members: string, one: string, bytes: number, most: number) =>
+    `{${members}:[${one.repeat(Math.min(most, Math.floor((bytes - 200) / one.length)))}0]}`
+  const channel = (): Channel => ({
+    ...{ _id: 1, workspace: 1, hook: 'whatsapp', callback: 'whatsapp', handlerUrl: `${url}/json` },
+    config: { apiUrl: `${url}/json`, accessToken: 'token', phoneNumberId: '1', businessAccountId: '2' },
+  })
+  const replica = { find: async () => [{ _id: 1, version: 1 }] }
+  const record = {
+    ...{ order: 1, tries: 0, attempts: [], timeline: [], body: '{}' },
+    ...{ _id: 'm', workspace: 1, channel: 'c', thread: 't', source: 'api' },
+  }
+  const message = { extId: 'c', user: { phone: '1' }, thread: { extId: 't' }, answer: {}, input: 'hi' }
+  const subscription = () => ({
+    ...{ key: '1/1', shard: 0, workspace: 1, _id: 1, name: 'a', url: `${url}/json`, events: new Set(['a']) },
+    ...{ signingSecret: `whsec_${btoa('a'.repeat(32))}`, account: 1, activeSince: 0 },
+    ...{ isMarked: false, isMarkedFull: false, isFull: false },
+  })
+  const failed = () => 'failed'
+  /** Whose answer it is, how many bytes of it are read at most, what is in it, and who asks. */
+  const readers: Record<string, [number, string, () => Promise<unknown>]> = {
+    'a list of templates': [
+      2 * MB,
+      '"data"',
+      () =>
+        createAskProvider({ replica, openChannel: channel, http })({ workspace: 1, id: 1 }, { kind: 'list' }),
+    ],
+    'a change of a template': [
+      64 * 1024,
+      '"error"',
+      () =>
+        createAskProvider({ replica, openChannel: channel, http })(
+          { workspace: 1, id: 1 },
+          { kind: 'remove', providerId: '1', name: 'a' },
+        ),
+    ],
+    'a token': [
+      64 * 1024,
+      '"access_token":"a","more"',
+      () => requestToken(http, { clientId: 'a', tokenUrl: `${url}/json` }, { kind: 'client' }).catch(failed),
+    ],
+    'metadata of an authorization server': [
+      64 * 1024,
+      '"authorization_servers"',
+      () => findAuthorizationServer(http, `${url}/json`).catch(failed),
+    ],
+    'a registration': [
+      64 * 1024,
+      '"client_id":"a","more"',
+      () =>
+        registerClient(http, { registrationUrl: `${url}/json`, redirectUri: `${url}/back` }).catch(failed),
+    ],
+    'what a receiver of events says': [
+      64 * 1024,
+      '"a"',
+      () =>
+        createPostEvent({ http, secrets: { open: (text) => text }, now: Date.now })(
+          { _id: 'e', payload: '{}' },
+          subscription(),
+          AbortSignal.timeout(60_000),
+        ),
+    ],
+    'the answer of a handler': [
+      MB,
+      '"answer":{"message":"a"},"more"',
+      () =>
+        createHandle({ http, signer: createSigner(btoa('a'.repeat(32))) })({
+          ...{ channel: channel(), record, message, signal: AbortSignal.timeout(60_000) },
+        }),
+    ],
+    'the error of a handler': [
+      MB,
+      '"answer":{"submit":{"a":"b"}},"more"',
+      () =>
+        createHandle({ http, signer: createSigner(btoa('a'.repeat(32))) })({
+          ...{ channel: channel(), record, message, signal: AbortSignal.timeout(60_000) },
+        }),
+    ],
+  }
+  const cases = Object.keys(readers).flatMap((reader) =>
+    Object.keys(dense).flatMap((one) => [
+      [reader, one, 'without end', Number.POSITIVE_INFINITY] as const,
+      [reader, one, 'as far as they are taken', reader === 'a list of templates' ? 19_000 : 9_000] as const,
+    ]),
+  )
+  test.each(cases)('%s of %s %s does not hold the event loop', async (reader, one, _much, most) => {
+    const [bytes, members, ask] = readers[reader] ?? [0, '', async () => undefined]
+    const respond = (body: string) => {
+      for (const path of ['json', '.well-known'])
+        responses.set(path, respondWith(body, JSON_TYPE, reader.startsWith('the error') ? 400 : 200))
+    }
+    respond('{}')
+    await ask()
+    respond(bodyOf(members, dense[one] ?? '', bytes, most))
+    const { blockedMs, grownMb } = await blockedDuring(ask)
+    expect(blockedMs).toBeLessThan(BLOCKED_MS)
+    expect(grownMb).toBeLessThan(GROWN_MB)
+  })
+
+  test('that is over the bound is refused, and what an operation answers for a model to read is not', async () => {
+    responses.set('json', respondWith(`[${fill('1,', MB / 2)}1]`, JSON_TYPE))
+    const call = { method: 'GET', url: `${url}/json`, headers: {}, timeoutMs: 60_000, maxBytes: MB }
+    await expect(http.send(call)).rejects.toMatchObject({ failure: 'answer_too_large', status: 200 })
+    const { body } = await http.send({ ...call, maxNodes: Number.POSITIVE_INFINITY })
+    expect(body).toHaveLength(MB / 2 + 3)
   })
 })
 

@@ -54,7 +54,11 @@ const nested = (levels: number) => `{"submit":${'{"a":'.repeat(levels)}1${'}'.re
 
 describe('a handler that does not answer as it should makes the message dead at once, by the fault of the channel', () => {
   test.each<[string, (res: ServerResponse) => unknown, string]>([
-    ['5 MB', (res) => res.end(`${message1}${' '.repeat(5_000_000)}`), 'is larger than 1048576 bytes'],
+    [
+      '5 MB',
+      (res) => res.end(`${message1}${' '.repeat(5_000_000)}`),
+      'is larger than 1048576 bytes, or has too many values',
+    ],
     ['HTML', (res) => res.setHeader('content-type', 'text/html').end('<html></html>'), 'is not JSON'],
     ['nothing', (res) => res.end(), 'is not JSON'],
     ['null', (res) => res.end('null'), 'is not a message: / is wrong'],

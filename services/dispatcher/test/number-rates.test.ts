@@ -31,7 +31,8 @@ function numbersOf(respond: () => Promise<Partial<HttpResponse>>) {
     },
     /** What is known of a number, once what it asks for has come. */
     async rateOf(key = '1:7', more: object = {}) {
-      const perSecond = numbers.perSecond({ config: { ...config, ...more } }, number(key))
+      const channel = { workspace: Number(key.split(':')[0]), config: { ...config, ...more } }
+      const perSecond = numbers.perSecond(channel, number(key))
       for (let turn = 0; turn < 5; turn++) await Promise.resolve()
       return perSecond
     },
@@ -82,8 +83,10 @@ test('what was too fast is looked up again within ten minutes', async () => {
   expect(await rateOf()).toBe(20)
 })
 
-test('a few numbers are looked up at a time, and nothing waits for it', async () => {
+test('a few numbers of a workspace are looked up at a time, others beside them, and nothing waits for it', async () => {
   const { rateOf, asked } = numbersOf(() => new Promise(() => {}))
   for (let n = 0; n < 50; n++) expect(await rateOf(`1:${n}`)).toBe(80)
   expect(asked).toHaveLength(8)
+  await rateOf('2:1')
+  expect(asked).toHaveLength(9)
 })

@@ -48,7 +48,7 @@ function threadAt(n: number, more: Partial<ThreadRecord>): ThreadRecord {
 
 type Asked = Parameters<typeof findThreads>[2]
 const VISIBLE = { workspace: WORKSPACE }
-const find = (asked: Asked) => findThreads(collectionsOf(connection).threads, VISIBLE, asked)
+const find = (asked: Asked) => findThreads(collectionsOf(connection), VISIBLE, asked)
 
 interface Explained {
   executionStats: { totalKeysExamined: number; totalDocsExamined: number }

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import mongoose from 'mongoose'
-import { findThreads } from '../src/api/threads/list-threads.ts'
-import { searchWords, type ThreadRecord, threadId } from '../src/message/thread-record.ts'
+import { findThreads, positionOf } from '../src/api/threads/list-threads.ts'
+import { phoneEnds, searchWords } from '../src/message/search-words.ts'
+import { type ThreadRecord, threadId } from '../src/message/thread-record.ts'
 import { collectionsOf, prepareDatabase } from '../src/store/collections.ts'
 
 const PEOPLE = 3_000
@@ -32,8 +33,8 @@ afterAll(async () => {
   await connection.close()
 })
 
-function threadAt(name: string, n: number): ThreadRecord {
-  const thread = { workspace, channel: 'line', extId: randomUUID() }
+function threadAt(name: string, n: number, more: Partial<ThreadRecord> = {}): ThreadRecord {
+  const thread = { workspace, channel: 'line', extId: randomUUID(), ...more }
   return {
     _id: threadId(thread),
     ...thread,
@@ -44,13 +45,13 @@ function threadAt(name: string, n: number): ThreadRecord {
     unread: 0,
     phone: `55${n}`,
     words: searchWords(name),
+    ...more,
     expiresAt: new Date(4e12),
   }
 }
 
 const search = async (q: string, limit = 50) => {
-  const { threads } = collectionsOf(connection)
-  const found = await findThreads(threads, { workspace }, { q, limit })
+  const found = await findThreads(collectionsOf(connection), { workspace }, { q, limit })
   return found.map(({ user }) => user.name)
 }
 
@@ -85,4 +86,118 @@ describe('a search for threads', () => {
     expect(await search('!?')).toEqual([])
     expect(await search('name149 bo')).toEqual([])
   })
+})
+
+describe('a search for what was said', () => {
+  const other = 8
+  const day = 24 * 3_600_000
+  let count = 0
+  const collections = () => collectionsOf(connection)
+
+  /** A thread, and a message in it with these words, of the day `n`. */
+  async function saidIn(name: string, n: number, words: string, more: Partial<ThreadRecord> = {}) {
+    const thread = threadAt(name, n, { workspace: other, ...more })
+    await collections().threads.insertOne(thread)
+    await saidIt(thread._id, n, words)
+    return thread
+  }
+
+  async function saidIt(thread: string, n: number, words: string): Promise<void> {
+    const at = new Date(n * day)
+    const entry = { workspace: other, thread, at, words: searchWords(words), expiresAt: new Date(4e12) }
+    await collections().messageWords.insertOne({ _id: `said-${++count}`, ...entry })
+  }
+
+  const find = async (q: string, more: object = {}, filter: object = {}) => {
+    const asked = { q, limit: 50, ...more } as Parameters<typeof findThreads>[2]
+    const visible = { workspace: other, $and: [filter] }
+    return (await findThreads(collections(), visible, asked)).map(({ user }) => user.name)
+  }
+
+  test('finds threads by all words in one message, behind people of that name, page after page', async () => {
+    await saidIn('Parcel Pat', 1, 'hello')
+    await saidIn('Quinn', 2, 'where is my parcel')
+    const rosa = await saidIn('Rosa', 3, 'parcels late')
+    await saidIt(rosa._id, 4, 'where is it')
+    expect(await find('parcel')).toEqual(['Parcel Pat', 'Rosa', 'Quinn'])
+    expect(await find('where parcel')).toEqual(['Quinn'])
+    expect(await find('arcel')).toEqual([])
+    const pages: unknown[] = []
+    let after: Parameters<typeof findThreads>[2]['after']
+    do {
+      const asked = { q: 'parcel', limit: 1, ...(after && { after }) }
+      const [first, next] = await findThreads(collections(), { workspace: other }, asked)
+      pages.push(first?.user.name)
+      after = first && next && (positionOf(first) as typeof after)
+    } while (after !== undefined)
+    expect(pages).toEqual(['Parcel Pat', 'Rosa', 'Quinn'])
+  })
+
+  test('names the newest message of each', async () => {
+    const sam = await saidIn('Sam', 5, 'a receipt please')
+    await saidIt(sam._id, 7, 'receipt again')
+    await saidIt(sam._id, 6, 'receipts')
+    const [found] = await findThreads(collections(), { workspace: other }, { q: 'receip', limit: 5 })
+    expect(found?.found?.at).toEqual(new Date(7 * day))
+  })
+
+  test('is of the threads that may be read and are asked for, and of one workspace', async () => {
+    await saidIn('Tom', 8, 'an umbrella', { channel: 'line' })
+    await saidIn('Uma', 9, 'an umbrella', { channel: 'shop', labels: ['vip'] })
+    expect(await find('umbrella')).toEqual(['Uma', 'Tom'])
+    expect(await find('umbrella', {}, { channel: 'line' })).toEqual(['Tom'])
+    expect(await find('umbrella', { label: 'vip' })).toEqual(['Uma'])
+    expect(await search('umbrella')).toEqual([])
+  })
+
+  test('leads to the thread that one goes on in, once', async () => {
+    const vera = await saidIn('Vera', 11, 'my bicycle')
+    const earlier = await saidIn('', 10, 'the bicycle')
+    const { channel, extId, _id } = earlier
+    const mark = {
+      _id,
+      channel,
+      extId,
+      joinedInto: vera.extId,
+      user: {},
+      handler: 'assistant',
+      lastMessage: '',
+    }
+    await collections().threads.replaceOne({ _id }, {
+      ...mark,
+      ...{ lastAt: new Date(8.64e15), unread: 0, expiresAt: new Date(4e12) },
+    } as unknown as ThreadRecord)
+    expect(await find('bicycle')).toEqual(['Vera'])
+  })
+
+  test('finds a person by any four digits of the number, and by fewer from its beginning', async () => {
+    const addresses = ['phone:5521987654321']
+    await saidIn('Will', 12, 'x', { addresses, phoneEnds: phoneEnds(addresses) })
+    for (const q of ['4321', '(21) 98765-4321', '7654', '+55 21']) expect(await find(q)).toEqual(['Will'])
+    expect(await find('321')).toEqual([])
+    expect(await find('4322')).toEqual([])
+  })
+})
+
+test('the list by default has those who wrote, by an index of their own', async () => {
+  const { threads } = collectionsOf(connection)
+  const visible = { workspace: 9 }
+  await threads.insertMany([
+    ...Array.from({ length: 500 }, (_, n) => threadAt('Notified', 1_000 + n, visible)),
+    threadAt('Writer', 1, { ...visible, lastInboundAt: new Date(1_000) }),
+    threadAt('Resolved', 2, {
+      ...{ ...visible, lastInboundAt: new Date(2_000) },
+      closed: { status: 'resolved', upTo: new Date(3_000) },
+    }),
+  ])
+  const names = async (asked: object) => {
+    const found = await findThreads(collectionsOf(connection), visible, { limit: 2, ...asked } as never)
+    return found.map(({ user }) => user.name)
+  }
+  await connection.db?.dropCollection('system.profile').catch(() => undefined)
+  expect(await names({ wrote: 'true', status: 'open' })).toEqual(['Writer'])
+  expect(await names({ wrote: 'true' })).toEqual(['Resolved', 'Writer'])
+  expect(await names({ wrote: 'true', status: 'resolved' })).toEqual(['Resolved'])
+  expect(await examined()).toBeLessThan(10)
+  expect(await names({ wrote: 'false' })).toEqual(Array(3).fill('Notified'))
 })

@@ -61,6 +61,7 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
     authorizer: createOwnAuthorizer(collections),
     baseDomain: config.BASE_DOMAIN,
     minPasswordLength: minPasswordLength(config),
+    simulatorUrl: config.SIMULATOR_URL,
   }
   const app = createApp({
     log,

@@ -48,6 +48,12 @@ export const identityConfig = {
     .describe(
       'Logins of one account in five minutes before they slow down; 5 in production, 1,000 elsewhere',
     ),
+  SIMULATOR_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe(
+      'Where a simulator of providers is that the console may offer for a first channel; none when not set',
+    ),
   BCRYPT_COST: safeInProduction(
     integer({ min: 4, max: 14 })
       .default(10)

@@ -25,6 +25,7 @@ export interface IdentityDependencies extends Administration {
   verifier: InternalVerifier
   reports: Pick<AuditReports, 'report'>
   baseDomain: string
+  simulatorUrl: string | undefined
 }
 
 /** Every public operation of this service. */

@@ -42,6 +42,26 @@ describe('an id of over 1,024 characters is the caller’s mistake, and says whe
   })
 })
 
+describe('a time to send at', () => {
+  const DAY_MS = 24 * 60 * 60_000
+  const at = (ms: number) => new Date(Date.now() + ms).toISOString()
+  const answer = { message: 'Later' }
+
+  test.each([
+    ['of less than 30 days from now is taken', { sendAt: at(30 * DAY_MS - 600_000), answer }, undefined],
+    ['in the past is taken', { sendAt: at(-DAY_MS), answer }, undefined],
+    ['later than that is refused', { sendAt: at(30 * DAY_MS + 600_000), answer }, 'too_big'],
+    ['of a message without an answer is refused', { sendAt: at(DAY_MS) }, 'not_allowed'],
+    ['without an offset is refused', { sendAt: '2030-01-01T00:00:00', answer }, 'invalid_format'],
+    ['that is no day is refused', { sendAt: '2030-02-30T00:00:00Z', answer }, 'invalid_format'],
+  ])('%s', async (_what, more, code) => {
+    const { status, json } = await world.post({ ...message, ...more })
+    expect([status, json.errors?.[0]]).toMatchObject(
+      code === undefined ? [200, undefined] : [422, { path: '/sendAt', code }],
+    )
+  })
+})
+
 describe('of a batch of Meta’s', () => {
   const text = { type: 'text', text: { body: 'x' } }
   const status = (id: string) => ({ id, status: 'sent', timestamp: '1760000000', recipient_id: '1' })

@@ -133,6 +133,23 @@ export const BY_REFERENCE: readonly ByReference[] = [
   },
   {
     rights: [
+      ['write', 'campaigns'],
+      ['read', 'channels'],
+      ['read', 'templates'],
+      ['read', 'people'],
+      ['write', 'messages'],
+    ],
+    gives: 'sends these templates to these people from these channels, with the channels’ credentials',
+  },
+  {
+    rights: [
+      ['write', 'campaigns'],
+      ['read', 'segments'],
+    ],
+    gives: 'makes whom these segments find the audience of campaigns, as far as these people may be read',
+  },
+  {
+    rights: [
       ['write', 'subscriptions'],
       ['read', 'channels'],
     ],

@@ -101,7 +101,7 @@ export interface Standing {
   template?: { name: string; language: string; status?: string | undefined; quality?: string | undefined }
   isQualityLow?: boolean
   isRestricted?: boolean
-  /** How many people may be written to first in 24 hours, by all channels of the account; null for any number. */
+  /** How many people may be written to first in 24 hours, by all that the account's owner has; null for any number. */
   peopleADay?: number | null
 }
 
@@ -113,8 +113,14 @@ export interface StandingRules {
   ofCode(code: string): StandingCause | undefined
   /** What a notice changes, by its subject and all that was sent of it. */
   ofNotice(field: string, value: unknown): Standing | undefined
-  /** How many people may be written to first in 24 hours, by the response to the question for the rate. */
-  peopleADay(found: unknown): number | null | undefined
+  /** What the response to the question for the rate says of the number. */
+  ofNumber(found: unknown): Pick<Standing, 'isQualityLow' | 'peopleADay'>
+  /** The question whose limit of people it is, where accounts share one: whoever owns the account. */
+  owner?: {
+    /** Undefined where the channel does not name its account. */
+    request(settings: Settings): ProviderRequest | undefined
+    read(found: unknown): string | undefined
+  }
 }
 
 /** An error in something that was given, by its path in it. */

@@ -21,6 +21,8 @@ export interface Provider {
   /** The side that messages come from; undefined where none come but what callers of the API post. */
   inbound?: Inbound
   outbound: Outbound
+  /** The settings of a channel that sends to our simulator of it at `url`, by one of its numbers; it has all that are asked for. */
+  simulated?(url: string, number: string): Readonly<Record<string, string>>
   /** Its templates, where messages are made of those. */
   templates?: TemplateRules
 }

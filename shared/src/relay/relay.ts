@@ -7,7 +7,8 @@ const RENEW_MS = 3_000
 const RETRY_MS = 1_000
 /** A relay that nobody needs looks this often whether there is a position to forget. */
 const FORGET_MS = 5_000
-const MAX_WAIT_MS = 200
+/** So long MongoDB waits before it answers that nothing was written; a write it answers at once. */
+const MAX_WAIT_MS = 1_000
 // The place moves on with every write to the database, also where none of them concerns the relay.
 const SAVE_IDLE_MS = 10_000
 /** The oplog has moved on, or the token is of another history: what was missed can't be read any more. */
@@ -44,7 +45,7 @@ interface RelayOptions<Change extends { at?: Date | undefined }> {
   isNeeded?(): boolean
   /** Deals with at most 100 changes in order. They may come again, and after a gap those of the snapshot come. */
   handle(changes: Change[], isLeased: () => boolean): Promise<void>
-  /** Does further work under the lease, when no change has come for 200 ms. */
+  /** Does further work under the lease, when no change has come for a second. */
   idle?(isLeased: () => boolean): Promise<void>
 }
 
@@ -109,8 +110,10 @@ async function runUnderLease<Change extends { at?: Date | undefined }>(
   // After failed renewals the lease is not valid any more once it runs out.
   const renewing = every({ pauseMs: RENEW_MS, run: state.lease.acquire, failed: () => undefined })
   try {
-    await follow(options, state, () => state.lease.isValid() && !signal.aborted)
+    await follow(options, state, signal)
   } catch (error) {
+    // What is waited for is broken off at the end.
+    if (signal.aborted) return
     if (!LOST_CODES.includes(Number((error as { code?: unknown }).code))) throw error
     options.log.warn(
       { relay: options.name },
@@ -125,11 +128,14 @@ async function runUnderLease<Change extends { at?: Date | undefined }>(
 async function follow<Change extends { at?: Date | undefined }>(
   options: RelayOptions<Change>,
   state: RelayState,
-  isLeased: () => boolean,
+  signal: AbortSignal,
 ): Promise<void> {
+  const isLeased = () => state.lease.isValid() && !signal.aborted
   const from = await startingPoint(options, state, isLeased)
   if (from === undefined) return
   const stream = openChangeStream(options, from)
+  const breakOff = () => void stream.close().catch(() => undefined)
+  signal.addEventListener('abort', breakOff)
   let savedAt = Number.NEGATIVE_INFINITY
   try {
     while (isLeased() && isNeeded(options)) {
@@ -142,6 +148,7 @@ async function follow<Change extends { at?: Date | undefined }>(
       if (changes.length > 0 && changes.length < BATCH) await pause(GATHER_MS)
     }
   } finally {
+    signal.removeEventListener('abort', breakOff)
     await stream.close()
   }
 }
@@ -175,7 +182,7 @@ function openChangeStream<Change extends { at?: Date | undefined }>(
   })
 }
 
-/** The events of one batch of the database's, at most 100; none when nothing happened for 200 ms. */
+/** The events of one batch of the database's, at most 100; none when nothing happened for a second. */
 async function nextEvents(stream: mongo.ChangeStream<Event, Event>): Promise<Event[]> {
   const events: Event[] = []
   do {

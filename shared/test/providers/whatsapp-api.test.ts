@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { addressOf, versionWarning } from '@parley/shared/providers/whatsapp/api'
 import { rates } from '@parley/shared/providers/whatsapp/rates'
+import { standing } from '@parley/shared/providers/whatsapp/standing'
 
 const META = 'https://graph.facebook.com'
 
@@ -63,11 +64,50 @@ describe('the rate of a number', () => {
     expect(rates.lookup?.read({ ...response, status: 400 })).toBeUndefined()
   })
 
-  test('is asked for with the token of the channel', () => {
-    expect(rates.lookup?.request({ phoneNumberId: '7', accessToken: 'a' })).toEqual({
+  test.each([
+    [{}, 'v26.0', 'whatsapp_business_manager_messaging_limit'],
+    [{ apiVersion: 'v24.0' }, 'v24.0', 'whatsapp_business_manager_messaging_limit'],
+    [{ apiUrl: `${META}/v23.0` }, 'v23.0', 'messaging_limit_tier'],
+  ])('is asked for with the token of the channel, and by its version: %j', (more, version, limit) => {
+    expect(rates.lookup?.request({ phoneNumberId: '7', accessToken: 'a', ...more })).toEqual({
       method: 'GET',
-      url: `${META}/v26.0/7?fields=throughput,is_on_biz_app,platform_type,quality_rating,messaging_limit_tier`,
+      url: `${META}/${version}/7?fields=throughput,is_on_biz_app,platform_type,quality_rating,${limit}`,
       headers: { authorization: 'Bearer a' },
     })
+  })
+})
+
+describe('the standing of a number', () => {
+  test.each([
+    [{ whatsapp_business_manager_messaging_limit: 'TIER_2K' }, { isQualityLow: false, peopleADay: 2_000 }],
+    [
+      { messaging_limit_tier: 'TIER_250', quality_rating: 'RED' },
+      { isQualityLow: true, peopleADay: 250 },
+    ],
+    [
+      { whatsapp_business_manager_messaging_limit: 'TIER_UNLIMITED', messaging_limit_tier: null },
+      { isQualityLow: false, peopleADay: null },
+    ],
+    [{ whatsapp_business_manager_messaging_limit: 'TIER_NEW' }, { isQualityLow: false }],
+  ])('is what its provider says: %j', (found, expected) => {
+    expect(standing.ofNumber(found)).toEqual(expected)
+  })
+
+  test.each([
+    [{ max_daily_conversations_per_business: 'TIER_2K' }, { peopleADay: 2_000 }],
+    [{ max_daily_conversations_per_business: 'TIER_UNLIMITED' }, { peopleADay: null }],
+    [{ max_daily_conversations_per_business: 'TIER_NEW' }, undefined],
+    [{ max_daily_conversation_per_phone: -1 }, { peopleADay: null }],
+  ])('changes by a notice, where that is understood: %j', (value, expected) => {
+    expect(standing.ofNotice('business_capability_update', value)).toEqual(expected)
+  })
+
+  test('its limit is that of the portfolio which owns its account', () => {
+    expect(standing.owner?.request({ phoneNumberId: '7', accessToken: 'a' })).toBeUndefined()
+    expect(standing.owner?.request({ businessAccountId: '8', accessToken: 'a' })?.url).toBe(
+      `${META}/v26.0/8?fields=owner_business_info`,
+    )
+    expect(standing.owner?.read({ owner_business_info: { id: '9', name: 'Acme' } })).toBe('9')
+    expect(standing.owner?.read({ error: { code: 100 } })).toBeUndefined()
   })
 })

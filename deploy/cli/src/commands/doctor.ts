@@ -8,6 +8,7 @@ import { checkAccount, type Diagnosis } from '../check-account.ts'
 import { EXIT, Failure, isUnreachable } from '../failure.ts'
 import { paint, printable, say, sayJson } from '../output.ts'
 import { connect, currentProfile } from '../profile.ts'
+import { roleInWords } from '../role-in-words.ts'
 
 interface Options {
   channel?: string
@@ -125,7 +126,11 @@ async function* checkDependencies(url: string): Check {
 async function* checkToken(parley: Parley): Check {
   try {
     const { username, role, workspace } = await succeeded(parley.api.POST('/api/auth/me', { body: {} }))
-    yield { check: 'token', result: 'ok', text: `${username}, ${role.name} in ${workspace.host}` }
+    yield {
+      check: 'token',
+      result: 'ok',
+      text: `${username}, ${roleInWords(role.name)} in ${workspace.host}`,
+    }
   } catch (error) {
     if (!(error instanceof ParleyError) || error.status !== 401) throw error
     const { title = 'It is refused', detail } = error.problem ?? {}

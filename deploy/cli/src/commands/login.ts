@@ -8,6 +8,7 @@ import { askAtTerminal } from '../ask-at-terminal.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { paint, printable, say, sayJson } from '../output.ts'
 import { profilePath, readProfile, removeProfile, writeProfile } from '../profile.ts'
+import { roleInWords } from '../role-in-words.ts'
 
 interface Options {
   url?: string
@@ -65,8 +66,8 @@ async function logIn(options: Options): Promise<void> {
   const { username, role, workspace } = me
   if (json)
     return sayJson({ url, username, role: role.name, workspace: workspace.host, profile: profilePath() })
-  const [name, roleName, host] = [username, role.name, workspace.host].map(printable)
-  say(`Logged in as ${paint('bold', `${name}`)} (${roleName}) in ${paint('bold', `${host}`)}.`)
+  const [name = '', words = '', host = ''] = [username, roleInWords(role.name), workspace.host].map(printable)
+  say(`Logged in as ${paint('bold', name)}, ${words} in ${paint('bold', host)}.`)
   say(paint('dim', `Stored in ${profilePath()}`))
 }
 

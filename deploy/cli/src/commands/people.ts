@@ -1,8 +1,11 @@
-import type { Schemas } from '@parley/client'
+import { createHash } from 'node:crypto'
+import { createReadStream, openAsBlob } from 'node:fs'
+import type { Parley, Schemas } from '@parley/client'
+import { importPeople, type PeopleImport } from '@parley/client/import-people'
 import { succeeded } from '@parley/client/parley-error'
 import type { Command } from 'commander'
 import { EXIT, Failure } from '../failure.ts'
-import { sayJson } from '../output.ts'
+import { printable, say, sayJson } from '../output.ts'
 import { connect } from '../profile.ts'
 import { addApply, addDelete, addGroup, addList, addOne } from './group.ts'
 
@@ -38,6 +41,7 @@ export function addPeople(program: Command): void {
     run: (id) => succeeded(api().GET('/rest/people/{id}/consent', at(id))),
   })
   addExportPerson(group)
+  addImportPeople(group)
   addDelete(group, {
     about: 'erase one in every service, for good',
     what: 'Erase for good',
@@ -62,6 +66,74 @@ function addExportPerson(group: Command): void {
         after = page.next
       }
     })
+}
+
+/** A part of a file may take so long. */
+const PART_MS = 120_000
+
+interface ImportOptions {
+  tag?: string
+  ignoreColumns?: true
+  key?: string
+  json?: true
+}
+
+function addImportPeople(group: Command): void {
+  group
+    .command('import')
+    .argument('<file>', 'CSV with a header, or NDJSON (.ndjson, .jsonl)')
+    .description('add and change people by a file; repeated, it goes on where it broke off')
+    .option('--tag <tags>', 'for all who are in it, separated by commas')
+    .option('--ignore-columns', 'pass over columns that nobody knows')
+    .option('--key <key>', 'another name for the file than follows from its content')
+    .action(async (file: string, { tag, ignoreColumns, key, json }: ImportOptions) => {
+      const { blob, digest } = await openFile(file)
+      const client = connect({ timeoutMs: PART_MS })
+      const contentType = /\.(?:ndjson|jsonl)$/i.test(file) ? 'application/x-ndjson' : 'text/csv'
+      let found: PeopleImport | undefined
+      for await (const one of importPeople(client, blob, {
+        ...{ contentType, tag, ignoreColumns },
+        key: key ?? digest,
+      })) {
+        found = one
+        if (process.stderr.isTTY) process.stderr.write(`\r${one.counts.rows} rows`)
+      }
+      if (process.stderr.isTTY) process.stderr.write('\n')
+      if (found !== undefined) await showImport(client, found, json)
+    })
+}
+
+async function openFile(file: string): Promise<{ blob: Blob; digest: string }> {
+  try {
+    const hash = createHash('sha256')
+    for await (const part of createReadStream(file)) hash.update(part as Buffer)
+    return { blob: await openAsBlob(file), digest: hash.digest('hex') }
+  } catch (error) {
+    throw new Failure(`${file} can not be read (${(error as NodeJS.ErrnoException).code}).`, EXIT.notFound)
+  }
+}
+
+/** What became of a file, with the rows that were refused. */
+async function showImport(client: Parley, found: PeopleImport, json: true | undefined): Promise<void> {
+  const { _id, state, counts } = found
+  const errors: Schemas['ImportError'][] = []
+  for (let after: string | undefined; counts.refused > 0; ) {
+    const query = { limit: 200, ...(after !== undefined && { after }) }
+    const path = { id: _id }
+    const page = await succeeded(
+      client.api.GET('/rest/people/imports/{id}/errors', { params: { path, query } }),
+    )
+    errors.push(...page.data)
+    if (page.next === null) break
+    after = page.next
+  }
+  if (counts.refused > 0) process.exitCode = EXIT.findings
+  if (json) return sayJson({ ...found, errors })
+  for (const { line, path, message } of errors) say(printable(`line ${line}  ${path || '/'}  ${message}`))
+  const { rows, created, updated, repeated, refused } = counts
+  say(
+    `${state}: ${rows} rows, ${created} added, ${updated} changed, ${repeated} repeated, ${refused} refused.`,
+  )
 }
 
 /** `parley segments`: people by what is known of them. */

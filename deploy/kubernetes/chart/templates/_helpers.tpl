@@ -142,6 +142,13 @@ securityContext:
 httpGet: { path: {{ index . 1 }}, port: http{{ if (index . 0).Values.tls.secretName }}, scheme: HTTPS{{ end }} }
 {{- end }}
 
+{{/* What MEMORY gives a process, as shared/src/memory.ts has it. */}}
+{{- define "parley.sizes" -}}
+small: { nodeOptions: --max-old-space-size=320 --max-semi-space-size=8, limit: 640Mi }
+default: { nodeOptions: --max-old-space-size=1024 --max-semi-space-size=16, limit: 2Gi }
+large: { nodeOptions: --max-old-space-size=4096 --max-semi-space-size=32, limit: 6Gi }
+{{- end }}
+
 {{/* The name of what scales a service, or nothing: (list $ "gateway"). */}}
 {{- define "parley.scaler" -}}
 {{- $ := index . 0 }}{{- $name := index . 1 }}

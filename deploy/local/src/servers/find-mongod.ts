@@ -37,6 +37,7 @@ function nativeMongod(command: string, source: string): Mongod {
     source,
     packages: [],
     pathForMongod: (path) => path,
+    download: async () => undefined,
     prepare: async () => undefined,
     command: async () => ({ command, args: [], env: {} }),
   }

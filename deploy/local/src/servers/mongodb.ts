@@ -59,6 +59,7 @@ export async function planMongodb(
   const mongod = await findMongod(context)
   return {
     packages: mongod.packages,
+    download: mongod.download,
     prepare: mongod.prepare,
     start: () =>
       startNativeMongod({

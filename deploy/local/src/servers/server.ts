@@ -22,7 +22,9 @@ export interface Server {
 export interface ServerPlan {
   /** The packages of the machine's package manager that must be there first. */
   packages: string[]
-  /** Does what may take minutes and is done once on a machine: downloads. */
+  /** Downloads what needs none of the packages, once on a machine; it may take minutes. */
+  download?(): Promise<void>
+  /** Does once on a machine what takes the packages and what was downloaded. */
   prepare(): Promise<void>
   start(): Promise<Server>
 }

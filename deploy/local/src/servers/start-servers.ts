@@ -8,7 +8,7 @@ import { findEngine } from './container-server.ts'
 import { planMongodb } from './mongodb.ts'
 import { planRabbitmq } from './rabbitmq.ts'
 import { planRedis } from './redis.ts'
-import type { Server, ServerContext, ServerPlan } from './server.ts'
+import type { Server, ServerContext } from './server.ts'
 
 const LEFTOVER_GRACE_MS = 10_000
 const PORTS = ['mongodb', 'redis', 'amqp', 'amqp-distribution', 'amqp-epmd'] as const
@@ -46,12 +46,21 @@ export interface PreparedServers {
  * outright starts a reaper for `directory` first.
  */
 export async function startServers(options: StartServersOptions): Promise<Servers> {
-  const prepared = await prepareServers(options)
-  return prepared.start()
+  const { startAll } = await readyServers(options)
+  return startAll()
 }
 
 /** The part of {@link startServers} that may take minutes on a new machine: packages and downloads. */
 export async function prepareServers(options: StartServersOptions): Promise<PreparedServers> {
+  const { isReady, startAll } = await readyServers(options)
+  await Promise.all(isReady)
+  return { start: startAll }
+}
+
+/** Begins with what may take minutes; what starts the servers starts each as soon as its own is done. */
+async function readyServers(
+  options: StartServersOptions,
+): Promise<{ isReady: Promise<void>[]; startAll(): Promise<Servers> }> {
   const { directory, say, vhosts = [], testCommands = false, memory = 'default' } = options
   const { signal = new AbortController().signal } = options
   await mkdir(directory, { recursive: true, mode: 0o700 })
@@ -61,9 +70,22 @@ export async function prepareServers(options: StartServersOptions): Promise<Prep
   const context = { directory, ports, say, signal: AbortSignal.any([signal, failing.signal]) }
   const plans = await planServers(context, { vhosts, testCommands, memory })
   const packages = plans.flatMap((plan) => plan.packages)
-  await installPackages(packages, context)
-  await Promise.all(plans.map((plan) => plan.prepare()))
-  return { start: () => startAll(plans, failing) }
+  const installed = installPackages(packages, context)
+  const isReady = plans.map(async (plan) => {
+    await Promise.all([installed, plan.download?.()])
+    await plan.prepare()
+  })
+  return {
+    isReady,
+    startAll: () =>
+      startAll(
+        plans.map((plan, at) => async () => {
+          await isReady[at]
+          return plan.start()
+        }),
+        failing,
+      ),
+  }
 }
 
 async function planServers(
@@ -79,13 +101,13 @@ async function planServers(
 }
 
 /** All at once; the first that fails stops the others. */
-async function startAll(plans: ServerPlan[], failing: AbortController): Promise<Servers> {
+async function startAll(starts: (() => Promise<Server>)[], failing: AbortController): Promise<Servers> {
   const started: Server[] = []
   const stop = async () => void (await Promise.allSettled(started.map((server) => server.stop())))
   const results = await Promise.allSettled(
-    plans.map(async (plan) => {
+    starts.map(async (start) => {
       try {
-        const server = await plan.start()
+        const server = await start()
         started.push(server)
         return server
       } catch (error) {

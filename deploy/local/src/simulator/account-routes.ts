@@ -5,6 +5,8 @@ import type { Templates } from './templates.ts'
 
 const MAX_PAGE = 100
 const MAX_BODY_BYTES = 256 * 1024
+/** From this version on the limit of people is the portfolio's. */
+const PORTFOLIO_VERSION = 24
 
 const templateQuery = z.looseObject({
   name: z.string().optional(),
@@ -14,12 +16,12 @@ const templateQuery = z.looseObject({
 const deletionQuery = z.looseObject({ name: z.string(), hsm_id: z.string().optional() })
 
 /**
- * The Cloud API's routes of an account: `GET /v<NN>.<n>/{phoneNumberId}` of a number, of which there are as many as are
- * asked for, `/v<NN>.<n>/{businessAccountId}/message_templates` of its templates, and `POST /v<NN>.<n>/{id}` to edit one.
+ * The Cloud API's routes of an account: `GET /v<NN>.<n>/{phoneNumberId}` of a number or an account, of which there are
+ * as many as are asked for, `/v<NN>.<n>/{businessAccountId}/message_templates` of its templates, `/v<NN>.<n>/{businessAccountId}/subscribed_apps`, and `POST /v<NN>.<n>/{id}` to edit one.
  */
 export function accountRoutes(options: {
   templates: Pick<Templates, 'ofAccounts'>
-  behaviours: Pick<Behaviours, 'messagesPerSecond'>
+  behaviours: Pick<Behaviours, 'of'>
   checks: RequestHandler<{ version: string; id: string }>[]
 }): Router {
   const { templates, behaviours, checks } = options
@@ -48,17 +50,26 @@ export function accountRoutes(options: {
     ofAccounts.remove(req.params.id, { name, id })
     res.json({ success: true })
   })
+  router.get('/:version/:id/subscribed_apps', ...checks, (_req, res) => {
+    res.json({ data: [{ whatsapp_business_api_data: { id: '4711', name: 'Simulated app', link: '' } }] })
+  })
   router.post('/:version/:id', ...checks, json, (req, res) => {
     ofAccounts.edit(req.params.id, req.body)
     res.json({ success: true })
   })
   router.get('/:version/:id', ...checks, (req, res) => {
-    const { id } = req.params
-    const perSecond = behaviours.messagesPerSecond(id)
+    const { id, version } = req.params
+    const { messagesPerSecond: perSecond, quality, messagingLimit, ...said } = behaviours.of(id)
+    const { portfolio = `portfolio-${id}` } = said
+    const limit =
+      Number.parseInt(version.slice(1), 10) < PORTFOLIO_VERSION
+        ? 'messaging_limit_tier'
+        : 'whatsapp_business_manager_messaging_limit'
     res.json({
-      ...{ id, display_phone_number: `+${id}`, verified_name: 'Simulated', quality_rating: 'GREEN' },
-      ...{ platform_type: 'CLOUD_API', is_on_biz_app: perSecond < 80, messaging_limit_tier: 'TIER_100K' },
+      ...{ id, display_phone_number: `+${id}`, verified_name: 'Simulated', quality_rating: quality },
+      ...{ platform_type: 'CLOUD_API', is_on_biz_app: perSecond < 80, [limit]: messagingLimit },
       throughput: { level: perSecond > 80 ? 'HIGH' : 'STANDARD' },
+      owner_business_info: { id: portfolio, name: 'Simulated' },
     })
   })
   return router

@@ -67,6 +67,13 @@ export const behaviour = z.strictObject({
   customerWindow: z.boolean().default(false),
   /** How many the number may send; 20 where the WhatsApp Business app has it, too. */
   messagesPerSecond: z.union([z.literal(20), z.literal(80), z.literal(1_000)]).default(80),
+  quality: z.enum(['GREEN', 'YELLOW', 'RED']).default('GREEN'),
+  /** How many people its portfolio may write to first in a day. */
+  messagingLimit: z
+    .enum(['TIER_50', 'TIER_250', 'TIER_2K', 'TIER_10K', 'TIER_100K', 'TIER_UNLIMITED'])
+    .default('TIER_100K'),
+  /** Of an account, by its id: which portfolio owns it. Each has its own where this is left out. */
+  portfolio: z.string().min(1).max(64).optional(),
 })
 
 type Behaviour = z.output<typeof behaviour>
@@ -93,8 +100,8 @@ interface Turn {
 export interface Behaviours {
   /** Replaces the behaviour of one phone number, or of all that have none of their own, and starts counting from 0. */
   set(behaviour: Behaviour, phoneNumberId?: string): void
-  /** How many messages a second a phone number may send. */
-  messagesPerSecond(phoneNumberId: string): number
+  /** What is said of a phone number or an account. */
+  of(id: string): Pick<Behaviour, 'messagesPerSecond' | 'quality' | 'messagingLimit' | 'portfolio'>
   /** The fate of the next send of a phone number. */
   next(phoneNumberId: string, to: string): Turn
 }
@@ -115,7 +122,7 @@ export function createBehaviours(now: () => number): Behaviours {
       if (phoneNumberId === undefined) general = entryOf(configured)
       else own.set(phoneNumberId, entryOf(configured))
     },
-    messagesPerSecond: (phoneNumberId) => (own.get(phoneNumberId) ?? general).behaviour.messagesPerSecond,
+    of: (id) => (own.get(id) ?? general).behaviour,
     next(phoneNumberId, to) {
       const entry = own.get(phoneNumberId) ?? general
       entry.count++

@@ -74,7 +74,7 @@ export async function registerWebhook(number: SimulatedNumber, url: string): Pro
 /** Has the provider come to say something of a template, of which the number's webhook hears. */
 export async function setTemplateState(
   { simulatorUrl, phoneNumberId }: Place,
-  state: { name: string; status: string; reason?: string },
+  state: { name: string; status?: string; category?: string; reason?: string },
 ): Promise<void> {
   await post(new URL('/simulator/template-state', simulatorUrl), { phoneNumberId, ...state })
 }

@@ -191,6 +191,7 @@ function ownEnvironment(name: ServiceName, settings: SystemSettings): Record<str
       KEY_ENCRYPTION_KEYS: secrets.keyEncryptionKeys,
       BASE_DOMAIN: 'parley.localhost',
       PASSWORD_MIN_LENGTH: '1',
+      SIMULATOR_URL: urlOf('simulator', ports),
     },
     webhook: {
       MONGO_URL,

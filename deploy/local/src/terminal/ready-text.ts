@@ -1,3 +1,4 @@
+import { heapLimitMib, type Memory, memoryBound, sizesOf } from '@parley/shared/memory'
 import type { Servers } from '../servers/start-servers.ts'
 import { SIMULATED } from '../simulator/client.ts'
 import type { System } from '../system/start-system.ts'
@@ -9,6 +10,7 @@ const LABEL = 12
 export function readyText(
   { gatewayUrl, simulatorUrl, modelSimulatorUrl, processes }: Omit<System, 'stop'>,
   servers: Pick<Servers, 'mongo' | 'rabbitmq' | 'redis'>,
+  { memory, together }: { memory: Memory; together: boolean },
 ): string {
   const services = Object.entries(processes).filter(([name]) =>
     /^(identity|webhook|configuration|dispatcher|campaigns)(-\d+)?$/.test(name),
@@ -33,6 +35,7 @@ export function readyText(
     ...[servers.mongo, servers.rabbitmq, servers.redis].flatMap(({ name, url, source }) =>
       row(DISPLAYED[name] ?? name, `${hostOf(url)}, ${source}`),
     ),
+    ...row('Memory', memoryText(memory, { together, hasCache: servers.mongo.pid !== undefined })),
     '',
   ].join('\n')
 }
@@ -43,6 +46,17 @@ const portOf = (url: string): string => new URL(url).port
 
 /** Without its credentials. */
 const hostOf = (url: string): string => /\/\/(?:[^@/]*@)?([^/?]+)/.exec(url)?.[1] ?? url
+
+/** The most that is used, as `MEMORY` says. */
+function memoryText(
+  memory: Memory,
+  { together, hasCache }: { together: boolean; hasCache: boolean },
+): string {
+  const { atMostMib } = memoryBound(memory, heapLimitMib(memory))
+  const services = `${together ? 'all services' : 'each service'} at most ${atMostMib} MiB`
+  const cache = hasCache ? `, MongoDB's cache ${sizesOf(memory).mongoCacheGb * 1_024} MiB` : ''
+  return `${services}${cache}`
+}
 
 /** A label and a text in as many lines as it takes. */
 function row(label: string, text: string): string[] {

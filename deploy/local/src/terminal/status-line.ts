@@ -2,6 +2,7 @@ import { styleText } from 'node:util'
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const FRAME_MS = 100
+const REPEAT_MS = 10_000
 const CLEAR_LINE = '\r\u001b[2K'
 
 type Output = Pick<NodeJS.WriteStream, 'write'> & { isTTY?: boolean; columns?: number }
@@ -16,7 +17,7 @@ export interface StatusLine {
   end(): void
 }
 
-/** The status moves on a terminal; elsewhere it is a line once. */
+/** The status moves on a terminal; elsewhere it is a line, and another one each 10 s, with how long it takes so far. */
 export function createStatusLine(output: Output): StatusLine {
   let text: string | undefined
   let timer: NodeJS.Timeout | undefined
@@ -25,14 +26,23 @@ export function createStatusLine(output: Output): StatusLine {
     if (text === undefined) return
     const elapsedMs = performance.now() - started
     const frame = FRAMES[Math.floor(elapsedMs / FRAME_MS) % FRAMES.length] ?? ''
-    const line = ` ${text} (${Math.floor(elapsedMs / 1_000)} s)`.slice(0, (output.columns ?? 80) - 2)
+    const line = ` ${text} (${elapsedSeconds()} s)`.slice(0, (output.columns ?? 80) - 2)
     output.write(CLEAR_LINE + styleText('cyan', frame) + line)
+  }
+  const elapsedSeconds = () => Math.floor((performance.now() - started) / 1_000)
+  const stop = () => {
+    clearInterval(timer)
+    timer = undefined
   }
   if (!output.isTTY)
     return {
       say: (line) => void output.write(`${line}\n`),
-      status: (said) => void output.write(`${said} …\n`),
-      end: () => undefined,
+      status: (said) => {
+        stop()
+        output.write(`${said} …\n`)
+        timer = setInterval(() => output.write(`${said} … (${elapsedSeconds()} s)\n`), REPEAT_MS)
+      },
+      end: stop,
     }
   return {
     say(line) {
@@ -45,8 +55,7 @@ export function createStatusLine(output: Output): StatusLine {
       draw()
     },
     end() {
-      clearInterval(timer)
-      timer = undefined
+      stop()
       if (text !== undefined) output.write(CLEAR_LINE)
       text = undefined
     },

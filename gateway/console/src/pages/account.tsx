@@ -2,8 +2,9 @@ import { LANGUAGES } from '@parley/shared/languages'
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { Button, FormEnd, notify } from '../components/actions.tsx'
-import { Badge, Card, Fact, Failure, Loading, NotFound, PageHead, Time } from '../components/basics.tsx'
+import { Badge, Card, Fact, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { PasswordField, SelectField, TextField } from '../components/fields.tsx'
+import { byPath } from '../components/screens.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { followLanguage, rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
@@ -11,13 +12,14 @@ import { allowNotices, changeNotices, desktopNotices, noticeChanges, readNoticeS
 import { roleInWords } from '../people.ts'
 import { messageOf } from '../problems.ts'
 import { type Me, may, me } from '../rights.ts'
-import type { PageProps } from '../router.ts'
 import { useStore } from '../store.ts'
 
 /** What somebody sees and changes of themselves: name, password, sessions, and what they are told of. */
-export function AccountPage({ rest: [below] }: PageProps) {
+export const AccountPage = byPath('/account', { '': Account })
+
+function Account() {
   const caller = useStore(me)
-  if (below !== undefined || caller === undefined) return <NotFound />
+  if (caller === undefined) return null
   return (
     <>
       <PageHead title={t('My account')} note={caller.username} />

@@ -14,6 +14,7 @@ import {
 import { useEdits } from '../components/edits.ts'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { SchemaForm } from '../components/schema-form.tsx'
+import { byPath } from '../components/screens.tsx'
 import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
@@ -39,11 +40,19 @@ import { TryAssistant } from './try-assistant.tsx'
 import { WorkflowGraph } from './workflow-graph.tsx'
 
 /** The configuration of what the assistants do: lists of its resources, and a form for each document. */
-export function AssistantsPage({ rest: [path, id] }: PageProps) {
+export const AssistantsPage = byPath('/assistants', {
+  '': Configuration,
+  new: Configuration,
+  ':resource': Configuration,
+  ':resource/:id': Configuration,
+})
+
+function Configuration({ rest: [path, id] }: PageProps) {
   const readable = RESOURCES.filter((one) => may('read', one.path))
   if (readable.length === 0) return <Empty title={t('Your role can’t read assistants')} />
+  // The same page once it is saved: what was tried there stays.
   if (path === 'new' && may('write', 'assistant')) return <AssistantSetupPage id={undefined} />
-  if (path !== undefined && ID.test(path) && may('read', 'assistant'))
+  if (id === undefined && path !== undefined && ID.test(path) && may('read', 'assistant'))
     return <AssistantSetupPage id={Number(path)} />
   const resource = path === undefined ? readable[0] : readable.find((one) => one.path === path)
   if (resource === undefined) return <NotFound />

@@ -46,16 +46,22 @@ export type OnQuote = (quoted: { _id: string; text: string }) => void
 interface BubblesProps extends Shown {
   items: Said[]
   interleaved: Interleaved[]
+  /** The message that somebody has searched for. */
+  sought: string | undefined
 }
 
 /** What was said as bubbles, with a mark for each day; each leads to all that happened to its message. */
-export function Bubbles({ items: said, interleaved, ...shown }: BubblesProps) {
+export function Bubbles({ items: said, interleaved, sought, ...shown }: BubblesProps) {
   const { items, reactions } = withReactions(said)
   const all = [...items, ...interleaved].sort((one, other) => one.at.localeCompare(other.at))
   return (
     <ol class="bubbles">
       {all.map((entry, at) => (
-        <li key={entry._id} class={`said ${'content' in entry ? 'aside' : sideOf(entry)}`}>
+        <li
+          key={entry._id}
+          class={`said ${'content' in entry ? 'aside' : sideOf(entry)}${isOf(entry, sought) ? ' sought' : ''}`}
+          data-message={'content' in entry ? undefined : entry.message}
+        >
           {dayOf(entry) !== dayOf(all[at - 1]) && <p class="day">{dayOf(entry)}</p>}
           {'content' in entry ? (
             (entry.content as ComponentChildren)
@@ -67,6 +73,9 @@ export function Bubbles({ items: said, interleaved, ...shown }: BubblesProps) {
     </ol>
   )
 }
+
+const isOf = (entry: Said | Interleaved, message: string | undefined): boolean =>
+  message !== undefined && 'message' in entry && entry.message === message
 
 const dayOf = (entry: { at: string } | undefined): string =>
   entry === undefined ? '' : longDay(new Date(entry.at))

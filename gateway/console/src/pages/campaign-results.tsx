@@ -161,6 +161,7 @@ const HoursCard = ({ of }: { of: CampaignResults }) => (
         { name: t('Read'), wide: true, cell: ({ read }) => count(read) },
         { name: t('Failed'), cell: ({ failed }) => count(failed) },
         { name: t('Replied'), cell: ({ replied }) => count(replied) },
+        { name: t('Opted out'), wide: true, cell: ({ optedOut }) => count(optedOut) },
       ]}
       keyOf={({ at }) => at}
       empty={<Empty title={t('Nobody yet')} />}

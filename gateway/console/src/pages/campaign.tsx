@@ -7,6 +7,7 @@ import {
   isToCome,
   namesOfChannels,
   pausedInWords,
+  pricesInWords,
   TONES,
   waitInWords,
 } from '../campaigns.ts'
@@ -180,7 +181,7 @@ function Facts({ campaign, channel }: { campaign: Campaign; channel: string }) {
             {t('{amount} {currency}, {perMessage} a message', {
               amount: count(money.amount),
               currency: money.currency,
-              perMessage: count(money.perMessage),
+              perMessage: pricesInWords(money.perMessage),
             })}
           </Fact>
         )}

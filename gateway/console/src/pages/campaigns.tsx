@@ -12,6 +12,7 @@ import { LinkButton } from '../components/actions.tsx'
 import { Badge, Empty, PageHead, Time } from '../components/basics.tsx'
 import { SelectField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
+import { byPath } from '../components/screens.tsx'
 import { count, numbered } from '../format.ts'
 import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
@@ -23,14 +24,14 @@ import { CampaignPage } from './campaign.tsx'
 import { EditCampaign, NewCampaign } from './campaign-form.tsx'
 
 /** One template to many people: the list, one of them, and a new one. */
-export function CampaignsPage({ rest: [id, step], query }: PageProps) {
-  if (id === 'new') return <NewCampaign from={query.get('from') ?? undefined} />
-  if (id !== undefined && step === 'edit') return <EditCampaign key={id} id={id} />
-  if (id !== undefined) return <CampaignPage key={id} id={id} query={query} />
-  return <CampaignList query={query} />
-}
+export const CampaignsPage = byPath('/campaigns', {
+  '': CampaignList,
+  new: ({ query }) => <NewCampaign from={query.get('from') ?? undefined} />,
+  ':id': ({ rest: [id = ''], query }) => <CampaignPage key={id} id={id} query={query} />,
+  ':id/edit': ({ rest: [id = ''] }) => <EditCampaign key={id} id={id} />,
+})
 
-function CampaignList({ query }: { query: URLSearchParams }) {
+function CampaignList({ query }: PageProps) {
   const state = query.get('state') ?? ''
   const list = useList<Campaign>('/rest/campaigns', { state })
   const channels = useLoad('names of channels', namesOfChannels)

@@ -13,10 +13,13 @@ import { InputError } from '../problems.ts'
 import { choicesOf, type Document } from '../resources.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
+import { randomText, simulatorUrl } from '../simulator.ts'
 import { reasonOf } from '../words.ts'
+import { ChannelCheck } from './channel-check.tsx'
 import { HookCard, hookOf } from './channel-hook.tsx'
+import { UseSimulator } from './use-simulator.tsx'
 
-/** Connects a channel in three steps: its settings, then, of the one with this `id`, what to paste at the provider, and a test message. */
+/** Connects a channel in steps: its settings, then, of the one with this `id`, what to paste at the provider, whether all is well there, and a test message. */
 export function ChannelWizard({ id }: { id?: string }) {
   const back = { href: hrefOf('/channels'), label: t('Channels') }
   const { data, error } = useLoad(`connect ${id}`, (signal) =>
@@ -136,6 +139,7 @@ function SettingsStep({ onCreated }: { onCreated(channel: Document): void }) {
           <Button type="submit" kind="primary" disabled={busy}>
             {t('Create the channel')}
           </Button>
+          {simulatorUrl() && <UseSimulator />}
         </div>
       </form>
     </Card>
@@ -158,13 +162,6 @@ function channelOf({ provider, name, extId, settings, assistantId, handlerUrl }:
     ...(assistantId === '' ? {} : { assistantId: Number(assistantId) }),
   }
   return { name, description: name, extId, hook: provider, callback: provider, handlerUrl, config }
-}
-
-const RANDOM_BYTES = 18
-
-function randomText(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(RANDOM_BYTES))
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 function ConnectStep({ channel }: { channel: Document }) {
@@ -190,7 +187,8 @@ function ConnectStep({ channel }: { channel: Document }) {
           )}
         </>
       )}
-      {may('write', 'messages') && <TestStep channel={channel} step={receiving ? 3 : 2} />}
+      <ChannelCheck channel={channel} hook={hook.data} step={receiving ? 3 : 2} />
+      {may('write', 'messages') && <TestStep channel={channel} step={receiving ? 4 : 3} />}
       <div class="actions">
         <LinkButton href={hrefOf(`/channels/${channel._id}`)}>{t('Go to the channel')}</LinkButton>
       </div>

@@ -5,6 +5,7 @@ import { Badge, Card, Empty, Failure, Json, Loading, PageHead, Time } from '../c
 import { useEdits } from '../components/edits.ts'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { SchemaForm } from '../components/schema-form.tsx'
+import { byPath } from '../components/screens.tsx'
 import { t, translated } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
@@ -21,19 +22,19 @@ import {
   type Version,
 } from '../resources.ts'
 import { may } from '../rights.ts'
-import { hrefOf, navigate, type PageProps } from '../router.ts'
+import { hrefOf, navigate } from '../router.ts'
 import { type Hook, HookCard, hookOf } from './channel-hook.tsx'
 import { ChannelSecrets } from './channel-secrets.tsx'
 import { ChannelWizard } from './channel-wizard.tsx'
 import { Findings, HistoryCard } from './document-cards.tsx'
 
 /** Where messages come in and go out. */
-export function ChannelsPage({ rest: [id, step] }: PageProps) {
-  if (id === 'new') return <ChannelWizard />
-  if (id !== undefined && step === 'connect') return <ChannelWizard key={id} id={id} />
-  if (id !== undefined) return <ChannelPage key={id} id={id} />
-  return <ChannelList />
-}
+export const ChannelsPage = byPath('/channels', {
+  '': ChannelList,
+  new: () => <ChannelWizard />,
+  ':id': ({ rest: [id = ''] }) => <ChannelPage key={id} id={id} />,
+  ':id/connect': ({ rest: [id = ''] }) => <ChannelWizard key={id} id={id} />,
+})
 
 function ChannelList() {
   const list = useList<Document>('/rest/channels')

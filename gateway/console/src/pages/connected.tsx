@@ -2,13 +2,16 @@ import { useEffect, useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { notify } from '../components/actions.tsx'
 import { Failure, Loading, PageHead } from '../components/basics.tsx'
+import { byPath } from '../components/screens.tsx'
 import { pageOfConnection } from '../connecting.ts'
 import { t } from '../language.ts'
 import { InputError } from '../problems.ts'
 import { hrefOf, navigate, type PageProps } from '../router.ts'
 
 /** Where the browser comes back to from an authorization server: the action is connected, or why it is not. */
-export function ConnectedPage({ query }: PageProps) {
+export const ConnectedPage = byPath('/connected', { '': Connected })
+
+function Connected({ query }: PageProps) {
   const [error, setError] = useState<Error>()
   const [page] = useState(() => pageOfConnection((query.get('state') ?? '').split('.')[0] ?? ''))
   useEffect(() => {

@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import { useColleagues } from '../colleagues.ts'
 import { SelectField } from '../components/fields.tsx'
+import { useKnownLabels } from '../labels.ts'
 import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { channelNames } from '../resources.ts'
@@ -16,16 +17,16 @@ const VIEWS = [
 const VIEWED = ['unread', 'handler', 'assignee'] as const
 const TYPING_MS = 350
 
-/** What is listed without a choice of its own. */
-const USUAL_STATUS = 'open'
 const STATUSES = [
-  { value: '', name: t('Open') },
+  { value: 'open', name: t('Open') },
   { value: 'snoozed', name: t('Snoozed') },
   { value: 'resolved', name: t('Resolved') },
   { value: 'all', name: t('All') },
 ]
 
-const FILTERS = ['q', 'unread', 'handler', 'channel', 'status', 'assignee', 'label'] as const
+const FILTERS = ['q', 'unread', 'handler', 'channel', 'status', 'assignee', 'label', 'silent'] as const
+/** Where one of them is chosen, nothing else is out of the way. */
+const CHOSEN = ['q', 'unread', 'handler', 'assignee', 'label'] as const
 
 /** What was chosen, by the parameters of the page. */
 export const chosenFilters = (query: URLSearchParams): URLSearchParams =>
@@ -38,14 +39,23 @@ export const chosenFilters = (query: URLSearchParams): URLSearchParams =>
 
 /** The same as the parameters of the list. */
 export function listQuery(query: URLSearchParams): Record<string, string | undefined> {
-  const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? undefined]))
-  const { status = USUAL_STATUS, assignee } = filter
+  const { silent, ...filter } = Object.fromEntries(
+    FILTERS.map((name) => [name, query.get(name) ?? undefined]),
+  )
+  const { status = usualStatus(query), assignee } = filter
   return {
     ...filter,
     status: status === 'all' ? undefined : status,
     assignee: assignee === 'me' ? String(me.get()?._id) : assignee,
+    wrote: hidesSilent(query) && silent === undefined ? 'true' : undefined,
   }
 }
+
+/** What is listed without a choice of its own; a search looks everywhere. */
+const usualStatus = (query: URLSearchParams): string => (query.get('q') ? 'all' : 'open')
+
+/** Whether conversations in which the person never wrote are out of the way, unless somebody wants to see them. */
+const hidesSilent = (query: URLSearchParams): boolean => CHOSEN.every((name) => !query.get(name))
 
 /** Search, views and choices over the list of conversations. */
 export function Filters({ query }: { query: URLSearchParams }) {
@@ -62,7 +72,8 @@ export function Filters({ query }: { query: URLSearchParams }) {
     VIEWED.every((name) => (query.get(name) ?? undefined) === (view as Record<string, string>)[name])
   const channel = query.get('channel') ?? ''
   const assignee = query.get('assignee') ?? ''
-  const label = query.get('label')
+  const label = query.get('label') ?? ''
+  const labels = [...new Set([...useKnownLabels(), ...(label === '' ? [] : [label])])]
   const own = me.get()?._id
   const anybody = [
     { value: '', name: t('Anybody') },
@@ -76,8 +87,8 @@ export function Filters({ query }: { query: URLSearchParams }) {
       <div data-search>
         <input
           type="search"
-          aria-label={t('Search by name or phone')}
-          placeholder={t('Name or phone ( / )')}
+          aria-label={t('Search by name, number or message')}
+          placeholder={t('Name, number or words ( / )')}
           value={text}
           onInput={(event) => search(event.currentTarget.value)}
         />
@@ -99,9 +110,9 @@ export function Filters({ query }: { query: URLSearchParams }) {
       <div class="inbox-choices">
         <SelectField
           label={t('Status')}
-          value={query.get('status') ?? ''}
+          value={query.get('status') ?? usualStatus(query)}
           options={STATUSES}
-          onChange={(value) => setQuery({ status: value })}
+          onChange={(value) => setQuery({ status: value === usualStatus(query) ? '' : value })}
         />
         <SelectField
           label={t('Assigned to')}
@@ -117,20 +128,24 @@ export function Filters({ query }: { query: URLSearchParams }) {
             onChange={(value) => setQuery({ channel: value })}
           />
         )}
+        {labels.length > 0 && (
+          <SelectField
+            label={t('Label')}
+            value={label}
+            options={[{ value: '', name: t('All') }, ...labels.map((value) => ({ value, name: value }))]}
+            onChange={(value) => setQuery({ label: value })}
+          />
+        )}
       </div>
-      {label && (
-        <p class="line">
-          <span class="tag">
-            {label}
-            <button
-              type="button"
-              aria-label={t('All labels, not only {label}', { label })}
-              onClick={() => setQuery({ label: '' })}
-            >
-              ✕
-            </button>
-          </span>
-        </p>
+      {hidesSilent(query) && (
+        <label class="note">
+          <input
+            type="checkbox"
+            checked={query.has('silent')}
+            onChange={({ currentTarget }) => setQuery({ silent: currentTarget.checked ? 'true' : '' })}
+          />{' '}
+          {t('Also where the person never wrote')}
+        </label>
       )}
     </search>
   )

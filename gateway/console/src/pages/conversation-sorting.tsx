@@ -1,10 +1,9 @@
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { call, type Page } from '../api.ts'
 import { useColleagues } from '../colleagues.ts'
 import { Button, notify, notifyUndoable } from '../components/actions.tsx'
 import { Time } from '../components/basics.tsx'
+import { useKnownLabels } from '../labels.ts'
 import { rich, t } from '../language.ts'
-import { useLoad } from '../load.ts'
 import { messageOf } from '../problems.ts'
 import { may, me } from '../rights.ts'
 import { hrefOf } from '../router.ts'
@@ -80,18 +79,6 @@ function AssigneeChoice({ thread: { assignee }, change }: SaferProps) {
       </select>
     </span>
   )
-}
-
-const LABELS_LOOKED_AT = 200
-
-/** The labels of the latest conversations, as suggestions. */
-function useKnownLabels(): string[] {
-  const { data } = useLoad('labels', async (signal) => {
-    const query = { limit: LABELS_LOOKED_AT }
-    const { data } = await call<Page<Thread>>('GET', '/rest/threads', { query, signal })
-    return [...new Set(data.flatMap(({ labels = [] }) => labels))].toSorted()
-  })
-  return data ?? []
 }
 
 function Labels({ thread: { labels = [] }, change, isWritable }: SaferProps & { isWritable: boolean }) {

@@ -42,10 +42,12 @@ interface ConversationProps {
   /** The thread's `_id`, or its `extId`. */
   id: string
   channel: string | undefined
+  /** What is to be seen first. */
+  message: string | undefined
 }
 
 /** One conversation, live: what was said, who has it, and the means to reply. */
-export function ConversationPane({ id, channel }: ConversationProps) {
+export function ConversationPane({ id, channel, message }: ConversationProps) {
   const path = `/rest/threads/${encodeURIComponent(id)}`
   const query = { channel }
   const thread: Loaded<Thread> = useLoad(
@@ -61,7 +63,7 @@ export function ConversationPane({ id, channel }: ConversationProps) {
   }, [thread.data])
   if (thread.data === undefined)
     return thread.error ? <Failure error={thread.error} /> : <Loading lines={8} />
-  return <Conversation thread={thread.data} reload={thread.reload} />
+  return <Conversation thread={thread.data} message={message} reload={thread.reload} />
 }
 
 /** What is passed on and no more changes nothing that can be loaded. */
@@ -72,7 +74,15 @@ const isOf = (thread: Thread | undefined, data: LiveEvent['data']): boolean =>
   (data.channel === undefined || data.channel === thread.channel) &&
   (data.thread === thread.extId || data.extId === thread.extId)
 
-function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
+function Conversation({
+  thread,
+  message,
+  reload,
+}: {
+  thread: Thread
+  message: string | undefined
+  reload(): void
+}) {
   useShown(thread._id)
   const said = useSaid(thread)
   const writable = may('write', 'threads')
@@ -143,7 +153,7 @@ function Conversation({ thread, reload }: { thread: Thread; reload(): void }) {
       <Colleagues thread={thread} said={said.items} />
       {isPersonShown && <PersonAside thread={thread} />}
       <Talk
-        {...{ thread, said, notes }}
+        {...{ thread, said, notes, message }}
         onQuote={
           writable && isOurs
             ? (quoted) => {
@@ -270,17 +280,22 @@ function useSaid(thread: Thread): Conversed {
 const isOfTemplate = (said: Said): boolean =>
   said.template !== undefined || objectIn(said)?.template !== undefined
 
-/** Stays at the end where somebody reads the end. */
+/** So far back a message is looked for, in pages. */
+const MOST_PAGES = 20
+
+/** Stays at the end where somebody reads the end; goes to the message that was asked for. */
 function Talk({
   thread,
   said: { items, error, previous, older, reload, typed },
   notes,
+  message,
   onQuote,
   isReactable,
 }: {
   thread: Thread
   said: Conversed
   notes: Loaded<Note[]>
+  message: string | undefined
   onQuote: OnQuote | undefined
   isReactable: boolean
 }) {
@@ -295,6 +310,7 @@ function Talk({
   const templates = useTemplates(speaking, items?.some(isOfTemplate) ?? false)
   const box = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
+  const sought = useRef(0)
   // Those before what is shown come with it.
   const from = previous === null ? '' : (items?.[0]?.at ?? '')
   const interleaved = (notes.data ?? [])
@@ -308,6 +324,19 @@ function Talk({
     const element = box.current
     if (element !== null && isAtEnd.current) element.scrollTop = element.scrollHeight
   }, [count, typed])
+  useEffect(() => {
+    if (message === undefined || sought.current === MOST_PAGES || items === undefined) return
+    const found = box.current?.querySelector(`[data-message="${CSS.escape(message)}"]`)
+    if (found) {
+      sought.current = MOST_PAGES
+      isAtEnd.current = false
+      found.scrollIntoView({ block: 'center' })
+    } else if (previous !== null) {
+      sought.current++
+      // The button is there for another try.
+      void older().catch(() => undefined)
+    }
+  }, [message, count, previous])
   if (items === undefined) return error ? <Failure error={error} /> : <Loading lines={6} />
   return (
     <ScrollRegion
@@ -330,6 +359,7 @@ function Talk({
         {...{ items, interleaved, templates, onQuote }}
         onReact={isReactable ? react : undefined}
         channel={speaking}
+        sought={message}
       />
       {typed && <p class="bubble ours typed">{markedUp(typed, speaking)}</p>}
     </ScrollRegion>

@@ -3,6 +3,7 @@ import { Button } from '../components/actions.tsx'
 import { Badge, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { useRows } from '../components/keyboard.ts'
 import { More, useList } from '../components/list.tsx'
+import { byPath } from '../components/screens.tsx'
 import { useDrafts } from '../drafts.ts'
 import { count } from '../format.ts'
 import { rich, t } from '../language.ts'
@@ -16,8 +17,11 @@ import { BulkBar, useSelection } from './conversation-bulk.tsx'
 import { chosenFilters, Filters, listQuery } from './conversation-filters.tsx'
 
 /** The conversations with people, and the one that is open beside them. */
-export function ConversationsPage({ rest: [id], query }: PageProps) {
+export const ConversationsPage = byPath('/conversations', { '': Inbox, ':id': Inbox })
+
+function Inbox({ rest: [id], query }: PageProps) {
   const channel = query.get('channel') ?? undefined
+  const message = query.get('message') ?? undefined
   return (
     <div class={id === undefined ? 'inbox' : 'inbox open'}>
       <div class="inbox-list">
@@ -27,7 +31,11 @@ export function ConversationsPage({ rest: [id], query }: PageProps) {
         {id === undefined ? (
           <Empty title={t('No conversation is open')}>{t('Choose one to read it.')}</Empty>
         ) : (
-          <ConversationPane key={`${id} ${channel}`} id={decodeURIComponent(id)} channel={channel} />
+          <ConversationPane
+            key={`${id} ${channel} ${message}`}
+            id={decodeURIComponent(id)}
+            {...{ channel, message }}
+          />
         )}
       </div>
     </div>
@@ -41,7 +49,10 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
   })
   const drafts = useDrafts<Draft>()
   const chosen = chosenFilters(query)
-  const pathOf = ({ _id }: Thread) => `/conversations/${_id}${chosen.size === 0 ? '' : `?${chosen}`}`
+  const pathOf = ({ _id, found }: Thread) => {
+    const query = new URLSearchParams([...chosen, ...(found ? [['message', found.message]] : [])])
+    return `/conversations/${_id}${query.size === 0 ? '' : `?${query}`}`
+  }
   const rows = list.rows ?? []
   const at = useRows({ length: rows.length })
   const selection = useSelection(rows, at)
@@ -164,9 +175,11 @@ const Marks = ({ thread: { handler, assignee, labels = [], status, snoozedUntil 
   </span>
 )
 
-/** What somebody has begun to write, or what was said last. */
+/** What a search found, what somebody has begun to write, or what was said last. */
 const LastSaid = ({ thread, draft }: { thread: Thread; draft: string | undefined }) =>
-  draft ? (
+  thread.found ? (
+    <span class="quiet">{thread.found.text}</span>
+  ) : draft ? (
     <span class="quiet">
       <em>{t('Draft:')}</em> {draft}
     </span>

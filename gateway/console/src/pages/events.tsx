@@ -3,13 +3,14 @@ import { call } from '../api.ts'
 import { Button, DeleteButton, Dialog, LinkButton, notify, Paste } from '../components/actions.tsx'
 import { Badge, Card, Empty, Fact, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
+import { byPath } from '../components/screens.tsx'
 import { count, numbered } from '../format.ts'
 import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import { readDocument, replaceDocument } from '../resources.ts'
 import { may } from '../rights.ts'
-import { hrefOf, navigate, type PageProps } from '../router.ts'
+import { hrefOf, navigate } from '../router.ts'
 import type { Subscription } from '../subscriptions.ts'
 import { reasonOf } from '../words.ts'
 import { Deliveries } from './deliveries.tsx'
@@ -19,11 +20,11 @@ import { NewSubscription } from './new-subscription.tsx'
 const BACK = { href: hrefOf('/events'), label: t('Events') }
 
 /** Where events go: the subscriptions, and one of them with its deliveries. */
-export function EventsPage({ rest: [id], query }: PageProps) {
-  if (id === 'new') return <NewSubscription />
-  if (id !== undefined) return <SubscriptionPage key={id} id={id} query={query} />
-  return <SubscriptionList />
-}
+export const EventsPage = byPath('/events', {
+  '': SubscriptionList,
+  new: NewSubscription,
+  ':id': ({ rest: [id = ''], query }) => <SubscriptionPage key={id} id={id} query={query} />,
+})
 
 const COLUMNS: Column<Subscription>[] = [
   { name: t('Name'), cell: ({ name }) => name },

@@ -5,10 +5,15 @@ import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
+import { simulatorUrl } from '../simulator.ts'
+import { SampleButton } from './sample.tsx'
+import { UseSimulator } from './use-simulator.tsx'
 
 /** What a workspace has of each kind, as far as that decides what comes next. */
 interface Begun {
   assistant: number | undefined
+  /** An assistant has said something, be it in a trial. */
+  isTried: boolean
   channel: { _id: number; extId: string } | undefined
   hasMessages: boolean
 }
@@ -24,7 +29,8 @@ export function useBegun(): Begun | undefined {
 }
 
 /** The way to the first message, in a workspace that has none yet. */
-export function FirstSteps({ begun: { assistant, channel } }: { begun: Begun }) {
+export function FirstSteps({ begun: { assistant, isTried, channel } }: { begun: Begun }) {
+  const simulator = simulatorUrl()
   const steps = [
     {
       name: t('Make an assistant'),
@@ -36,15 +42,17 @@ export function FirstSteps({ begun: { assistant, channel } }: { begun: Begun }) 
       name: t('Try it'),
       href: assistant === undefined ? undefined : `/assistants/${assistant}`,
       note: t('On its page, where what it says reaches nobody. It speaks once its model has a key.'),
-      isDone: false,
+      isDone: isTried,
     },
     {
       name: t('Connect a channel'),
       href: '/channels/new',
-      note: t(
-        'A number of yours, or the simulator of npm start: any phone number id and access token, and as API address the simulatorUrl in .local/run.json with /v23.0 behind it.',
-      ),
+      note:
+        simulator === undefined
+          ? t('A number of yours, with what its provider says of it.')
+          : t('A number of yours, or the simulator, which reaches nobody.'),
       isDone: channel !== undefined,
+      more: simulator !== undefined && channel === undefined && <UseSimulator />,
     },
     {
       name: t('Send a first message'),
@@ -54,9 +62,13 @@ export function FirstSteps({ begun: { assistant, channel } }: { begun: Begun }) 
     },
   ]
   return (
-    <Card title={t('First steps')} note={t('This workspace has no messages yet')}>
+    <Card
+      title={t('First steps')}
+      note={t('This workspace has no messages yet')}
+      action={simulator !== undefined && <SampleButton url={simulator} />}
+    >
       <ol class="rows">
-        {steps.map(({ name, href, note, isDone }, at) => (
+        {steps.map(({ name, href, note, isDone, more }, at) => (
           <li key={name}>
             <span class="round" aria-hidden="true">
               {at + 1}
@@ -68,6 +80,7 @@ export function FirstSteps({ begun: { assistant, channel } }: { begun: Begun }) 
               </p>
               <p class="note">{note}</p>
             </div>
+            {more}
           </li>
         ))}
       </ol>
@@ -79,10 +92,20 @@ async function begun(signal: AbortSignal): Promise<Begun> {
   const first = async <T,>(path: string): Promise<T | undefined> =>
     (await call<Page<T>>('GET', path, { query: { limit: 1 }, signal })).data[0]
   const message = await first('/rest/messages')
-  if (message !== undefined) return { assistant: undefined, channel: undefined, hasMessages: true }
-  const [assistant, channel] = await Promise.all([
+  if (message !== undefined)
+    return { assistant: undefined, isTried: true, channel: undefined, hasMessages: true }
+  const [assistant, channel, isTried] = await Promise.all([
     first<{ _id: number }>('/rest/assistant'),
     first<NonNullable<Begun['channel']>>('/rest/channels'),
+    hasSpoken(signal),
   ])
-  return { assistant: assistant?._id, channel, hasMessages: false }
+  return { assistant: assistant?._id, isTried, channel, hasMessages: false }
+}
+
+/** Trials count as use of a model. */
+async function hasSpoken(signal: AbortSignal): Promise<boolean> {
+  if (!may('read', 'usage')) return false
+  const query = { by: 'assistant' }
+  const { data } = await call<{ data: { turns: number }[] }>('GET', '/rest/usage', { query, signal })
+  return data.some(({ turns }) => turns > 0)
 }

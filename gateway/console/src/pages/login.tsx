@@ -8,6 +8,7 @@ import { useSubmit } from '../components/submit.ts'
 import { t } from '../language.ts'
 import { InputError } from '../problems.ts'
 import { hrefOf, navigate, usePlace } from '../router.ts'
+import { ENTRANCES } from '../routes.ts'
 import { setTitle } from '../title.ts'
 
 type Mode = 'login' | 'register' | 'invitation'
@@ -28,7 +29,6 @@ interface Input {
 
 const NOTHING: Input = { name: '', email: '', phone: '', password: '', namespace: '' }
 const LEAST_PASSWORD = 8
-const ENTRANCES = ['/login', '/register', '/invitation']
 
 const emailInAddress = (): string => {
   const behind = decodeURIComponent(location.hash.slice(1))
@@ -54,7 +54,7 @@ export function LoginPage({ hasEnded }: { hasEnded: boolean }) {
   const set = (field: keyof Input) => (value: string) => setInput((before) => ({ ...before, [field]: value }))
   const { busy, error, submit } = useSubmit(async () => {
     await enter(mode, input, token)
-    if (ENTRANCES.includes(path)) navigate('/', { replace: true })
+    if (ENTRANCES.some((one) => one === path)) navigate('/', { replace: true })
   })
   const box = (
     <div class="login-box">

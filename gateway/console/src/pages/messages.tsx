@@ -7,6 +7,7 @@ import { Button, Dialog, notify } from '../components/actions.tsx'
 import { Empty, Failure, PageHead, State, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
+import { byPath } from '../components/screens.tsx'
 import { anyOf, count, localTime } from '../format.ts'
 import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
@@ -62,12 +63,12 @@ const PHONE = /^\+[\d ().-]{5,30}$/
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 /** The log of all messages, or one of them. */
-export function MessagesPage({ rest: [id], query }: PageProps) {
-  if (id !== undefined) return <MessagePage id={decodeURIComponent(id)} />
-  return <Log query={query} />
-}
+export const MessagesPage = byPath('/messages', {
+  '': Log,
+  ':id': ({ rest: [id = ''] }) => <MessagePage id={decodeURIComponent(id)} />,
+})
 
-function Log({ query }: { query: URLSearchParams }) {
+function Log({ query }: PageProps) {
   const filter: Filter = {}
   for (const name of [...SEARCHES, 'state', 'channel', 'fault', 'from', 'to'] as const) {
     const value = query.get(name)

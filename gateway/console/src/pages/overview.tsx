@@ -12,6 +12,7 @@ import { kindInWords } from '../subscriptions.ts'
 import { type Last, RANGES, readTraffic, readWaiting, type Traffic, type Waiting } from '../traffic.ts'
 import { Attention, WaitingGroups } from './attention.tsx'
 import { FirstSteps, useBegun } from './first-steps.tsx'
+import { SampleCard } from './sample.tsx'
 import { TrafficChart } from './traffic-chart.tsx'
 
 const MOST_FINDINGS = 8
@@ -42,6 +43,7 @@ export function OverviewPage(_props: PageProps) {
         {mayReadMessages && <Attention />}
         <Problems />
       </div>
+      <SampleCard />
     </>
   )
 }

@@ -1,15 +1,17 @@
+import type { ComponentChild } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { callTagged } from '../api.ts'
 import { Button, Dialog, notify } from '../components/actions.tsx'
 import { Badge, Empty, Failure, NotFound, PageHead, Tabs, Time } from '../components/basics.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
+import { byPath } from '../components/screens.tsx'
 import { useSubmit } from '../components/submit.ts'
 import { t } from '../language.ts'
 import type { Person } from '../person-of.ts'
 import { listIn, nameOf, shownAddress, TONES } from '../persons.ts'
 import { may } from '../rights.ts'
-import { hrefOf, navigate, type PageProps, setQuery } from '../router.ts'
+import { hrefOf, navigate, setQuery } from '../router.ts'
 import { wordOf } from '../words.ts'
 import { AttributesSection } from './attributes.tsx'
 import { PersonPage } from './person.tsx'
@@ -24,15 +26,15 @@ const SECTIONS = [
 ] as const
 
 /** Who is written to: the list, one of them, segments of them, and what is known of each. */
-export function PeoplePage({ rest: [path, id], query }: PageProps) {
-  if (path === 'segments' && id !== undefined) return <SegmentPage key={id} id={id} />
-  if (path === 'segments' && may('read', 'segments'))
-    return <SegmentsSection tabs={<Sections at="/segments" />} />
-  if (!may('read', 'people')) return <NotFound />
-  if (path === 'attributes') return <AttributesSection tabs={<Sections at="/attributes" />} />
-  if (path !== undefined) return <PersonPage key={path} id={decodeURIComponent(path)} />
-  return <PersonList query={query} />
-}
+export const PeoplePage = byPath('/people', {
+  '': ({ query }) => readable('people', <PersonList query={query} />),
+  segments: () => readable('segments', <SegmentsSection tabs={<Sections at="/segments" />} />),
+  'segments/:id': ({ rest: [, id = ''] }) => <SegmentPage key={id} id={id} />,
+  attributes: () => readable('people', <AttributesSection tabs={<Sections at="/attributes" />} />),
+  ':id': ({ rest: [id = ''] }) => readable('people', <PersonPage key={id} id={decodeURIComponent(id)} />),
+})
+
+const readable = (resource: string, page: ComponentChild) => (may('read', resource) ? page : <NotFound />)
 
 const Sections = ({ at }: { at: string }) => (
   <Tabs

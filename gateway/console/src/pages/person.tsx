@@ -74,17 +74,23 @@ export function PersonPage({ id }: { id: string }) {
   )
 }
 
-/** Messages come in pages; the rest is on the first. */
+/** Lists go on from page to page; the rest is on the first. */
 async function everythingOf(path: string): Promise<object> {
-  const first = await call<{ messages: unknown[]; next: string | null }>('GET', `${path}/export`)
-  const messages = [...first.messages]
-  for (let after = first.next; after !== null; ) {
-    const page = await call<typeof first>('GET', `${path}/export`, { query: { after } })
-    messages.push(...page.messages)
-    after = page.next
+  const all: Record<string, unknown> = {}
+  for (let after: string | null | undefined; after !== null; ) {
+    const query = after === undefined ? {} : { after }
+    const { next, ...page } = await call<Record<string, unknown> & { next: string | null }>(
+      'GET',
+      `${path}/export`,
+      { query },
+    )
+    for (const [name, value] of Object.entries(page)) {
+      const known = all[name]
+      all[name] = Array.isArray(known) && Array.isArray(value) ? [...known, ...value] : value
+    }
+    after = next
   }
-  const { next: _next, ...all } = first
-  return { ...all, messages }
+  return all
 }
 
 function ThreadsCard({ person }: { person: Person }) {

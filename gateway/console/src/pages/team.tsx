@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact'
 import { Empty, NotFound, PageHead, Tabs } from '../components/basics.tsx'
+import { byPath } from '../components/screens.tsx'
 import { t } from '../language.ts'
 import { may } from '../rights.ts'
 import { hrefOf, type PageProps } from '../router.ts'
@@ -48,7 +49,9 @@ const SECTIONS: readonly Section[] = [
 ]
 
 /** Users, roles, API tokens and the audit log. */
-export function TeamPage({ rest: [path, id], query }: PageProps) {
+export const TeamPage = byPath('/team', { '': Team, 'roles/:id': Team, ':section': Team })
+
+function Team({ rest: [path, id], query }: PageProps) {
   const readable = SECTIONS.filter(({ reads }) => may('read', reads))
   if (readable.length === 0) return <Empty title={t('Your role can’t read the team')} />
   const current = path === undefined ? readable[0] : readable.find((one) => one.path === path)

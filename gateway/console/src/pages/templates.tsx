@@ -5,6 +5,7 @@ import { Button, LinkButton, notify } from '../components/actions.tsx'
 import { Badge, Empty, PageHead, Time } from '../components/basics.tsx'
 import { SelectField, TextField } from '../components/fields.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
+import { byPath } from '../components/screens.tsx'
 import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { may, mayAll } from '../rights.ts'
@@ -26,13 +27,18 @@ const CATEGORIES = ['MARKETING', 'UTILITY', 'AUTHENTICATION']
 const TYPING_MS = 350
 
 /** What a business may write to people at any time: the list, one of them, and a new one. */
-export function TemplatesPage({ rest: [id, step], query }: PageProps) {
-  if (id === 'new') return <NewTemplate />
-  if (id !== undefined) return <TemplatePage key={id} id={id} isEdited={step === 'edit'} />
-  return <TemplateList query={query} />
+export const TemplatesPage = byPath('/templates', {
+  '': TemplateList,
+  new: NewTemplate,
+  ':id': OneTemplate,
+  ':id/edit': OneTemplate,
+})
+
+function OneTemplate({ rest: [id = '', step] }: PageProps) {
+  return <TemplatePage key={id} id={id} isEdited={step === 'edit'} />
 }
 
-function TemplateList({ query }: { query: URLSearchParams }) {
+function TemplateList({ query }: PageProps) {
   const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? undefined]))
   const list = useList<Template>('/rest/templates', filter)
   const { data: channels = [] } = useLoad('template channels', templateChannels)

@@ -3,6 +3,7 @@ import { Problem } from '@parley/shared/problem'
 import type { Connection } from 'mongoose'
 import { upsertPerson } from '../people/people-store.ts'
 import { addToHistory, type ConsentEntry, consentsOf, endedFileEntries } from '../store/consent-history.ts'
+import { noteOptOut } from '../store/note-opt-out.ts'
 import { peopleOf } from '../store/people-collection.ts'
 import type { PersonRecord } from '../store/person-record.ts'
 
@@ -33,7 +34,12 @@ export async function applyConsent(
     const { matchedCount } = await peopleOf(connection).updateOne({ _id: person, workspace }, [
       { $set: { [field]: later, updatedAt: '$$NOW', revision: { $add: ['$revision', 1] } } },
     ])
-    if (matchedCount > 0) return
+    if (matchedCount > 0) {
+      const people = [person, ...(found.joined ?? [])]
+      if (purpose === 'marketing' && status === 'withdrawn')
+        await noteOptOut(connection, { workspace, people, at })
+      return
+    }
     // They were joined to somebody else meanwhile, or erased.
     await consentsOf(connection).deleteOne({ _id, person })
   }

@@ -18,7 +18,7 @@ import {
 import { personExample } from '../people/person-schema.ts'
 import { consentHistory } from '../store/consent-history.ts'
 import { eraseEverywhere } from './erase-everywhere.ts'
-import { exportEverything } from './export-everything.ts'
+import { exportCursor, exportEverything } from './export-everything.ts'
 
 const one = { tag: 'people', parameters: [personParameter], errors: ['invalid_id', 'not_found'] } as const
 
@@ -95,8 +95,8 @@ const exportPerson = route({
   id: 'exportPerson',
   summary: 'Export all that is stored of a person',
   description:
-    'In every service: the person, their consent and its history, the campaigns that they were in, their threads with what the team noted in them, messages with all that was sent, tasks and notices. It takes a role that may read all people, threads, messages and tasks. Messages come in pages: `next` leads to the next one.',
-  query: z.object({ after: z.string().min(1).max(128).optional() }),
+    'In every service: the person, their consent and its history, the campaigns that they were in, their threads with what the team noted in them, messages with all that was sent, tasks and notices. It takes a role that may read all people, threads, messages and tasks. It comes in pages, whose lists go on: `next` leads to the next one.',
+  query: z.object({ after: exportCursor.optional() }),
   response: {
     schema: z
       .looseObject({

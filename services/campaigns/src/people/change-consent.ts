@@ -7,6 +7,7 @@ import { z } from 'zod'
 import type { Dependencies } from '../dependencies.ts'
 import type { Author } from '../store/author.ts'
 import { addToHistory, endedFileEntries } from '../store/consent-history.ts'
+import { noteOptOut } from '../store/note-opt-out.ts'
 import type { Consent, PersonRecord } from '../store/person-record.ts'
 import { consentView } from './view.ts'
 
@@ -54,7 +55,7 @@ export async function storeConsent(
   person: PersonRecord,
   { changes, by }: { changes: Changes; by: Author },
 ): Promise<void> {
-  const { _id, workspace, addresses } = person
+  const { _id, workspace, addresses, joined = [] } = person
   const suppressions = PURPOSES.flatMap((purpose) => {
     const one = changes[purpose]
     if (one === undefined) return []
@@ -70,4 +71,7 @@ export async function storeConsent(
   })
   const before = endedFileEntries(person, { consent: { ...person.consent, ...changes } })
   await addToHistory(connection, ...entries, ...before)
+  const { marketing } = changes
+  if (marketing?.status === 'withdrawn')
+    await noteOptOut(connection, { workspace, people: [_id, ...joined], at: marketing.at })
 }

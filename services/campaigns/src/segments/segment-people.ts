@@ -51,13 +51,13 @@ export async function countPeople(connection: Connection, asked: AskedPeople): P
   if (campaignConditions(filter).length > 0)
     return (await countOneCampaign(connection, asked)) ?? countInParts(connection, asked)
   const people = peopleOf(connection)
-  const options = { maxTimeMS: COUNT_MS }
+  const until = performance.now() + COUNT_MS
   const parts = [segmentQuery(filter), also].filter((part) => Object.keys(part).length > 0)
-  if (parts.length === 0) return people.countDocuments({ workspace }, { ...options, hint: LIST_INDEX })
-  return people.countDocuments(
-    { workspace, $and: parts },
-    { ...options, hint: await hintFor(connection, asked) },
-  )
+  if (parts.length === 0)
+    return people.countDocuments({ workspace }, { maxTimeMS: COUNT_MS, hint: LIST_INDEX })
+  const hint = await hintFor(connection, asked)
+  const maxTimeMS = Math.max(1, Math.ceil(until - performance.now()))
+  return people.countDocuments({ workspace, $and: parts }, { maxTimeMS, hint })
 }
 
 /** How to walk the people of a filter, by some of all people: counting those it could find would take as long as the filter does. */
@@ -70,7 +70,7 @@ async function hintFor(
   const some = await peopleOf(connection)
     .aggregate<Pick<PersonRecord, 'workspace' | 'tags'>>(
       [{ $sample: { size: SAMPLE } }, { $project: { workspace: 1, tags: 1 } }],
-      { maxTimeMS: QUERY_MS },
+      { maxTimeMS: COUNT_MS },
     )
     .toArray()
   const own = some.filter((one) => one.workspace === workspace)

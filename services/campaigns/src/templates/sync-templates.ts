@@ -13,6 +13,8 @@ import {
 import { changeTemplates, removeTemplates, storeTemplates } from './write-templates.ts'
 
 const MAX_PAGES = 200
+/** Of all templates of an account together, in JSON. */
+const MAX_CHARACTERS = 32 * 1024 * 1024
 const PUSHED_AT_ONCE = 50
 const DAY_MS = 24 * 60 * 60 * 1_000
 const REFUSED_AGAIN_MS = 60 * 60 * 1_000
@@ -25,8 +27,8 @@ export interface Syncing {
 }
 
 /**
- * Reads all templates of an account at its provider, or those of one name: what is not there any more goes, and the dispatcher
- * gets what messages of them need. Resolves with the refusal where there is one. Rejects with `unavailable`.
+ * Reads all templates of an account at its provider, or those of one name, 32 Mi characters at most: what is not there any more
+ * goes, and the dispatcher gets what messages of them need. Resolves with the refusal where there is one. Rejects with `unavailable`.
  */
 export async function syncAccount(
   syncing: Syncing,
@@ -62,9 +64,13 @@ async function listAll(
 ): Promise<{ kind: 'done'; templates: ProviderTemplate[] } | Refusal> {
   const templates: ProviderTemplate[] = []
   let after: string | undefined
+  let characters = 0
   for (let read = 0; read < MAX_PAGES; read++) {
     const page = await askForTemplates(dispatcher, { workspace, channel: channels[0] ?? 0 }, { name, after })
     if (page.kind !== 'done') return page
+    characters += JSON.stringify(page.templates).length
+    if (characters > MAX_CHARACTERS)
+      return { kind: 'refused', message: 'It has more templates than are read.' }
     // A provider may take the name for a part of it.
     templates.push(...page.templates.filter((one) => name === undefined || one.name === name))
     after = page.next

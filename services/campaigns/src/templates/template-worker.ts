@@ -16,7 +16,9 @@ import { type AccountRecord, accountsOf } from './template-store.ts'
 
 const QUEUE = 'campaigns.notices'
 const MAX_NOTICES = 100_000
-const LOOK_EVERY_MS = 5_000
+const LOOK_MS = 5_000
+/** Where none is due for longer. */
+const MOST_LOOK_MS = 30_000
 const LEASE_MS = 5 * 60_000
 /** What was reported of a change may come before it is in the list. */
 const AFTER_NOTICE_MS = 60_000
@@ -59,9 +61,11 @@ export async function startTemplates({
 /** Synchronises each account once a day, by whichever instance comes first. */
 function startDailySync(work: TemplateWork): { stop(): Promise<void> } {
   const accounts = () => accountsOf(work.connection)
+  let pauseMs = LOOK_MS
   return every({
-    pauseMs: LOOK_EVERY_MS,
+    pauseMs: () => pauseMs,
     async run(signal) {
+      pauseMs = LOOK_MS
       while (!signal.aborted) {
         const now = new Date()
         const account = await accounts().findOneAndUpdate(
@@ -69,12 +73,21 @@ function startDailySync(work: TemplateWork): { stop(): Promise<void> } {
           { $set: { leasedUntil: new Date(now.getTime() + LEASE_MS) } },
           { sort: { dueAt: 1 }, returnDocument: 'after' },
         )
-        if (account === null) return
+        if (account === null) {
+          pauseMs = untilDue(await accounts().findOne({}, { sort: { dueAt: 1 } }))
+          return
+        }
         await syncAccount(work, account)
       }
     },
     failed: (error) => work.log.debug({ reason: error.message }, 'templates are synchronised later'),
   })
+}
+
+/** How long it is until the next one is due, from 5 to 30 s. */
+function untilDue(next: Pick<AccountRecord, 'dueAt'> | null): number {
+  const ms = next === null ? MOST_LOOK_MS : next.dueAt.getTime() - Date.now()
+  return Math.min(Math.max(ms, LOOK_MS), MOST_LOOK_MS)
 }
 
 /** Consumes what providers tell of templates: each is read anew within seconds. */

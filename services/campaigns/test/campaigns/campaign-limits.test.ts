@@ -94,6 +94,88 @@ describe('a campaign', () => {
     })
   })
 
+  test('whose template comes to count as something else stops, and goes on at that price once it is agreed to', async () => {
+    const line = await world.line()
+    await world.ask('campaigns', 'POST', '/rest/templates/sync')
+    const template = { name: 'order_update', language: 'pt_BR' }
+    const perMessage = { utility: 0.01, marketing: 0.1 }
+    const campaign = await world.draft({
+      ...{ channel: line.channel, audience: idsOf(await world.people(40)), template },
+      ...{ requiresConsent: false, messagesPerSecond: 1 },
+      budget: { money: { amount: 3, perMessage, currency: 'USD' } },
+    })
+    const { json } = await world.ask('campaigns', 'POST', `/rest/campaigns/${campaign}/estimate`)
+    expect([json.recipients, json.cost]).toEqual([40, { amount: 0.4, currency: 'USD' }])
+    await world.act(campaign, 'schedule')
+    await eventually(async () => (await world.results(campaign)).states.delivered > 0)
+    await line.template({ name: template.name, category: 'MARKETING' })
+    expect((await world.until(campaign, 'paused')).paused.reason).toBe('category_changed')
+    await world.change(campaign, { messagesPerSecond: 60 })
+    await world.act(campaign, 'resume')
+    await eventually(async () => (await world.read(campaign)).waiting?.for === 'budget')
+    const { cost, categories } = await eventually(async () => {
+      const found = await world.results(campaign)
+      return found.states.delivered === 30 ? found : undefined
+    })
+    const counted = new Map<string, number>(
+      categories.map((one: { category: string; recipients: number }) => [one.category, one.recipients]),
+    )
+    const [utility = 0, marketing = 0] = [counted.get('utility'), counted.get('marketing')]
+    expect([utility > 0, marketing > 0, utility + marketing]).toEqual([true, true, 30])
+    expect(cost).toEqual({ amount: Math.round(utility * 1 + marketing * 10) / 100, currency: 'USD' })
+    await world.act(campaign, 'cancel')
+  })
+
+  test('that runs beside another one with the same cap writes to nobody twice', async () => {
+    const lines = [await world.line(), await world.line()]
+    const people = await world.people(60)
+    const campaigns = await Promise.all(
+      lines.map((line) =>
+        world.draft({
+          ...{ channel: line.channel, audience: idsOf(people) },
+          frequencyCap: { messages: 1, days: 7 },
+        }),
+      ),
+    )
+    await Promise.all(campaigns.map((campaign) => world.act(campaign, 'schedule')))
+    for (const campaign of campaigns) await world.until(campaign, 'finished')
+    const results = await Promise.all(campaigns.map(settled))
+    const sends = (await Promise.all(lines.map((line) => line.sends()))).flat()
+    expect([sends.length, new Set(sends.map(({ to }) => to)).size]).toEqual([60, 60])
+    expect(results.map(({ difference }) => difference)).toEqual([0, 0])
+    expect(results.reduce((sum, { leftOut }) => sum + leftOut, 0)).toBe(60)
+  })
+
+  test('waits with whom another one is about to write to, until it is known what becomes of them', async () => {
+    const line = await world.line()
+    const people = await world.people(2)
+    const recipients = world.parley.database('campaigns').collection<RecipientRecord>('recipients')
+    const now = new Date()
+    const { workspace } = world.caller
+    await recipients.insertMany(
+      people.map(({ _id: person }) => ({
+        ...{ _id: `another/${person}`, campaign: 'another', workspace: workspace._id, person },
+        ...{ state: 'claimed' as const, due: now, claimedAt: now, updatedAt: now },
+      })),
+    )
+    const campaign = await world.draft({
+      ...{ channel: line.channel, audience: idsOf(people), frequencyCap: { messages: 1, days: 7 } },
+    })
+    await world.act(campaign, 'schedule')
+    await eventually(async () => {
+      const later = await recipients.countDocuments({ campaign, state: 'waiting', due: { $gt: new Date() } })
+      return later === 2
+    })
+    const become = (person: PersonRecord | undefined, state: RecipientRecord['state']) =>
+      recipients.updateOne({ _id: `another/${person?._id}` }, { $set: { state } })
+    await become(people[0], 'posted')
+    await become(people[1], 'left_out')
+    await world.until(campaign, 'finished')
+    const { leftOutBy } = await settled(campaign)
+    expect(leftOutBy).toEqual([{ reason: 'frequency_cap', recipients: 1 }])
+    expect((await line.sends()).map(({ to }) => `phone:${to}`)).toEqual(people[1]?.addresses)
+  })
+
   test('that runs is changed in its pace and not in what it sends', async () => {
     const line = await world.line()
     const campaign = await world.draft({

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { eventually } from '@parley/local/testing/service-under-test'
+import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
 import type { PersonRecord } from '../../src/store/person-record.ts'
 import type { RecipientRecord } from '../../src/store/recipient-record.ts'
 import { type CampaignWorld, START_MS, startCampaignWorld } from './campaign-world.ts'
+
+const DAY_MS = 24 * 60 * 60_000
 
 let world: CampaignWorld
 
@@ -86,6 +88,88 @@ test('whoever replies is counted, and their thread knows its campaign', async ()
   expect(json.data.every((thread: { campaign?: { _id: string } }) => thread.campaign?._id === campaign)).toBe(
     true,
   )
+})
+
+test('whoever opts out in the three days after their message counts, also once the campaign is over', async () => {
+  const line = await world.line()
+  const people = await world.people(5)
+  const [writes, says, late, early] = people
+  if (!writes || !says || !late || !early) throw new Error('nobody')
+  const campaign = await world.draft({
+    ...{ channel: line.channel, audience: { people: people.map(({ _id }) => _id) } },
+    stopAt: { share: 1, of: 50 },
+  })
+  await world.act(campaign, 'schedule')
+  await world.until(campaign, 'finished')
+  await eventually(async () => (await world.results(campaign)).states.delivered === 5)
+  const recipients = world.parley.database('campaigns').collection<RecipientRecord>('recipients')
+  const shift = (person: PersonRecord, ms: number) =>
+    recipients.updateOne({ campaign, person: person._id }, { $set: { claimedAt: new Date(Date.now() + ms) } })
+  // Of two days ago, of four, and not written to yet.
+  await shift(writes, -2 * DAY_MS)
+  await shift(late, -4 * DAY_MS)
+  await shift(early, DAY_MS)
+  const withdraw = (person: PersonRecord) =>
+    world.ask('campaigns', 'PATCH', `/rest/people/${person._id}`, {
+      consent: { marketing: { status: 'withdrawn' } },
+    })
+  for (const person of [says, late, early]) await withdraw(person)
+  await line.writes(writes, 'STOP')
+  const results = await eventually(async () => {
+    const found = await world.results(campaign)
+    return found.optedOut === 2 ? found : undefined
+  })
+  const byHour = results.hours.map(({ optedOut }: { optedOut: number }) => optedOut)
+  expect(byHour.filter((count: number) => count > 0)).toEqual([1, 1])
+  const { json } = await world.ask('campaigns', 'GET', `/rest/campaigns/${campaign}/recipients`)
+  const named = (json.data as { person: string; optedOutAt?: string }[]).filter((one) => one.optedOutAt)
+  expect(named.map(({ person }) => person).toSorted()).toEqual([writes._id, says._id].toSorted())
+})
+
+test('everything of a person is exported in pages until there is no more', async () => {
+  const line = await world.line()
+  const [person] = await world.people(1)
+  if (person === undefined) throw new Error('nobody')
+  const { _id, workspace } = person
+  const now = Date.now()
+  const database = world.parley.database('campaigns')
+  const numbered = (count: number) => Array.from({ length: count }, (_, at) => at)
+  await database.collection<{ _id: string }>('consents').insertMany(
+    numbered(2_300).map((at) => ({
+      ...{ _id: `consent-${at}`, workspace, person: _id, purpose: 'service', status: 'granted' },
+      ...{ at: new Date(now - (at >> 1)), source: 'message' },
+    })),
+  )
+  await database.collection<RecipientRecord>('recipients').insertMany(
+    numbered(1_200).map((at) => ({
+      ...{ _id: `campaign-${at}/${_id}`, campaign: `campaign-${at}`, workspace, person: _id },
+      ...{ state: 'sent' as const, due: new Date(), updatedAt: new Date() },
+    })),
+  )
+  await world.parley
+    .database('dispatcher')
+    .collection<{ _id: string }>('notices')
+    .insertMany(
+      numbered(150).map((at) => ({
+        ...{ _id: `notice-${at}`, workspace, channelId: line.channel, channel: line.extId, field: 'x' },
+        ...{ value: JSON.stringify({ wa_id: person.addresses[0]?.slice('phone:'.length) }) },
+        ...{ receivedAt: new Date() },
+      })),
+    )
+  const found: Record<string, Parsed[]> = { consentHistory: [], campaigns: [], notices: [], messages: [] }
+  for (let query = '', pages = 0; pages < 10; pages++) {
+    const { status, json } = await world.ask('campaigns', 'GET', `/rest/people/${_id}/export${query}`)
+    expect([status, 'person' in json]).toEqual([200, pages === 0])
+    for (const [name, list] of Object.entries(found)) list.push(...(json[name] ?? []))
+    if (json.next === null) break
+    query = `?after=${json.next}`
+  }
+  const { consentHistory, campaigns, notices } = found
+  expect(new Set(consentHistory?.map((one) => one._id)).size).toBe(consentHistory?.length)
+  // What a file has said is the newest of it.
+  expect([consentHistory?.length, campaigns?.length, notices?.length]).toEqual([2_301, 1_200, 150])
+  const wrong = await world.ask('campaigns', 'GET', `/rest/people/${_id}/export?after=nothing`)
+  expect(wrong.status).toBe(422)
 })
 
 test('who was posted to just before an instance died is no one who was left out, whatever they decided since', async () => {

@@ -11,6 +11,8 @@ afterAll(() => world.close(), START_MS)
 
 /** Half a minute of that, though more than may be under way at once. */
 const FEW = 30
+/** At its rate: fewer than these may be under way or due at once. */
+const FEW_MORE = 20
 /** More than are written to before a wait gives up, so slowly is it sent. */
 const MANY = 200
 
@@ -107,7 +109,24 @@ describe('a campaign', () => {
   ])('stops by itself after %s with %j', async (field, value, reason) => {
     const { line, campaign } = await running()
     await line.notice(field, value)
+    const before = (await line.sends()).length
     expect((await world.until(campaign, 'paused')).paused.reason).toBe(reason)
+    // What was under way, and what is due until the next look.
+    expect((await settled(campaign, line)) - before).toBeLessThanOrEqual(FEW_MORE)
+    await world.act(campaign, 'cancel')
+  })
+
+  test('on a number whose quality is low already sends nothing, and its estimate says so', async () => {
+    const line = await world.line()
+    await line.misbehave({ quality: 'RED' })
+    const people = await world.people(FEW)
+    const audience = { people: people.map(({ _id }) => _id) }
+    const campaign = await world.draft({ channel: line.channel, audience })
+    const { json } = await world.ask('campaigns', 'POST', `/rest/campaigns/${campaign}/estimate`)
+    expect(json.stop).toBe('quality_low')
+    await world.act(campaign, 'schedule')
+    expect((await world.until(campaign, 'paused')).paused.reason).toBe('quality_low')
+    expect(await settled(campaign, line)).toBe(0)
     await world.act(campaign, 'cancel')
   })
 
@@ -122,8 +141,7 @@ describe('a campaign', () => {
 
   test('stops by itself when too many opt out after their message', async () => {
     const { campaign } = await running(MANY, { stopAt: { share: 0.02, of: 50 } })
-    const database = world.parley.database('campaigns')
-    const recipients = database.collection('recipients')
+    const recipients = world.parley.database('campaigns').collection('recipients')
     const written = await eventually(async () => {
       const found = await recipients
         .find({ campaign, claimedAt: { $exists: true } })
@@ -131,13 +149,10 @@ describe('a campaign', () => {
         .toArray()
       return found.length === 5 ? found : undefined
     })
-    const marketing = { status: 'withdrawn', at: new Date(Date.now() + 1_000), source: 'message' }
-    await database
-      .collection<{ _id: string }>('people')
-      .updateMany(
-        { _id: { $in: written.map(({ person }) => person) } },
-        { $set: { 'consent.marketing': marketing } },
-      )
+    for (const { person } of written)
+      await world.ask('campaigns', 'PATCH', `/rest/people/${person}`, {
+        consent: { marketing: { status: 'withdrawn' } },
+      })
     expect((await world.until(campaign, 'paused')).paused.reason).toBe('opt_outs')
     expect((await world.results(campaign)).optedOut).toBe(5)
     await world.act(campaign, 'cancel')
@@ -163,6 +178,34 @@ describe('a campaign', () => {
     expect((await world.ask('campaigns', 'POST', `/rest/campaigns/${campaign}/resume`)).json.code).toBe(
       'campaign_state',
     )
+  })
+
+  test('shares the limit of people with the other accounts of its portfolio, and goes on the next day', async () => {
+    const lines = [await world.line('acme'), await world.line('acme')]
+    const campaigns: string[] = []
+    for (const line of lines) {
+      const people = await world.people(40)
+      const audience = { people: people.map(({ _id }) => _id) }
+      campaigns.push(await world.draft({ channel: line.channel, audience }))
+      await line.misbehave({ messagingLimit: 'TIER_50' })
+      const path = `/rest/campaigns/${campaigns.at(-1)}/estimate`
+      expect((await world.ask('campaigns', 'POST', path)).json.peopleADay).toBe(50)
+    }
+    const written = async () => (await Promise.all(lines.map((line) => line.sends()))).flat().length
+    for (const campaign of campaigns) await world.act(campaign, 'schedule')
+    await eventually(async () => {
+      const found = await Promise.all(campaigns.map((campaign) => world.read(campaign)))
+      return found.some(({ waiting }) => waiting?.for === 'people_limit') && (await written()) === 50
+    })
+    const limits = world.parley
+      .database('campaigns')
+      .collection<{ _id: string; hours: Record<string, number> }>('peopleLimits')
+    const _id = `${world.caller.workspace._id}/acme`
+    const { hours = {} } = (await limits.findOne({ _id })) ?? {}
+    const dayBefore = Object.entries(hours).map(([hour, count]) => [Number(hour) - 26, count])
+    await limits.updateOne({ _id }, { $set: { hours: Object.fromEntries(dayBefore) }, $inc: { revision: 1 } })
+    for (const campaign of campaigns) await world.until(campaign, 'finished')
+    await eventually(async () => (await written()) === 80)
   })
 
   test('waits for the next day where its account may write to no more people', async () => {

@@ -84,7 +84,7 @@ test('a campaign whose template takes other parameters by the time of its sendin
   })
   expect(made.status).toBe(200)
   const approve = async () => {
-    await line.approve('spring')
+    await line.template({ name: 'spring', status: 'APPROVED' })
     expect((await world.ask('campaigns', 'POST', '/rest/templates/sync')).status).toBe(200)
     const { json } = await world.ask('campaigns', 'GET', `/rest/templates/${made.json._id}`)
     expect(json.status).toBe('APPROVED')

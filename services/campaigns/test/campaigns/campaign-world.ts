@@ -33,8 +33,8 @@ export interface CampaignWorld {
   caller: Caller
   /** Asks a service as the caller would through the gateway. */
   ask(service: ServiceName, method: string, path: string, body?: object, as?: Caller): Promise<Response>
-  /** A channel of its own number. */
-  line(): Promise<Line>
+  /** A channel of its own number and account, which is owned by a portfolio of its own or by one that is named. */
+  line(portfolio?: string): Promise<Line>
   /** People who have agreed to marketing, unless said otherwise. */
   people(count: number, more?: (index: number) => Partial<PersonRecord>): Promise<PersonRecord[]>
   /** Drafts a campaign. */
@@ -55,9 +55,10 @@ export interface Line {
   extId: string
   sends(): Promise<{ to: string; template?: string; variables?: string[] }[]>
   misbehave(behaviour: object): Promise<void>
-  writes(person: PersonRecord, text: string): Promise<unknown>
-  /** Has the provider approve a template that was made. */
-  approve(template: string): Promise<void>
+  /** A text, or a message of Meta's. */
+  writes(person: PersonRecord, said: string | object): Promise<unknown>
+  /** Has the provider say something of a template. */
+  template(state: { name: string; status?: string; category?: string }): Promise<void>
   /** A webhook of the provider about the number's account. */
   notice(field: string, value: object): Promise<void>
 }
@@ -90,7 +91,7 @@ export async function startCampaignWorld(
   const read = (campaign: string) => succeed('campaigns', 'GET', `/rest/campaigns/${campaign}`)
   return {
     ...{ parley, caller, ask, read },
-    async line() {
+    async line(portfolio) {
       const channel = ++channels
       const extId = `line-${channel}`
       const number = simulatedNumber(listening.url, `${Date.now()}${channel}`)
@@ -102,6 +103,8 @@ export async function startCampaignWorld(
         handlerUrl: 'native:agents/echo',
       })
       await registerWebhook(number, url)
+      if (portfolio !== undefined)
+        await misbehave({ ...number, phoneNumberId: config.businessAccountId, behaviour: { portfolio } })
       return {
         ...{ channel, extId },
         sends: async () => {
@@ -109,8 +112,12 @@ export async function startCampaignWorld(
           return ((await (await fetch(`${listening.url}/simulator/sends?${query}`)).json()) as Parsed).data
         },
         misbehave: (behaviour) => misbehave({ ...number, behaviour }),
-        writes: (person, text) => writeAsPerson(number, { from: phoneOf(person), name: 'Ana', text }),
-        approve: (name) => setTemplateState(number, { name, status: 'APPROVED' }),
+        writes: (person, said) =>
+          writeAsPerson(number, {
+            ...{ from: phoneOf(person), name: 'Ana' },
+            ...(typeof said === 'string' ? { text: said } : { message: said }),
+          }),
+        template: (state) => setTemplateState(number, state),
         notice: async (field, value) => {
           const payload = JSON.stringify({
             object: 'whatsapp_business_account',

@@ -7,7 +7,7 @@ import {
   peopleLeft,
   withPeople,
 } from '../../src/campaigns/rules/allowance.ts'
-import { budgetMessages } from '../../src/campaigns/rules/budget.ts'
+import { budgetMessages, priceOf } from '../../src/campaigns/rules/budget.ts'
 import {
   CAMPAIGN_STATES,
   type CampaignAction,
@@ -137,6 +137,7 @@ describe('who is left out', () => {
 describe('why it stops by itself', () => {
   const calm: StopFacts = {
     ...{ hasChannel: true, template: { status: 'APPROVED', quality: 'GREEN', shape: 'a' }, shape: 'a' },
+    category: 'UTILITY',
     ...{
       isQualityLow: false,
       isRestricted: false,
@@ -156,6 +157,9 @@ describe('why it stops by itself', () => {
     [{ template: { status: 'DISABLED' } }, 'template_disabled'],
     [{ causes: ['template_paused'] }, 'template_paused'],
     [{ template: { status: 'APPROVED', shape: 'b' } }, 'template_changed'],
+    [{ template: { status: 'APPROVED', category: 'UTILITY' } }, undefined],
+    [{ template: { status: 'APPROVED', category: 'MARKETING' } }, 'category_changed'],
+    [{ category: undefined, template: { status: 'APPROVED', category: 'MARKETING' } }, undefined],
     [{ isRestricted: true }, 'account_restricted'],
     [{ isQualityLow: true }, 'quality_low'],
     [{ template: { status: 'APPROVED', quality: 'RED' } }, 'quality_low'],
@@ -216,9 +220,20 @@ describe('how many may be sent', () => {
 
   test('a budget of money is for whole messages, the smaller one counts', () => {
     const money = { amount: 0.3, perMessage: 0.1, currency: 'USD' }
-    expect(budgetMessages(undefined)).toBeUndefined()
-    expect(budgetMessages({ money })).toBe(3)
-    expect(budgetMessages({ money, messages: 2 })).toBe(2)
+    expect(budgetMessages(undefined, [])).toBeUndefined()
+    expect(budgetMessages({ money }, ['MARKETING'])).toBe(3)
+    expect(budgetMessages({ money, messages: 2 }, [])).toBe(2)
+  })
+
+  test('a price by category is that of the dearest which its messages count as', () => {
+    const perMessage = { marketing: 0.06, utility: 0.01 }
+    const money = { amount: 0.6, perMessage, currency: 'USD' }
+    expect(budgetMessages({ money }, ['UTILITY'])).toBe(60)
+    expect(budgetMessages({ money }, ['UTILITY', 'MARKETING'])).toBe(10)
+    expect(budgetMessages({ money }, [])).toBe(10)
+    expect(
+      ['UTILITY', 'marketing', 'service', 'constructor', undefined].map((one) => priceOf(perMessage, one)),
+    ).toEqual([0.01, 0.06, 0.06, 0.06, 0.06])
   })
 })
 

@@ -25,14 +25,17 @@ export function createApi(
     redis: Redis
     webhook: Pick<InternalClient, 'getBytes' | 'post'>
     configuration: InternalClient
-    outbound: Pick<Outbound, 'channels' | 'agents' | 'media' | 'connecting' | 'discoverTools'>
+    outbound: Pick<
+      Outbound,
+      'channels' | 'agents' | 'media' | 'connecting' | 'discoverTools' | 'checkAccount'
+    >
   },
 ) {
   const { config, instance, collections, redis, webhook, configuration, outbound, log } = options
-  const { channels, agents, media, connecting, discoverTools } = outbound
+  const { channels, agents, media, connecting, discoverTools, checkAccount } = outbound
   return {
     ...connecting,
-    ...{ channels, agents, discoverTools, http: media, deliveries: collections.deliveries },
+    ...{ channels, agents, discoverTools, checkAccount, http: media, deliveries: collections.deliveries },
     showTyping: agents.showTyping,
     showPresence: createShowPresence({ redis, database: config.MONGO_DATABASE }),
     committer: createCommitter(collections.messages, `cancel:${instance}`),

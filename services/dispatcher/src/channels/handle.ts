@@ -14,6 +14,8 @@ import { CallError, type HttpClient } from './http/http-client.ts'
 import type { Signer } from './signing.ts'
 
 const MAX_RESPONSE_BYTES = 1024 * 1024
+/** As many as a body of ours may have: what is over that is said of it. */
+const MAX_RESPONSE_NODES = 130_000
 const NATIVE = 'native:agents/'
 const TRANSCRIBER = 'transcriber'
 
@@ -114,6 +116,7 @@ async function handleByPost(
       body: payload,
       timeoutMs: channelNumber(channel.config, 'handlerTimeoutSeconds') * 1_000,
       maxBytes: MAX_RESPONSE_BYTES,
+      maxNodes: MAX_RESPONSE_NODES,
       signal,
     }
     const answer = await http.post(call)
@@ -121,7 +124,10 @@ async function handleByPost(
     return outcome.kind === 'accepted' ? messageIn(answer.body) : outcome
   } catch (error) {
     if (error instanceof CallError && error.failure === 'answer_too_large')
-      return permanent('bad_answer', `The handler's answer is larger than ${MAX_RESPONSE_BYTES} bytes.`)
+      return permanent(
+        'bad_answer',
+        `The handler's answer is larger than ${MAX_RESPONSE_BYTES} bytes, or has too many values.`,
+      )
     return outcomeOfFailure(error)
   }
 }

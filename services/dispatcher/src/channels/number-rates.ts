@@ -1,4 +1,5 @@
 import { channelNumber } from '@parley/shared/channel-settings'
+import { FairSlots } from '@parley/shared/fair-slots'
 import { sendSettings } from '@parley/shared/providers/complete-settings'
 import type { Rates } from '@parley/shared/providers/outbound'
 import type { Provider } from '@parley/shared/providers/provider'
@@ -7,7 +8,8 @@ import type { Channel } from './channels.ts'
 import type { HttpClient } from './http/http-client.ts'
 
 const MAX_NUMBERS = 10_000
-const MAX_LOOKUPS = 8
+/** One workspace alone has eight. */
+const LOOKUPS = { of: 'look-ups of numbers', total: 16, spare: 1 }
 const LOOKUP_MS = 10_000
 const MAX_BYTES = 16 * 1024
 const DAY_MS = 24 * 60 * 60_000
@@ -21,7 +23,7 @@ export interface NumberRates {
    * day, beside what is sent meanwhile.
    */
   perSecond(
-    channel: Pick<Channel, 'config'>,
+    channel: Pick<Channel, 'config' | 'workspace'>,
     number: { key: string; provider: Provider; rates: Rates },
   ): number
   /** The provider said that a number was too fast: what is known of it may be out of date. */
@@ -42,15 +44,13 @@ export function createNumberRates({
   now: () => number
 }): NumberRates {
   const known = new LRUCache<string, Known>({ max: MAX_NUMBERS })
-  let lookups = 0
+  const slots = new FairSlots(LOOKUPS)
   const lookUp = async (channel: Pick<Channel, 'config'>, { key, provider, rates }: Asked): Promise<void> => {
     const found = sendSettings(provider, channel.config)
     if (rates.lookup === undefined || 'lacking' in found) return
     const { request, read } = rates.lookup
     const call = { ...request(found.settings), timeoutMs: LOOKUP_MS, maxBytes: MAX_BYTES }
-    lookups++
     const perSecond = await http.send(call).then(read, () => undefined)
-    lookups--
     if (perSecond !== undefined) known.set(key, { perSecond, nextAt: now() + DAY_MS })
   }
   return {
@@ -59,9 +59,10 @@ export function createNumberRates({
       if (said > 0) return said
       const { key, rates } = asked
       const entry = known.get(key)
-      if ((entry?.nextAt ?? 0) <= now() && lookups < MAX_LOOKUPS) {
+      const release = (entry?.nextAt ?? 0) <= now() ? slots.take([channel.workspace]) : undefined
+      if (release !== undefined) {
         known.set(key, { ...entry, nextAt: now() + AGAIN_MS })
-        void lookUp(channel, asked)
+        void lookUp(channel, asked).finally(release)
       }
       return known.get(key)?.perSecond ?? rates.perSecond
     },

@@ -1,12 +1,13 @@
 import { CONSENT_TYPE, type PublishedConsent } from '@parley/shared/consent'
-import { every } from '@parley/shared/every'
+import { createBackOff, every } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { PEOPLE_EXCHANGE, PEOPLE_QUEUE } from '@parley/shared/messaging/topology'
 import type { Collections } from '../store/collections.ts'
 
 const BATCH = 100
-const PAUSE_MS = 1_000
+/** What an instance left that died is looked for so often, and after looks that found nothing less often. */
+const LOOK = { leastMs: 1_000, mostMs: 8_000 }
 const QUERY_MS = 5_000
 
 /** Tells others of changes of consent that are stored. */
@@ -28,9 +29,10 @@ export function startConsentPublication(options: {
 }): ConsentPublication {
   const { collections, publisher, ready, log } = options
   const { unpublishedConsent } = collections
-  const publishAll = async () => {
+  /** Resolves with whether there was something. */
+  const publishAll = async (): Promise<boolean> => {
     await ready
-    for (;;) {
+    for (let hasFound = false; ; hasFound = true) {
       const found = await unpublishedConsent
         .find({}, { maxTimeMS: QUERY_MS })
         .sort({ at: 1 })
@@ -47,21 +49,22 @@ export function startConsentPublication(options: {
         }),
       )
       if (found.length > 0) await unpublishedConsent.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } })
-      if (found.length < BATCH) return
+      if (found.length < BATCH) return hasFound || found.length > 0
     }
   }
-  let publishing = Promise.resolve()
+  let publishing = Promise.resolve(false)
   const failed = ({ message }: Error) => log.warn({ reason: message }, 'changes of consent not published yet')
   const run = () => {
-    publishing = publishing.catch(() => undefined).then(publishAll)
+    publishing = publishing.catch(() => false).then(publishAll)
     return publishing
   }
-  const loop = every({ pauseMs: () => PAUSE_MS, run, failed })
+  const backOff = createBackOff(LOOK)
+  const loop = every({ pauseMs: backOff.pauseMs, run: () => backOff.note(run), failed })
   return {
     stored: () => void run().catch(failed),
     async stop() {
       await loop.stop()
-      await publishing.catch(() => undefined)
+      await publishing.catch(() => false)
     },
   }
 }

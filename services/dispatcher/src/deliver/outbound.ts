@@ -29,6 +29,7 @@ import { type Agents, createAgents } from '../agents/turns/agents.ts'
 import { createDescribeAssistant } from '../agents/turns/describe-assistant.ts'
 import { MAX_CALLS } from '../agents/turns/model-calls.ts'
 import { createUsage } from '../agents/usage/usage.ts'
+import { type CheckAccount, createCheckAccount } from '../channels/account/check-account.ts'
 import type { Callback } from '../channels/callback.ts'
 import { type Channels, createChannels, createOpenChannel } from '../channels/channels.ts'
 import { createEndpoints } from '../channels/endpoints/endpoints.ts'
@@ -91,6 +92,8 @@ export interface Outbound {
   discoverTools: DiscoverTools
   /** What is known of templates, and the way to ask providers about them. */
   templates: { known: KnownTemplates; ask: AskProvider }
+  /** Asks providers what is wrong with a channel there. */
+  checkAccount: CheckAccount
   /** Fetches media from providers. */
   media: HttpClient
   close(): Promise<void>
@@ -254,6 +257,7 @@ export function createOutbound(options: {
       known: knownTemplates,
       ask: createAskProvider({ replica, openChannel, http: calls('templates') }),
     },
+    checkAccount: createCheckAccount({ replica, openChannel, http: calls('check') }),
     media: calls('media'),
     close: () => {
       http.close()

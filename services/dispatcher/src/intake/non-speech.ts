@@ -1,5 +1,6 @@
 import { channelNumber } from '@parley/shared/channel-settings'
 import { pause } from '@parley/shared/every'
+import { FairSlots } from '@parley/shared/fair-slots'
 import type { WebhookMessage } from '@parley/shared/message'
 import { derivedMessageId } from '@parley/shared/messaging/message-publication'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
@@ -19,8 +20,10 @@ import type { ThreadLog } from '../thread-log/thread-log.ts'
 /** How long what changes a message waits for it: the provider may send them in any sequence. */
 const ORIGINAL_MS = 10_000
 const LOOK_AGAIN_MS = 100
-/** More do not wait at once: each takes a place among what a partition may have in flight. */
-const MAX_WAITING = 20
+/**
+ * More do not wait at once: each takes a place among what a partition may have in flight. One workspace alone has ten.
+ */
+const WAITING = { of: 'changes of messages', total: 20, spare: 1 }
 const QUERY_MS = 5_000
 const WRITER = statusWriter('changes')
 
@@ -70,12 +73,16 @@ interface NonSpeechOptions {
 
 export function createNonSpeech(options: NonSpeechOptions): NonSpeech {
   const { originalMs = ORIGINAL_MS } = options
-  let waiting = 0
-  const waitForOriginal = async (isActive: () => boolean, since: number): Promise<boolean> => {
-    if (waiting >= MAX_WAITING || performance.now() - since > originalMs) return false
-    waiting++
+  const slots = new FairSlots(WAITING)
+  const waitForOriginal = async (
+    { workspace }: Arriving,
+    { isActive }: PartitionThreads,
+    since: number,
+  ): Promise<boolean> => {
+    const release = performance.now() - since > originalMs ? undefined : slots.take([workspace])
+    if (release === undefined) return false
     await pause(LOOK_AGAIN_MS)
-    waiting--
+    release()
     if (!isActive()) throw new Error('left to the next owner of the lease')
     return true
   }
@@ -85,7 +92,7 @@ export function createNonSpeech(options: NonSpeechOptions): NonSpeech {
       await threads.storeThread(unspoken.record)
       const found = await changeOriginal(options, unspoken, nature, threads)
       if (found !== undefined) return found
-    } while (await waitForOriginal(threads.isActive, since))
+    } while (await waitForOriginal(unspoken.record, threads, since))
     return false
   }
   return {

@@ -75,14 +75,14 @@ class PartitionWriteBehind implements WriteBehind {
   /** In the sequence in which they were received. Each is removed when its state is final. */
   readonly #unstored = new ChurnMap<string, Unstored>()
   readonly #shares = new PrefetchShares<Unstored>({ isRunning: ({ state }) => state === 'running' })
-  readonly #timer: NodeJS.Timeout
+  /** Runs while there is something that is not stored. */
+  #timer: NodeJS.Timeout | undefined
   readonly #handOver = new AbortController()
   readonly #end = new AbortController()
   #closed = false
 
   constructor(options: Parameters<typeof createWriteBehind>[0]) {
     this.#options = options
-    this.#timer = setInterval(() => this.#storeOld(), CHECK_EVERY_MS)
   }
 
   resultOf(id: string): Promise<StoreResult> | undefined {
@@ -110,6 +110,7 @@ class PartitionWriteBehind implements WriteBehind {
     const result = Promise.withResolvers<StoreResult>()
     const unstored: Unstored = { state: 'running', record, arrivedAt: performance.now(), result }
     this.#unstored.set(record._id, unstored)
+    this.#timer ??= setInterval(() => this.#storeOld(), CHECK_EVERY_MS)
     for (const oldest of this.#shares.began(record.workspace, unstored)) void this.#store(oldest)
     return result.promise
   }
@@ -169,7 +170,7 @@ class PartitionWriteBehind implements WriteBehind {
     this.#closed = true
     this.handOver()
     this.#end.abort()
-    clearInterval(this.#timer)
+    this.#stopTimer()
     for (const unstored of this.#unstored.values()) this.#settle(unstored, 'abandoned')
   }
 
@@ -228,7 +229,13 @@ class PartitionWriteBehind implements WriteBehind {
     unstored.result.resolve(result)
   }
 
+  #stopTimer(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
   #storeOld(): void {
+    if (this.#unstored.size === 0) this.#stopTimer()
     const since = performance.now() - UNSTORED_MS
     for (const unstored of this.#unstored.values()) {
       if (unstored.arrivedAt > since) return

@@ -202,6 +202,19 @@ export interface MessageRecord {
   gatheredInto?: string
 }
 
+/** What a message is found by. */
+export interface MessageWords {
+  /** The message's. */
+  _id: string
+  workspace: number
+  /** The id of its thread, which may go on in another one. */
+  thread: string
+  /** When the message was received. */
+  at: Date
+  words: string[]
+  expiresAt: Date
+}
+
 /** The part of a message that the pipeline changes, once it is stored. */
 export type Progress = Pick<MessageRecord, 'state' | 'tries' | 'sends' | 'timeline' | 'attempts'> &
   Partial<

@@ -86,6 +86,8 @@ export interface ThreadRecord {
   closed?: Closed | null
   /** What the person is written to or known by. */
   addresses?: string[]
+  /** The ends of the phone numbers among them, as parts of them are searched by. */
+  phoneEnds?: string[]
   /** Of earlier versions: the digits of the phone number, in the place of addresses. */
   phone?: string
   /** Names of threads of the same person that go on in this one, whose messages are read with it. */
@@ -185,16 +187,6 @@ export function threadIdRange({ workspace, extId }: Omit<ThreadName, 'channel'>)
 
 /** The reasons for which a message ends that a person is to read. */
 export const UNREAD_REASONS = ['handler_is_person', 'handed_off'] as const
-
-const MAX_WORDS = 8
-const MAX_WORD = 32
-
-/** The words of a name as they are searched by: without case and accents; the first 8, of 32 characters at most. */
-export function searchWords(name: string): string[] {
-  const plain = name.slice(0, 512).normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
-  const words = plain.match(/[\p{L}\p{N}]+/gu) ?? []
-  return [...new Set(words.map((word) => word.slice(0, MAX_WORD).toWellFormed()))].slice(0, MAX_WORDS)
-}
 
 /** The opaque id of a thread in the API: base64url over its channel and its `extId`. */
 export function publicId({ channel, extId }: Omit<ThreadName, 'workspace'>): string {

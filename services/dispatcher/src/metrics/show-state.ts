@@ -144,7 +144,7 @@ export function showWaiting(registry: Registry, count: () => Promise<WaitingCoun
 /** Shows how far outgoing events are behind. What can't be counted at the moment is not shown. */
 export function showEvents(
   registry: Registry,
-  shown: { waiting(): Promise<number>; relayLagSeconds(): number },
+  shown: { waiting(): Promise<number>; relayLagSeconds(): number; wordsLagSeconds(): number },
 ): void {
   const registers = [registry]
   new Gauge({
@@ -161,6 +161,14 @@ export function showEvents(
     registers,
     collect() {
       this.set(shown.relayLagSeconds())
+    },
+  })
+  new Gauge({
+    name: 'parley_words_lag_seconds',
+    help: 'Age of the oldest write to a message that search does not know yet, in the instance that follows them',
+    registers,
+    collect() {
+      this.set(shown.wordsLagSeconds())
     },
   })
 }

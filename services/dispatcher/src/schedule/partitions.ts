@@ -94,6 +94,11 @@ export function startPartitions(options: {
       .finally(() => releasing.delete(partition))
     releasing.set(partition, done)
   }
+  /** It can hang on the database; what is lost meanwhile must not wait for it. */
+  const watched = async (work: () => Promise<unknown>) => {
+    const watch = setInterval(dropLost, TICK_MS / 2)
+    await work().finally(() => clearInterval(watch))
+  }
   /** Resolves with whether this instance has fewer partitions than its share, or their number is being changed. */
   const balance = async (): Promise<boolean> => {
     const hasBroker = connection !== undefined || performance.now() - disconnectedAt < WITHOUT_BROKER_MS
@@ -122,16 +127,15 @@ export function startPartitions(options: {
     await leases.renew([...working.values()].map(({ lease }) => lease))
     renewedAt = now
   }
-  const tick = async () => {
-    dropLost()
-    await renew()
-    dropLost()
-    tickMs = (await balance()) ? SHORT_TICK_MS : TICK_MS
-  }
+  const tick = () =>
+    watched(async () => {
+      dropLost()
+      await renew()
+      dropLost()
+      tickMs = (await balance()) ? SHORT_TICK_MS : TICK_MS
+    })
   const failed = ({ message }: Error) => log.warn({ reason: message }, 'leases not renewed')
   const loop = every({ pauseMs: () => tickMs, run: tick, failed })
-  // A tick can hang on the database; what was lost meanwhile must not wait for it.
-  const watch = setInterval(dropLost, TICK_MS / 2)
   return {
     attach(model) {
       connection = model
@@ -152,9 +156,8 @@ export function startPartitions(options: {
         run: () => leases.renew([...working.values()].map(({ lease }) => lease)),
         failed,
       })
-      await Promise.all(releasing.values())
+      await watched(() => Promise.all(releasing.values()))
       await renewing.stop()
-      clearInterval(watch)
       await leases.leave().catch(() => {})
     },
   }

@@ -1,4 +1,4 @@
-import { every } from '@parley/shared/every'
+import { createBackOff, every } from '@parley/shared/every'
 import type { Log } from '@parley/shared/log'
 import { messageStatus } from '@parley/shared/message-status'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
@@ -7,7 +7,7 @@ import type { EarlyStatus } from '../store/collections.ts'
 import { knownStatus } from './read-status.ts'
 import { applyKnown, type StatusOptions } from './work-statuses.ts'
 
-const PAUSE_MS = 1_000
+const LOOK = { leastMs: 1_000, mostMs: 4_000 }
 const AT_ONCE = 500
 /** How long one waits after each look; after the last look it is of no send of ours. */
 const DELAYS_MS = [5_000, 30_000]
@@ -24,17 +24,19 @@ export function startEarlyStatuses(options: EarlyOptions & { ready: Promise<unkn
   stop(): Promise<void>
 } {
   const { ready, log } = options
+  const backOff = createBackOff(LOOK)
   return every({
-    pauseMs: PAUSE_MS,
+    pauseMs: backOff.pauseMs,
     run: async () => {
       await ready
-      await workEarlyStatuses(options, Date.now())
+      await backOff.note(() => workEarlyStatuses(options, Date.now()))
     },
     failed: ({ message: reason }) => log.debug({ reason }, 'early statuses not applied'),
   })
 }
 
-async function workEarlyStatuses(options: EarlyOptions, now: number): Promise<void> {
+/** Resolves with whether some were due. */
+async function workEarlyStatuses(options: EarlyOptions, now: number): Promise<boolean> {
   const { collections, metrics } = options
   const { earlyStatuses } = collections
   const waiting = await earlyStatuses
@@ -42,7 +44,7 @@ async function workEarlyStatuses(options: EarlyOptions, now: number): Promise<vo
     .sort({ due: 1 })
     .limit(AT_ONCE)
     .toArray()
-  if (waiting.length === 0) return
+  if (waiting.length === 0) return false
   const left = await applyKnown(
     options,
     waiting.flatMap((one) => statusIn(one) ?? []),
@@ -57,6 +59,7 @@ async function workEarlyStatuses(options: EarlyOptions, now: number): Promise<vo
   })
   await earlyStatuses.bulkWrite(updates)
   metrics.statusUnmatched(waiting.filter((one) => unknown.has(one._id) && isOver(one)).length)
+  return true
 }
 
 function statusIn({ status, source }: EarlyStatus) {

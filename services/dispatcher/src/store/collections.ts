@@ -2,7 +2,7 @@ import type { DocumentReplica } from '@parley/shared/config-replica/replica-stor
 import { ensureIndexes } from '@parley/shared/prepare-collections'
 import { inTransaction } from '@parley/shared/transaction'
 import type { Connection, mongo } from 'mongoose'
-import type { MessageRecord } from '../message/message-record.ts'
+import type { MessageRecord, MessageWords } from '../message/message-record.ts'
 import type { NoticeRecord } from '../message/notice-record.ts'
 import type { NoteRecord, ThreadRecord } from '../message/thread-record.ts'
 import type { AccessTokenRecord, AuthorizationRecord } from './access-token-record.ts'
@@ -60,6 +60,8 @@ export interface EarlyStatus {
 
 export interface Collections {
   messages: mongo.Collection<MessageRecord>
+  /** Made of the messages, whose words they are. */
+  messageWords: mongo.Collection<MessageWords>
   threads: mongo.Collection<ThreadRecord>
   notes: mongo.Collection<NoteRecord>
   partitions: mongo.Collection<PartitionLease>
@@ -94,6 +96,7 @@ export function collectionsOf(connection: Connection): Collections {
     connection.collection<T>(name) as unknown as mongo.Collection<T>
   return {
     messages: native('messages'),
+    messageWords: native('messageWords'),
     threads: native('threads'),
     notes: native('notes'),
     partitions: native('partitions'),
@@ -129,7 +132,7 @@ const REMOVED_HOUR_RETENTION_SECONDS = 400 * 24 * 60 * 60
 const USAGE_RETENTION_SECONDS = 5 * 366 * 24 * 60 * 60
 
 /** The open messages of each thread, by sequence number; `lane` is set on those that others may pass. */
-const OPEN_INDEX = { partition: 1, workspace: 1, thread: 1, lane: 1, order: 1 } as const
+export const OPEN_INDEX = { partition: 1, workspace: 1, thread: 1, lane: 1, order: 1 } as const
 /**
  * The messages of a workspace in some states, and with all states named those of a workspace, by the time of receipt. The
  * channel at its end lets states be counted from the index alone.
@@ -153,10 +156,18 @@ const LATEST = { lastAt: -1, _id: -1 } as const
 /** What threads are searched by. */
 export const WORDS_INDEX = { workspace: 1, words: 1, ...LATEST } as const
 export const ADDRESS_INDEX = { workspace: 1, addresses: 1, ...LATEST } as const
+/** Without their activity: none of it moves with what happens in a thread. */
+export const PHONE_ENDS_INDEX = { workspace: 1, phoneEnds: 1 } as const
 /** Of threads that an earlier version wrote last. */
 export const PHONE_INDEX = { workspace: 1, phone: 1, ...LATEST } as const
 /** The name of the index that the open ones are listed by. */
 export const STATUS_INDEX = 'threads_by_status'
+/** The same of those in which the person wrote; those that only we wrote in may be a thousand times as many. */
+export const WRITTEN_INDEX = 'threads_with_writers_by_status'
+/** What messages are searched by. */
+export const MESSAGE_WORDS_INDEX = { workspace: 1, words: 1, at: -1 } as const
+/** Of messages that are to be removed some day: they have ended. */
+export const RETENTION_INDEX = { expiresAt: 1, _id: 1 } as const
 /** Threads are listed by their last activity; each of the others has only those threads that have such a field. */
 const THREAD_INDEXES: mongo.IndexDescription[] = [
   { key: { workspace: 1, ...LATEST } },
@@ -170,8 +181,14 @@ const THREAD_INDEXES: mongo.IndexDescription[] = [
   { key: { workspace: 1, labels: 1, ...LATEST }, partialFilterExpression: { labels: { $exists: true } } },
   // Also of those that are open, which have no such field.
   { key: { workspace: 1, 'closed.status': 1, ...LATEST }, name: STATUS_INDEX },
+  {
+    key: { workspace: 1, 'closed.status': 1, ...LATEST },
+    name: WRITTEN_INDEX,
+    partialFilterExpression: { lastInboundAt: { $exists: true } },
+  },
   { key: WORDS_INDEX, partialFilterExpression: { words: { $exists: true } } },
   { key: ADDRESS_INDEX, partialFilterExpression: { addresses: { $exists: true } } },
+  { key: PHONE_ENDS_INDEX, partialFilterExpression: { phoneEnds: { $exists: true } } },
   { key: PHONE_INDEX, partialFilterExpression: { phone: { $exists: true } } },
   {
     key: { workspace: 1, 'campaign._id': 1, lastInboundAt: 1 },
@@ -205,8 +222,9 @@ const INDEXES: Partial<Record<keyof Collections, mongo.IndexDescription[]>> = {
     ...SUPPORT_INDEXES,
     { key: SCHEDULED_INDEX, partialFilterExpression: { waitingFor: 'schedule' } },
     // Not removed by the database: they leave together with their places in the count.
-    { key: { expiresAt: 1, _id: 1 }, partialFilterExpression: { expiresAt: { $exists: true } } },
+    { key: RETENTION_INDEX, partialFilterExpression: { expiresAt: { $exists: true } } },
   ],
+  messageWords: [{ key: MESSAGE_WORDS_INDEX, storageEngine: SMALL_PAGES }, EXPIRING],
   threads: THREAD_INDEXES,
   notes: [{ key: { workspace: 1, thread: 1, channel: 1, at: -1, _id: -1 } }, EXPIRING],
   instances: [{ key: { seenAt: 1 }, expireAfterSeconds: INSTANCE_FORGOTTEN_SECONDS }],

@@ -8,10 +8,10 @@ import { currentMessage } from '../message/current-message.ts'
 import type { Changed, MessageRecord, Send } from '../message/message-record.ts'
 import { REPLAYABLE as UNANSWERED } from '../message/progress.ts'
 import { receivedContent } from '../message/received-content.ts'
+import { phoneEnds, searchWords } from '../message/search-words.ts'
 import { isSettled } from '../message/send-state.ts'
 import { isPersonal, mediaOf, type PersonalSend, sentAt, textOfContent } from '../message/spoken-text.ts'
 import {
-  searchWords,
   type ThreadCampaign,
   type ThreadRecord,
   type ThreadUser,
@@ -23,7 +23,10 @@ const MAX_SHOWN = 200
 const MAX_FIELD = 1_024
 
 /** What a message tells of its thread: the part of the thread's document that is written behind its messages. */
-export type Activity = Pick<ThreadRecord, 'lastMessage' | 'lastAt' | 'addresses' | 'words' | 'campaign'> & {
+export type Activity = Pick<
+  ThreadRecord,
+  'lastMessage' | 'lastAt' | 'addresses' | 'phoneEnds' | 'words' | 'campaign'
+> & {
   user: ThreadUser
 }
 
@@ -118,7 +121,7 @@ function messageIn({ body }: Pick<Excerpt, 'body'>): Partial<WebhookMessage> {
 function personIn(
   excerpt: Excerpt,
   message: Partial<WebhookMessage>,
-): Pick<Activity, 'user' | 'addresses' | 'words'> {
+): Pick<Activity, 'user' | 'addresses' | 'phoneEnds' | 'words'> {
   const { phone, email, username } = message.user ?? {}
   // Of a group's writers none is the group.
   const isOfGroup = receivedContent(message as WebhookMessage, excerpt.source)?.isOfGroup
@@ -129,9 +132,12 @@ function personIn(
       ...{ name: cut(name), phone: cut(phone), email: cut(email) },
       username: typeof username === 'string' ? cut(username) : undefined,
     }),
-    ...defined({ addresses: excerpt.addresses, words: words.length === 0 ? undefined : words }),
+    ...defined({ addresses: excerpt.addresses, words: someOf(words) }),
+    ...defined({ phoneEnds: excerpt.addresses && someOf(phoneEnds(excerpt.addresses)) }),
   }
 }
+
+const someOf = (texts: string[]): string[] | undefined => (texts.length === 0 ? undefined : texts)
 
 function said({ transcript, source, changed }: Excerpt, given: Partial<WebhookMessage>): string {
   if (changed?.isDeleted) return '[deleted]'

@@ -1,4 +1,5 @@
-import { searchWords, type ThreadName, threadId } from '../message/thread-record.ts'
+import { searchWords } from '../message/search-words.ts'
+import { type ThreadName, threadId } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 
 const MAX_NAME = 1_024

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
+import { eventually } from '@parley/local/testing/service-under-test'
 import { text } from '../rpc-line.ts'
 import { lineOfThreads, said } from './line-of-threads.ts'
 
@@ -43,6 +44,39 @@ describe('the list of threads', () => {
     expect(extIds((await line.list('?q=silva&channel=other')).data)).toEqual([])
     expect(extIds((await line.list('?q=ilva')).data)).toEqual([])
     expect(extIds((await line.list('?q=%2B%2B')).data)).toEqual([])
+  })
+
+  test('finds a thread by words of what was said in it and by a part of the number, until it is erased', async () => {
+    const nina = { name: 'Nina', phone: '+55 21 97777-6655' }
+    await line.world.post('s-1', said('Onde está meu guarda-chuva ÁZUL?', 'searched', nina))
+    await line.world.post('s-2', said('Obrigada', 'searched', nina))
+    await line.world.message('s-2', 'delivered')
+    const [found] = await line.listed('?q=azul%20guarda', (threads) => threads.length === 1)
+    expect(found).toMatchObject({
+      ...{ extId: 'searched', lastMessage: 'Obrigada' },
+      found: { message: 's-1', text: expect.stringContaining('Onde está meu guarda-chuva ÁZUL?') },
+    })
+    expect(extIds((await line.list('?q=77776')).data)).toEqual(['searched'])
+    expect(extIds((await line.list('?q=azul%20obrigada')).data)).toEqual([])
+    expect(extIds((await line.list('?q=azul&channel=other')).data)).toEqual([])
+    expect(await line.world.get('/rest/threads?q=azul', { workspace: 999 })).toMatchObject({
+      json: { data: [] },
+    })
+    expect((await line.world.call('DELETE', '/rest/threads/searched')).status).toBe(200)
+    expect(extIds((await line.list('?q=azul')).data)).toEqual([])
+    const of = { thread: /"searched"/ }
+    await eventually(
+      async () => (await line.world.database.collection('messageWords').countDocuments(of)) === 0,
+    )
+  })
+
+  test('says whether the person ever wrote in a thread', async () => {
+    await line.world.post('n-1', text('Your order has left', 'notified'))
+    await line.listed('?wrote=false', (threads) => extIds(threads).includes('notified'))
+    expect(extIds((await line.list('?wrote=true')).data)).not.toContain('notified')
+    await line.world.post('n-2', said('Thank you', 'notified'))
+    await line.listed('?wrote=true&status=open', (threads) => extIds(threads).includes('notified'))
+    await line.listed('?wrote=false', (threads) => !extIds(threads).includes('notified'))
   })
 
   test('says of a thread whose message ended without an answer that it is to be read, and why, until it was', async () => {

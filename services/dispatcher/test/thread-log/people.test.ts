@@ -273,10 +273,10 @@ describe('the window of WhatsApp for free text', () => {
   test('is open again for a person who wrote in another thread of the channel', async () => {
     await line.world.putChannel(3, whatsapp())
     line.endpoint.respond = (_call, res) => void res.writeHead(200).end('{"messages":[{"id":"wamid.1"}]}')
-    const person = { phone: '+5511555' }
+    const person = { phone: '+5511444' }
     await line.world.post('o-old', { ...said('hello', 'old', person), extId: 'wa' })
     await line.world.message('o-old', 'sent')
-    await line.listed('?q=5511555', (threads) => threads.length === 1)
+    await line.listed('?q=5511444', (threads) => threads.length === 1)
     await later('old')
     await line.world.post('o-new', { ...said('hello', 'new', person), extId: 'wa' })
     await line.world.message('o-new', 'sent')
@@ -286,6 +286,26 @@ describe('the window of WhatsApp for free text', () => {
 })
 
 describe('a thread that is erased', () => {
+  test('by who may write one of its tasks leaves the other, and says so', async () => {
+    for (const id of [3, 4])
+      await line.world.put('tasks', id, {
+        ...{ workflow: 1, currentStep: 1, status: 'active', name: 'Order', description: '' },
+        ...{ extId: 'of-two', context: { secret: 'of the person' } },
+      })
+    await line.world.post('of-two', said('my secret', 'of-two'))
+    await line.world.message('of-two', 'delivered')
+    await line.listed('', (threads) => threads.some(({ extId }) => extId === 'of-two'))
+    const permissions = [
+      { schema: "{{resource}} != 'tasks'", read: 'true', write: 'true' },
+      { schema: "{{resource}} == 'tasks'", read: 'true', write: '{{doc._id}} == 3' },
+    ]
+    const headers = await line.world.inRole(permissions)
+    const erased = await line.world.call('DELETE', '/rest/threads/of-two', undefined, headers)
+    expect(erased).toMatchObject({ status: 200, json: { deleted: true, tasksLeft: 1 } })
+    expect(await line.world.read('tasks', 3)).toMatchObject({ context: {} })
+    expect(await line.world.read('tasks', 4)).toMatchObject({ context: { secret: 'of the person' } })
+  })
+
   test('is gone with its messages and the context of its task, and counts as before', async () => {
     await line.world.put('tasks', 2, {
       workflow: 1,

@@ -1,3 +1,4 @@
+import { defined } from '@parley/shared/defined'
 import type { Caller } from '@parley/shared/internal-token'
 import { jsonObject } from '@parley/shared/json-object'
 import { route } from '@parley/shared/openapi/route'
@@ -35,6 +36,7 @@ export const meRoute = route({
         ...times,
         context: jsonObject.nullish(),
         preferences: preferencesSchema,
+        simulatorUrl: z.url().optional().describe('Where this installation has a simulator of providers'),
       })
       .meta({ id: 'CurrentUser', description: 'Who is calling' }),
     example: {
@@ -43,18 +45,22 @@ export const meRoute = route({
     },
     headers: NO_STORE,
   },
-  handle:
-    ({ collections }: { collections: Collections }) =>
-    async (_req, res, asked) => {
-      asked.body()
-      const user = await currentUser(collections, callerOf(res))
-      if (user === undefined) throw new Problem('unauthenticated')
-      res.set('cache-control', 'no-store').json(user)
-    },
+  handle: (needed: OfCallers) => async (_req, res, asked) => {
+    asked.body()
+    const user = await currentUser(needed, callerOf(res))
+    if (user === undefined) throw new Problem('unauthenticated')
+    res.set('cache-control', 'no-store').json(user)
+  },
 })
 
+/** What it takes to say who is calling. */
+export interface OfCallers {
+  collections: Collections
+  simulatorUrl: string | undefined
+}
+
 /** An account with its workspace and role, as its caller sees it; undefined where it is gone. */
-export async function currentUser(collections: Collections, caller: Caller) {
+export async function currentUser({ collections, simulatorUrl }: OfCallers, caller: Caller) {
   const account = await collections.accounts.findOne({ _id: caller.account._id })
   if (account === null) return undefined
   const [workspace, role] = await Promise.all([
@@ -75,5 +81,6 @@ export async function currentUser(collections: Collections, caller: Caller) {
     updatedAt,
     context: unescapeKeys(context),
     preferences: preferencesOf(preferences),
+    ...defined({ simulatorUrl }),
   }
 }

@@ -6,7 +6,7 @@ import { inTransaction } from '@parley/shared/transaction'
 import { z } from 'zod'
 import { seenByRules } from '../access/caller-of-today.ts'
 import { requireMayGiveOwn } from '../access/privileges.ts'
-import { currentUser, meRoute } from '../accounts/me.ts'
+import { currentUser, meRoute, type OfCallers } from '../accounts/me.ts'
 import { label } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import { requireStillValid } from '../password-change/recent-password.ts'
@@ -23,7 +23,7 @@ const ownChange = z.strictObject({
   preferences: preferencesChange.optional(),
 })
 
-type Dependencies = Pick<Administration, 'connection' | 'collections'>
+type Dependencies = Pick<Administration, 'connection'> & OfCallers
 
 /** The caller's own name, phone number and preferences, for who is logged in. */
 export const changeOwnRoute = route({
@@ -47,7 +47,7 @@ export const changeOwnRoute = route({
     const { preferences, ...change } = asked.body()
     if (Object.keys(change).length > 0) await changeOwn(dependencies, caller, change)
     if (preferences !== undefined) await changePreferences(dependencies, caller, preferences)
-    const user = await currentUser(dependencies.collections, caller)
+    const user = await currentUser(dependencies, caller)
     if (user === undefined) throw new Problem('unauthenticated')
     res.set('cache-control', 'no-store').json(user)
   },

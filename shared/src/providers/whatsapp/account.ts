@@ -3,23 +3,38 @@ import type { ProviderResponse } from '../http.ts'
 import type { AccountCheck, Outbound } from '../outbound.ts'
 import { isJsonObject, own, textAt } from '../own.ts'
 import { get } from './api.ts'
-import { RATE_FIELDS, throughputIn } from './rates.ts'
+import { rateFields, throughputIn } from './rates.ts'
 
 type Finding = ReturnType<AccountCheck['read']>
 
-/** A channel's number and, where one is asked for, a template, as the Cloud API has them. */
+/** A channel's token, number, subscription and, where one is asked for, a template, as the Cloud API has them. */
 export const account: NonNullable<Outbound['account']> = (settings, { template, language }) => {
   const { phoneNumberId = '', businessAccountId } = settings
+  const token: AccountCheck = {
+    name: 'access token',
+    request: get(settings, `${phoneNumberId}?fields=id`),
+    read: tokenOf,
+  }
   const number: AccountCheck = {
     name: 'number',
-    request: get(settings, `${phoneNumberId}?fields=display_phone_number,verified_name,${RATE_FIELDS}`),
+    request: get(
+      settings,
+      `${phoneNumberId}?fields=display_phone_number,verified_name,${rateFields(settings)}`,
+    ),
     read: (response) => refusalIn(response) ?? numberOf(response, phoneNumberId),
   }
-  if (template === undefined) return [number]
-  if (businessAccountId === undefined) return [number, { name: 'template', read: () => WITHOUT_ACCOUNT }]
+  const subscription: AccountCheck = {
+    name: 'subscription',
+    ...(businessAccountId === undefined
+      ? { read: () => WITHOUT_SUBSCRIPTION }
+      : { request: get(settings, `${businessAccountId}/subscribed_apps`), read: subscriptionOf }),
+  }
+  const always = [token, number, subscription]
+  if (template === undefined) return always
+  if (businessAccountId === undefined) return [...always, { name: 'template', read: () => WITHOUT_ACCOUNT }]
   const query = `name=${encodeURIComponent(template)}&fields=name,language,status`
   return [
-    number,
+    ...always,
     {
       name: 'template',
       request: get(settings, `${businessAccountId}/message_templates?${query}`),
@@ -31,6 +46,32 @@ export const account: NonNullable<Outbound['account']> = (settings, { template, 
 const WITHOUT_ACCOUNT: Finding = {
   result: 'unknown',
   text: "Put the WhatsApp business account's id into config.businessAccountId, and templates are checked.",
+}
+
+const WITHOUT_SUBSCRIPTION: Finding = {
+  result: 'unknown',
+  text: "Put the WhatsApp business account's id into config.businessAccountId, and it is checked where its updates go.",
+}
+/** The code of a token that is wrong, has ended or was taken back. */
+const TOKEN_REFUSED = 190
+
+function tokenOf(response: ProviderResponse): Finding {
+  const code = own(own(jsonOrUndefined(response.body), 'error'), 'code')
+  if (code === TOKEN_REFUSED || response.status === 401)
+    return refusalIn(response) ?? bad('The provider refuses it.')
+  return { result: 'ok', text: 'The provider takes it.' }
+}
+
+/** Updates come only from an account that an app is subscribed to; which one, people see by its name. */
+function subscriptionOf(response: ProviderResponse): Finding {
+  const refusal = refusalIn(response)
+  if (refusal !== undefined) return refusal
+  const data = own(jsonOrUndefined(response.body), 'data')
+  const apps = (Array.isArray(data) ? data : []).map((one) => own(one, 'whatsapp_business_api_data'))
+  if (apps.length === 0)
+    return bad('No app is subscribed to the account: its updates go nowhere. Subscribe yours to it.')
+  const names = apps.map((app) => textAt(app, 'name') ?? textAt(app, 'id') ?? '').join(', ')
+  return { result: 'ok', text: `Updates of the account go to ${names}.` }
 }
 
 function refusalIn({ status, body }: ProviderResponse): Finding | undefined {

@@ -31,6 +31,12 @@ export function addressOf({ apiUrl = API, apiVersion }: Settings, path: string):
   return `${base.replace(VERSIONED, '')}/${encodeURIComponent(apiVersion)}/${path}`
 }
 
+/** The number of the version that a channel uses; the default's where it names none. */
+export function versionOf({ apiUrl = API, apiVersion }: Settings): number {
+  const version = apiVersion ?? VERSIONED.exec(apiUrl)?.[1] ?? VERSION
+  return Number.parseInt(version.slice(1), 10)
+}
+
 export function get(settings: Settings, path: string): ProviderRequest {
   return requestTo(addressOf(settings, path), settings)
 }

@@ -2,7 +2,8 @@ import { jsonOrUndefined } from '../../parse-json.ts'
 import type { ProviderResponse } from '../http.ts'
 import type { Rates } from '../outbound.ts'
 import { own, textAt } from '../own.ts'
-import { get } from './api.ts'
+import type { Settings } from '../setting.ts'
+import { get, versionOf } from './api.ts'
 
 /** Messages a second of a number, in and out (Cloud API, throughput). */
 export const THROUGHPUT = {
@@ -11,8 +12,17 @@ export const THROUGHPUT = {
   standard: 80,
   high: 1_000,
 }
+/** Since when the limit of people is a field of the portfolio. */
+const PORTFOLIO_VERSION = 24
+
 /** Fields that the API is asked for: a number's rate, and its standing. */
-export const RATE_FIELDS = 'throughput,is_on_biz_app,platform_type,quality_rating,messaging_limit_tier'
+export function rateFields(settings: Settings): string {
+  const limit =
+    versionOf(settings) < PORTFOLIO_VERSION
+      ? 'messaging_limit_tier'
+      : 'whatsapp_business_manager_messaging_limit'
+  return `throughput,is_on_biz_app,platform_type,quality_rating,${limit}`
+}
 
 /** How many messages a number may send: in a second, and to one person. */
 export const rates: Rates = {
@@ -21,7 +31,7 @@ export const rates: Rates = {
   person: { intervalMs: 6_000, burst: 45 },
   lookup: {
     request: (settings) =>
-      get(settings, `${encodeURIComponent(settings.phoneNumberId ?? '')}?fields=${RATE_FIELDS}`),
+      get(settings, `${encodeURIComponent(settings.phoneNumberId ?? '')}?fields=${rateFields(settings)}`),
     read: throughputIn,
   },
 }

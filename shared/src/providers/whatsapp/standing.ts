@@ -1,5 +1,7 @@
+import { defined } from '../../defined.ts'
 import type { Standing, StandingRules } from '../outbound.ts'
 import { own, textAt } from '../own.ts'
+import { get } from './api.ts'
 
 /** People to whom a portfolio may write first in 24 hours (Cloud API, messaging limits). */
 const PEOPLE_A_DAY: Readonly<Record<string, number | null>> = {
@@ -23,7 +25,21 @@ export const standing: StandingRules = {
     return RESTRICTED.includes(code) ? 'account_restricted' : undefined
   },
   ofNotice: (field, value) => NOTICES[field]?.(value),
-  peopleADay: (found) => peopleIn(textAt(found, 'messaging_limit_tier')),
+  ofNumber: (found) =>
+    defined({
+      isQualityLow: textAt(found, 'quality_rating') === 'RED',
+      peopleADay: peopleIn(
+        textAt(found, 'whatsapp_business_manager_messaging_limit') ?? textAt(found, 'messaging_limit_tier'),
+      ),
+    }),
+  // The limit is the portfolio's, whichever of its accounts writes.
+  owner: {
+    request: (settings) =>
+      settings.businessAccountId === undefined
+        ? undefined
+        : get(settings, `${encodeURIComponent(settings.businessAccountId)}?fields=owner_business_info`),
+    read: (found) => textAt(found, 'owner_business_info', 'id'),
+  },
 }
 
 const NOTICES: Readonly<Record<string, (value: unknown) => Standing | undefined>> = {
@@ -44,8 +60,9 @@ const NOTICES: Readonly<Record<string, (value: unknown) => Standing | undefined>
   business_capability_update: (value) => {
     const most =
       own(value, 'max_daily_conversations_per_business') ?? own(value, 'max_daily_conversation_per_phone')
-    if (typeof most === 'string') return { peopleADay: peopleIn(most) ?? null }
-    return typeof most === 'number' ? { peopleADay: most < 0 ? null : most } : undefined
+    if (typeof most === 'number') return { peopleADay: most < 0 ? null : most }
+    const people = typeof most === 'string' ? peopleIn(most) : undefined
+    return people === undefined ? undefined : { peopleADay: people }
   },
   account_update: (value) =>
     ACCOUNT_EVENTS.includes(textAt(value, 'event') ?? '') ? { isRestricted: true } : undefined,

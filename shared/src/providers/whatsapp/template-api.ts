@@ -14,6 +14,9 @@ const FIELDS = [
   ...['quality_score', 'rejected_reason'],
 ].join(',')
 const MAX_TEXT = 512
+/** More than that in one page, and a template of more than so many characters of JSON, are left out: Meta has no such. */
+const MAX_TEMPLATES = 1_000
+const MAX_CHARACTERS = 64 * 1024
 
 type TemplateApi = Pick<
   TemplateRules,
@@ -32,7 +35,7 @@ export const templateApi: TemplateApi = {
     if (response.status !== 200 || !Array.isArray(data)) return refusalIn(response)
     const hasMore = textAt(body, 'paging', 'next') !== undefined
     const next = hasMore ? textAt(body, 'paging', 'cursors', 'after') : undefined
-    return { kind: 'done', templates: objectsAt(body, 'data').flatMap(templateIn), next }
+    return { kind: 'done', templates: data.slice(0, MAX_TEMPLATES).flatMap(templateIn), next }
   },
   create: (settings, draft) =>
     send(settings, pathOf(settings), {
@@ -83,6 +86,7 @@ function refusalIn(response: ProviderResponse): ReturnType<TemplateApi['readChan
 function templateIn(raw: unknown): ProviderTemplate[] {
   const [providerId, name, language] = [textIn(raw, 'id'), textAt(raw, 'name'), textAt(raw, 'language')]
   if (providerId === undefined || name === undefined || language === undefined) return []
+  if (JSON.stringify(raw).length > MAX_CHARACTERS) return []
   const reason = textAt(raw, 'rejected_reason')
   return [
     {

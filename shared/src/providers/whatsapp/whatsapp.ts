@@ -21,4 +21,8 @@ export const whatsapp: Provider = {
   inbound,
   outbound,
   templates,
+  simulated: (url, number) => ({
+    ...{ phoneNumberId: number, accessToken: 'demo', businessAccountId: number },
+    apiUrl: new URL('/v23.0', url).href,
+  }),
 }

@@ -1,7 +1,7 @@
 import { WORKFLOW } from './clinic.ts'
 
 /** One thing that a person says, and the model's responses to it. */
-export interface ScriptedExchange {
+interface ScriptedExchange {
   /** The person's text. */
   said: string
   /** The model's responses, turn after turn. */

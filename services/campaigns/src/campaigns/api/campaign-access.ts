@@ -13,6 +13,7 @@ import type { SegmentFilter } from '../../segments/segment-filter.ts'
 import { stopReason } from '../rules/stop-rules.ts'
 import type { RunServices } from '../run/campaign-step.ts'
 import type { CampaignRecord } from '../store/campaign-record.ts'
+import { requireMayName } from './campaign-references.ts'
 import { CAMPAIGN_ID } from './campaign-schema.ts'
 
 const QUERY_MS = 5_000
@@ -23,6 +24,8 @@ export interface CampaignRoutesNeeded {
   connection: Connection
   authorizer: Authorizer
   campaigns: RunServices
+  /** Says that the state of a campaign has changed here, so that nobody has to look for it. */
+  campaignChanged(): void
 }
 
 export const campaignParameter: OperationParameter = {
@@ -66,7 +69,7 @@ export async function requireCampaign(
 }
 
 /**
- * What sending takes of a caller: to post messages, and to read the channel. Gives the rule on people as JSON where the caller
+ * What sending takes of a caller: to post messages, and to read what the campaign names. Gives the rule on people as JSON where the caller
  * may read only some: then nobody else is of the audience.
  */
 export async function requireMaySend(
@@ -77,14 +80,11 @@ export async function requireMaySend(
   const messages = await authorizer.require(caller, 'messages', 'write')
   if (messages.kind !== 'all')
     throw new Problem('forbidden', { detail: 'A campaign takes a role that posts any message.' })
-  const [channels, people] = [
-    await authorizer.require(caller, 'channels', 'read'),
-    await authorizer.require(caller, 'people', 'read'),
-  ]
-  const found = await campaigns.configuration.get(
-    `/internal/workspaces/${caller.workspace._id}/channels/${channel}`,
-  )
-  if (found === undefined || !allows(channels, found as object))
+  const people = await authorizer.require(caller, 'people', 'read')
+  const workspace = caller.workspace._id
+  await requireMayName(needed, { caller, campaign: { workspace, channel, definition } })
+  const found = await campaigns.configuration.get(`/internal/workspaces/${workspace}/channels/${channel}`)
+  if (found === undefined)
     throw new Problem('validation_failed', {
       errors: [
         { path: '/channel', code: 'unknown_reference', message: 'is not a channel of this workspace' },
@@ -127,15 +127,16 @@ async function segmentFilterOf(
   })
 }
 
-/** Refuses a template that is known not to be sent as it stands; gives what its parameters are, where that is known. */
+/** Refuses a template that is known not to be sent as it stands; gives what its parameters and its category are, where that is known. */
 export async function requireSendable(
   { connection, campaigns }: CampaignRoutesNeeded,
   { workspace, channel, definition }: CampaignRecord,
-): Promise<string | undefined> {
+): Promise<Pick<CampaignRecord, 'shape' | 'categories'>> {
   const { template } = definition
   const known = await campaigns.findTemplate(connection, { workspace, channel, ...template })
-  const stop = stopReason({ ...CALM, template: known, shape: undefined })
-  if (stop === undefined) return known?.shape
+  const stop = stopReason({ ...CALM, template: known, shape: undefined, category: undefined })
+  if (stop === undefined)
+    return defined({ shape: known?.shape, categories: known?.category ? [known.category] : undefined })
   const message = `is not sent as it stands: ${stop}, ${known?.status ?? 'unknown'}`
   throw new Problem('validation_failed', { errors: [{ path: '/template', code: stop, message }] })
 }

@@ -4,12 +4,12 @@ import { z } from 'zod'
 import { segmentFilter } from '../../segments/segment-filter.ts'
 import { CAMPAIGN_STATES } from '../rules/campaign-state.ts'
 import { dueTime, isInstant, isTimeZone } from '../rules/due-time.ts'
-import { STOP_REASONS } from '../rules/stop-rules.ts'
-import type { CampaignDefinition } from '../store/campaign-record.ts'
+import { type CampaignDefinition, PAUSE_REASONS } from '../store/campaign-record.ts'
 
 const MAX_VARIABLES = 100
 const MAX_PEOPLE = 10_000
 const MAX_TEXT = 1_024
+const MAX_PRICES = 16
 const STOP_AT = { share: 0.02, of: 500 }
 
 const variable = z
@@ -78,14 +78,21 @@ const audience = z
   ])
   .meta({ id: 'CampaignAudience' })
 
+const price = z.number().positive().max(1e6)
 const money = z
   .strictObject({
     amount: z.number().positive().max(1e9),
     perMessage: z
-      .number()
-      .positive()
-      .max(1e6)
-      .describe('What one message costs, by the provider’s list of prices'),
+      .union([
+        price,
+        z
+          .record(z.string().regex(/^[a-z_]{1,32}$/), price)
+          .refine((prices) => Object.keys(prices).length > 0, { error: 'has no price' })
+          .refine((prices) => Object.keys(prices).length <= MAX_PRICES, { error: 'has too many prices' }),
+      ])
+      .describe(
+        'What one message costs, by the provider’s list of prices: the same for all, or by what it counts as, such as `marketing`; what is not named costs as the dearest',
+      ),
     currency: z.string().regex(/^[A-Z]{3}$/, { error: 'is not a currency such as BRL' }),
   })
   .meta({ id: 'CampaignMoney' })
@@ -168,7 +175,7 @@ export const campaignView = z
     startedAt: time.optional(),
     endedAt: time.optional(),
     paused: z
-      .object({ reason: z.enum([...STOP_REASONS, 'person']), at: time })
+      .object({ reason: z.enum(PAUSE_REASONS), at: time })
       .optional()
       .describe('Why it is paused: by a person, or why it stopped by itself'),
     waiting: z

@@ -13,6 +13,7 @@ import { LEFT_OUT_REASONS } from '../../store/recipient-record.ts'
 import { previewTemplate } from '../../templates/preview-template.ts'
 import { preview, viewOf } from '../../templates/template-schema.ts'
 import type { TemplateRecord } from '../../templates/template-store.ts'
+import { priceOf } from '../rules/budget.ts'
 import { ineligible } from '../rules/eligibility.ts'
 import { attributesIn, fillVariables } from '../rules/variables.ts'
 import { audienceOf } from '../run/audience.ts'
@@ -87,10 +88,12 @@ const estimateCampaign = route({
       ...{ peopleADay: 100_000, cost: { amount: 58.75, currency: 'USD' }, stop: null },
     },
   },
-  errors: ['invalid_id', 'not_found', 'validation_failed'],
+  errors: ['invalid_id', 'not_found', 'validation_failed', 'reference_forbidden'],
   handle: (needed: CampaignRoutesNeeded) => async (req, res) => {
     const { campaign, facts, channel } = await planned(needed, { res, params: req.params })
-    const estimate = await estimateAudience(needed.campaigns, campaign, { channel, purpose: facts.purpose })
+    const { purpose, template } = facts
+    const categories = [...(campaign.categories ?? []), ...(template?.category ? [template.category] : [])]
+    const estimate = await estimateAudience(needed.campaigns, campaign, { channel, purpose, categories })
     const { recipients } = estimate
     const { money } = campaign.definition.budget ?? {}
     const days = facts.peopleADay === null ? 1 : Math.max(1, Math.ceil(recipients / facts.peopleADay))
@@ -102,7 +105,10 @@ const estimateCampaign = route({
       cost:
         money === undefined
           ? null
-          : { amount: Math.round(recipients * money.perMessage * 100) / 100, currency: money.currency },
+          : {
+              amount: Math.round(recipients * priceOf(money.perMessage, template?.category) * 100) / 100,
+              currency: money.currency,
+            },
       stop: facts.stop ?? null,
     })
   },
@@ -143,7 +149,7 @@ const previewCampaign = route({
       attributes: ['name'],
     },
   },
-  errors: ['invalid_id', 'not_found', 'validation_failed'],
+  errors: ['invalid_id', 'not_found', 'validation_failed', 'reference_forbidden'],
   handle: (needed: CampaignRoutesNeeded) => async (req, res) => {
     const { campaign, facts, channel } = await planned(needed, { res, params: req.params })
     const { definition } = campaign

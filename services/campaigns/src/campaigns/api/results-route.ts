@@ -3,11 +3,14 @@ import { callerOf } from '@parley/shared/service-app'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { RECIPIENT_STATES, type RecipientRecord, TO_COME } from '../../store/recipient-record.ts'
+import { priceOf } from '../rules/budget.ts'
+import type { CampaignRecord } from '../store/campaign-record.ts'
 import { type CampaignRoutesNeeded, campaignParameter, requireCampaign } from './campaign-access.ts'
 
 const QUERY_MS = 20_000
 const MAX_GROUPS = 1_000
 const MAX_HOURS = 31 * 24
+const SENT = ['sent', 'delivered', 'read'] as const
 
 const count = z.number().int()
 const counted = (what: string) => z.array(z.object({ [what]: z.string(), recipients: count }))
@@ -26,7 +29,9 @@ const results = z
     cost: z
       .object({ amount: z.number(), currency: z.string() })
       .nullable()
-      .describe('By the price of the budget, of what was sent; null where there is none'),
+      .describe(
+        'By the price of the budget, of what was sent and is not free, as what it counts as; null where there is none',
+      ),
     replied: count.describe('Who wrote after their message'),
     optedOut: count.describe('Who opted out after their message'),
     hours: z
@@ -38,6 +43,7 @@ const results = z
           read: count,
           failed: count,
           replied: count,
+          optedOut: count,
         }),
       )
       .describe('By the hour in which they were written to; delivered are also those that were read'),
@@ -51,7 +57,9 @@ const example = {
   leftOutBy: [{ reason: 'no_consent', recipients: 1 }],
   ...{ failedBy: [], categories: [{ category: 'marketing', billable: true, recipients: 2 }], cost: null },
   ...{ replied: 1, optedOut: 0, difference: 0 },
-  hours: [{ at: '2026-11-27T12:00:00.000Z', sent: 2, delivered: 2, read: 0, failed: 0, replied: 1 }],
+  hours: [
+    { at: '2026-11-27T12:00:00.000Z', sent: 2, delivered: 2, read: 0, failed: 0, replied: 1, optedOut: 0 },
+  ],
 }
 
 const readResults = route({
@@ -68,13 +76,10 @@ const readResults = route({
   errors: ['invalid_id', 'not_found'],
   handle: (needed: CampaignRoutesNeeded) => async (req, res) => {
     const caller = callerOf(res)
-    const { _id: campaign, definition } = await requireCampaign(needed, {
-      caller,
-      params: req.params,
-      access: 'read',
-    })
+    const found = await requireCampaign(needed, { caller, params: req.params, access: 'read' })
+    const { _id: campaign } = found
     const { recipients } = needed.campaigns.collections
-    const [audience, states, reasons, codes, categories, hours, replied, optedOut] = await Promise.all([
+    const [audience, states, reasons, codes, categories, hours, replied, optedOut, cost] = await Promise.all([
       recipients.countDocuments({ campaign }, { maxTimeMS: QUERY_MS }),
       group(recipients, { campaign }, '$state'),
       group(recipients, { campaign, state: 'left_out' }, '$reason'),
@@ -91,14 +96,13 @@ const readResults = route({
       hoursOf(recipients, campaign),
       recipients.countDocuments({ campaign, repliedAt: { $exists: true } }, { maxTimeMS: QUERY_MS }),
       recipients.countDocuments({ campaign, optedOutAt: { $exists: true } }, { maxTimeMS: QUERY_MS }),
+      costOf(recipients, found),
     ])
     const byState = {
       ...none,
       ...Object.fromEntries(states.map(({ _id, recipients: of }) => [String(_id), of])),
     } as Record<string, number>
     const sum = (names: readonly string[]) => names.reduce((all, name) => all + (byState[name] ?? 0), 0)
-    const { money } = definition.budget ?? {}
-    const sent = sum(['sent', 'delivered', 'read'])
     res.set('cache-control', 'no-store').json({
       audience,
       toCome: sum(TO_COME),
@@ -107,10 +111,7 @@ const readResults = route({
       leftOutBy: reasons.map(({ _id, recipients: of }) => ({ reason: String(_id), recipients: of })),
       failedBy: codes.map(({ _id, recipients: of }) => ({ code: String(_id), recipients: of })),
       categories: categories.map(({ _id, recipients: of }) => ({ ...(_id as object), recipients: of })),
-      cost:
-        money === undefined
-          ? null
-          : { amount: Math.round(sent * money.perMessage * 1e6) / 1e6, currency: money.currency },
+      cost,
       replied,
       optedOut,
       hours,
@@ -142,6 +143,22 @@ function group(
     .toArray()
 }
 
+/** What was sent costs as what the provider says that it counts as, else as its template does. */
+async function costOf(
+  recipients: mongo.Collection<RecipientRecord>,
+  { _id: campaign, definition, categories }: CampaignRecord,
+): Promise<{ amount: number; currency: string } | null> {
+  const { money } = definition.budget ?? {}
+  if (money === undefined) return null
+  const paid = { campaign, state: { $in: [...SENT] }, billable: { $ne: false } }
+  const groups = await group(recipients, paid, '$category')
+  const amount = groups.reduce((sum, { _id, recipients: of }) => {
+    const category = typeof _id === 'string' ? _id : categories?.at(-1)
+    return sum + of * priceOf(money.perMessage, category)
+  }, 0)
+  return { amount: Math.round(amount * 1e6) / 1e6, currency: money.currency }
+}
+
 const when = (condition: object) => ({ $sum: { $cond: [condition, 1, 0] } })
 
 async function hoursOf(recipients: mongo.Collection<RecipientRecord>, campaign: string): Promise<object[]> {
@@ -152,11 +169,12 @@ async function hoursOf(recipients: mongo.Collection<RecipientRecord>, campaign: 
         {
           $group: {
             _id: { $dateTrunc: { date: '$claimedAt', unit: 'hour' } },
-            sent: when({ $in: ['$state', ['sent', 'delivered', 'read']] }),
+            sent: when({ $in: ['$state', [...SENT]] }),
             delivered: when({ $in: ['$state', ['delivered', 'read']] }),
             read: when({ $eq: ['$state', 'read'] }),
             failed: when({ $in: ['$state', ['failed', 'dead']] }),
             replied: when({ $ne: [{ $type: '$repliedAt' }, 'missing'] }),
+            optedOut: when({ $ne: [{ $type: '$optedOutAt' }, 'missing'] }),
           },
         },
         { $sort: { _id: 1 } },

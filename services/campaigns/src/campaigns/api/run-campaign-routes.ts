@@ -1,4 +1,3 @@
-import { defined } from '@parley/shared/defined'
 import { type Route, route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
@@ -22,6 +21,7 @@ import { requireFittingMessage } from './check-message.ts'
 
 /** Where a day begins first. */
 const FIRST_ZONE = 'Pacific/Kiritimati'
+const MAX_CATEGORIES = 20
 
 type Change = Pick<Parameters<typeof changeState>[2], 'set' | 'unset'>
 
@@ -47,7 +47,7 @@ const actions: readonly ActionRoute[] = [
     id: 'scheduleCampaign',
     summary: 'Schedule a campaign',
     description:
-      'It begins by itself at its time, at once where it has none. Takes a role that posts messages, and reads the channel; of the audience only those are written to whom the role may read.',
+      'It begins by itself at its time, at once where it has none. Takes a role that posts messages, and reads what it names; of the audience only those are written to whom the role may read.',
     async change(needed, campaign, caller) {
       const { endsAt } = campaign.definition.schedule
       if (endsAt !== undefined && Date.parse(endsAt) <= Date.now())
@@ -55,9 +55,9 @@ const actions: readonly ActionRoute[] = [
           errors: [{ path: '/schedule/endsAt', code: 'in_the_past', message: 'has gone by' }],
         })
       const may = await requireMaySend(needed, { caller, ...campaign })
-      const shape = await requireSendable(needed, campaign)
+      const known = await requireSendable(needed, campaign)
       await requireFittingMessage(needed, campaign)
-      return { set: { ...may, ...defined({ shape }), active: true, beginsAt: new Date(beginOf(campaign)) } }
+      return { set: { ...may, ...known, active: true, beginsAt: new Date(beginOf(campaign)) } }
     },
   },
   {
@@ -66,7 +66,9 @@ const actions: readonly ActionRoute[] = [
     id: 'unscheduleCampaign',
     summary: 'Make a scheduled campaign a draft again',
     description: 'It has not begun yet.',
-    change: async () => ({ unset: ['active', 'beginsAt', 'peopleRule', 'segmentFilter', 'shape'] }),
+    change: async () => ({
+      unset: ['active', 'beginsAt', 'peopleRule', 'segmentFilter', 'shape', 'categories'],
+    }),
   },
   {
     name: 'pause',
@@ -85,10 +87,16 @@ const actions: readonly ActionRoute[] = [
     id: 'resumeCampaign',
     summary: 'Resume a campaign',
     description:
-      'It goes on exactly where it was paused, whoever did that. What it stopped for counts anew from then on.',
+      'It goes on exactly where it was paused, whoever did that. What it stopped for counts anew from then on; where its template has another category, that is agreed to.',
     async change(needed, campaign, caller) {
       await requireMaySend(needed, { caller, ...campaign })
-      return { set: { since: new Date() }, unset: ['paused'] }
+      const { workspace, channel, definition, categories = [] } = campaign
+      const { connection, campaigns } = needed
+      const known = await campaigns.findTemplate(connection, { workspace, channel, ...definition.template })
+      const now = known?.category
+      const isOther = now !== undefined && now !== categories.at(-1)
+      const agreed = isOther ? { categories: [...categories, now].slice(-MAX_CATEGORIES) } : {}
+      return { set: { since: new Date(), ...agreed }, unset: ['paused'] }
     },
   },
   {
@@ -121,7 +129,7 @@ function routeOf({
     description,
     parameters: [campaignParameter],
     response: { schema: campaignView, example: campaignViewExample },
-    errors: ['invalid_id', 'not_found', 'campaign_state', 'validation_failed'],
+    errors: ['invalid_id', 'not_found', 'campaign_state', 'validation_failed', 'reference_forbidden'],
     handle: (needed: CampaignRoutesNeeded) => async (req, res) => {
       const caller = callerOf(res)
       const campaign = await requireCampaign(needed, { caller, params: req.params, access: 'write' })
@@ -132,6 +140,7 @@ function routeOf({
         by: authorOf(caller),
         ...(await change(needed, campaign, caller)),
       })
+      needed.campaignChanged()
       await after?.(needed, changed)
       res.json(viewOf(changed))
     },

@@ -17,6 +17,7 @@ import {
   refuseState,
   requireCampaign,
 } from './campaign-access.ts'
+import { requireMayName } from './campaign-references.ts'
 import {
   CAMPAIGN_ID,
   CHANGEABLE,
@@ -66,9 +67,11 @@ const postCampaign = route({
   id: 'postCampaign',
   tag: 'campaigns',
   summary: 'Draft a campaign',
-  description: 'Nothing is sent before it is scheduled.',
+  description:
+    'Nothing is sent before it is scheduled. What it names (channel, template, segment, import) the caller has to be allowed to read.',
   body: { schema: campaignBody, example: campaignExample, maxBytes: MAX_BYTES },
   response,
+  errors: ['reference_forbidden'],
   handle: (needed: CampaignRoutesNeeded) => async (_req, res, asked) => {
     const { authorizer, connection } = needed
     const caller = callerOf(res)
@@ -82,6 +85,7 @@ const postCampaign = route({
       createdBy: caller.account.username,
     }
     requireMayWrite(write, campaign)
+    await requireMayName(needed, { caller, campaign })
     await requireAudience(needed, caller, campaign)
     await addCampaign(connection, campaign, authorOf(caller))
     res.json(viewOf(campaign))
@@ -102,7 +106,7 @@ const patchCampaign = route({
     maxBytes: MAX_BYTES,
   },
   response,
-  errors: ['invalid_id', 'not_found', 'campaign_state'],
+  errors: ['invalid_id', 'not_found', 'campaign_state', 'reference_forbidden'],
   handle: (needed: CampaignRoutesNeeded) => async (req, res, asked) => {
     const caller = callerOf(res)
     const campaign = await requireCampaign(needed, { caller, params: req.params, access: 'write' })
@@ -115,11 +119,10 @@ const patchCampaign = route({
       ),
     )
     const written = writtenOf(parse(campaignBody, merged))
-    requireMayWrite(await needed.authorizer.require(caller, 'campaigns', 'write'), {
-      ...campaign,
-      ...written,
-    })
-    await requireAudience(needed, caller, { ...campaign, ...written })
+    const next = { ...campaign, ...written }
+    requireMayWrite(await needed.authorizer.require(caller, 'campaigns', 'write'), next)
+    await requireMayName(needed, { caller, before: campaign, campaign: next })
+    await requireAudience(needed, caller, next)
     const found = await updateCampaign(needed.connection, campaign, {
       by: authorOf(caller),
       change: { $set: written },

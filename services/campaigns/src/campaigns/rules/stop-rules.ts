@@ -4,6 +4,7 @@ export const STOP_REASONS = [
   'template_disabled',
   'template_paused',
   'template_changed',
+  'category_changed',
   'account_restricted',
   'quality_low',
   'refusals',
@@ -16,10 +17,17 @@ export interface StopFacts {
   hasChannel: boolean
   /** What the template is like at the moment, as far as it is known; `shape` is what its parameters are. */
   template:
-    | { status?: string | undefined; quality?: string | undefined; shape?: string | undefined }
+    | {
+        status?: string | undefined
+        quality?: string | undefined
+        shape?: string | undefined
+        category?: string | undefined
+      }
     | undefined
   /** The template's shape when the campaign was scheduled. */
   shape: string | undefined
+  /** The template's category when somebody has agreed to it last, which decides on consent and price. */
+  category: string | undefined
   isQualityLow: boolean
   isRestricted: boolean
   /** What refusals among the latest messages mean for whatever is sent next. */
@@ -35,6 +43,10 @@ const SENDABLE = ['APPROVED', 'ACTIVE', 'REINSTATED', 'FLAGGED']
 const DISABLED = ['DISABLED', 'REJECTED', 'DELETED', 'PENDING_DELETION', 'ARCHIVED']
 const LOW = ['RED', 'LOW']
 
+/** What is not known is not another. */
+const isOther = (before: string | undefined, now: string | undefined): boolean =>
+  before !== undefined && now !== undefined && before !== now
+
 /** Why no more is sent; undefined while nothing speaks against it. The first that applies counts. */
 export function stopReason(facts: StopFacts): StopReason | undefined {
   const { template, limits } = facts
@@ -44,8 +56,8 @@ export function stopReason(facts: StopFacts): StopReason | undefined {
     channel_missing: !facts.hasChannel,
     template_disabled: status !== undefined && DISABLED.includes(status),
     template_paused: status !== undefined && !DISABLED.includes(status) && !SENDABLE.includes(status),
-    template_changed:
-      facts.shape !== undefined && template?.shape !== undefined && facts.shape !== template.shape,
+    template_changed: isOther(facts.shape, template?.shape),
+    category_changed: isOther(facts.category, template?.category),
     account_restricted: facts.isRestricted,
     quality_low: facts.isQualityLow || LOW.includes(template?.quality?.toUpperCase() ?? ''),
     refusals: isOver(facts.refusals),

@@ -1,10 +1,8 @@
 import type { Connection } from 'mongoose'
 import { z } from 'zod'
-import { peopleOf } from '../../store/people-collection.ts'
 import type { RecipientRecord } from '../../store/recipient-record.ts'
 import { type ConsentPurpose, purposeOf } from '../rules/eligibility.ts'
 import { STOP_REASONS, type StopReason, stopReason } from '../rules/stop-rules.ts'
-import type { CampaignCollections } from '../store/campaign-collections.ts'
 import type { CampaignRecord } from '../store/campaign-record.ts'
 import { type CampaignChannel, type CampaignServices, findChannel } from './campaign-parts.ts'
 
@@ -65,7 +63,14 @@ export async function readFacts(
   services: CampaignServices & { findTemplate: FindTemplate },
   campaign: CampaignRecord,
 ): Promise<CampaignFacts> {
-  const { workspace, channel: channelId, definition, shape, since = campaign.createdAt } = campaign
+  const {
+    workspace,
+    channel: channelId,
+    definition,
+    shape,
+    categories,
+    since = campaign.createdAt,
+  } = campaign
   const channel = await findChannel(services, { workspace, channel: channelId })
   const known = await services.findTemplate(services.connection, {
     ...{ workspace, channel: channelId },
@@ -83,16 +88,16 @@ export async function readFacts(
     ({ name, language }) => name === definition.template.name && language === definition.template.language,
   )
   const template = mergedTemplate(known, noticed)
-  const { recent, optOuts } = await readRecent(services, campaign, since)
+  const recent = await readRecent(services, campaign, since)
   const stop = stopReason({
     hasChannel: found.hasChannel,
     template,
-    shape,
+    ...{ shape, category: categories?.at(-1) },
     isQualityLow: found.isQualityLow === true,
     isRestricted: found.isRestricted === true,
     causes: recent.flatMap(({ cause }) => STOP_REASONS.find((reason) => reason === cause) ?? []),
     refusals: recent.filter(isRefused).length,
-    optOuts,
+    optOuts: recent.filter(({ optedOutAt }) => optedOutAt !== undefined).length,
     limits: definition.stopAt,
   })
   const most = (found.perSecond ?? PER_SECOND) * SHARE
@@ -116,53 +121,22 @@ function mergedTemplate(
   return { ...known, status, quality }
 }
 
-type Recent = Pick<
-  RecipientRecord,
-  '_id' | 'person' | 'state' | 'reason' | 'cause' | 'claimedAt' | 'optedOutAt'
->
+type Recent = Pick<RecipientRecord, 'state' | 'reason' | 'cause' | 'optedOutAt'>
 
 /** Who had opted out before says nothing of this campaign. */
 const isRefused = ({ state, reason }: Recent): boolean =>
   (state === 'failed' || state === 'dead') && reason !== 'opted_out'
 
-/** The latest messages since a campaign began or was resumed, and how many of their people have opted out since. */
+/** The latest messages since a campaign began or was resumed. */
 async function readRecent(
-  {
-    connection,
-    collections,
-  }: { connection: Connection; collections: Pick<CampaignCollections, 'recipients'> },
+  { collections }: Pick<CampaignServices, 'collections'>,
   { _id, definition }: CampaignRecord,
   since: Date,
-): Promise<{ recent: Recent[]; optOuts: number }> {
-  const { recipients } = collections
-  const projection = { person: 1, state: 1, reason: 1, cause: 1, claimedAt: 1, optedOutAt: 1 }
-  const recent = (await recipients
+): Promise<Recent[]> {
+  const projection = { state: 1, reason: 1, cause: 1, optedOutAt: 1 }
+  return collections.recipients
     .find({ campaign: _id, claimedAt: { $gte: since } }, { projection, maxTimeMS: QUERY_MS })
     .sort({ claimedAt: -1 })
     .limit(definition.stopAt.of)
-    .toArray()) as Recent[]
-  const people = await peopleOf(connection)
-    .find(
-      {
-        _id: { $in: recent.map(({ person }) => person) },
-        'consent.marketing.status': 'withdrawn',
-        'consent.marketing.at': { $gte: since },
-      },
-      { projection: { consent: 1 }, maxTimeMS: QUERY_MS },
-    )
     .toArray()
-  const withdrawn = new Map(people.map(({ _id: person, consent }) => [person, consent.marketing?.at]))
-  const optedOut = recent.flatMap((one) => {
-    const at = withdrawn.get(one.person)
-    return at !== undefined && one.claimedAt !== undefined && at >= one.claimedAt ? [{ one, at }] : []
-  })
-  const fresh = optedOut.filter(({ one }) => one.optedOutAt === undefined)
-  if (fresh.length > 0)
-    await recipients.bulkWrite(
-      fresh.map(({ one, at }) => ({
-        updateOne: { filter: { _id: one._id }, update: { $set: { optedOutAt: at } } },
-      })),
-      { ordered: false },
-    )
-  return { recent, optOuts: optedOut.length }
 }

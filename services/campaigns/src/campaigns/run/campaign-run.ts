@@ -2,7 +2,7 @@ import { every } from '@parley/shared/every'
 import { isUnavailable } from '@parley/shared/unavailable'
 import type { CampaignRecord } from '../store/campaign-record.ts'
 import { readFacts } from './campaign-facts.ts'
-import { type Known, type RunServices, step } from './campaign-step.ts'
+import { type Known, pauseByItself, type RunServices, step } from './campaign-step.ts'
 import { listAudience } from './list-audience.ts'
 import { trackMessages, trackReplies } from './track-messages.ts'
 
@@ -11,9 +11,16 @@ const TRACK_MS = 300
 const FACTS_MS = 700
 const REPLIES_MS = 2_000
 const LIST_PAUSE_MS = 20
-/** Of a campaign that is over, only what became of its messages is read. */
+/** So often in a row the next of an audience may not be found in time. */
+const MOST_SLOW = 4
+/** MongoDB's code of a read that took longer than we allow. */
+const TOO_LONG = 50
+/** Of a campaign that is over, only what became of its messages is read: the less often, the longer it is over. */
 const OVER_MS = 5_000
-const PAUSED_MS = 1_000
+const LONG_OVER_MS = 60_000
+const OVER_PARTS = 20
+/** While it is paused, or waits for a time that is further away than that. */
+const REST_MS = 1_000
 
 /** The run of one campaign by the instance that leads it. */
 export interface CampaignRun {
@@ -45,7 +52,7 @@ export function startCampaignRun(
     )
   }
   const isOver = () => known.campaign?.state === 'finished' || known.campaign?.state === 'cancelled'
-  const restMs = () => (isOver() ? OVER_MS : known.campaign?.state === 'paused' ? PAUSED_MS : 0)
+  const restMs = () => restOf(known.campaign, Date.now())
   const loop = (
     what: string,
     ms: number | (() => number),
@@ -59,7 +66,7 @@ export function startCampaignRun(
       failed: failed(what),
     })
   const main = every({
-    pauseMs: () => (isOver() ? OVER_MS : STEP_MS),
+    pauseMs: () => Math.max(STEP_MS, restMs()),
     run: async () => {
       if (!isLeader()) return
       known.campaign = (await collections.campaigns.findOne({ _id: campaignId })) ?? undefined
@@ -69,6 +76,7 @@ export function startCampaignRun(
   })
   // Half of the time, so that a long audience leaves the database to what is sent meanwhile.
   let listingMs = 0
+  let slow = 0
   const listPauseMs = () =>
     known.campaign?.listed?.isDone === true ? STEP_MS : Math.max(LIST_PAUSE_MS, listingMs)
   const loops = [
@@ -82,8 +90,15 @@ export function startCampaignRun(
         return
       const { channel, purpose } = known.facts
       const began = performance.now()
-      const listed = await listAudience(services, campaign, { channel, purpose })
+      const listed = await listAudience(services, campaign, { channel, purpose }).catch(
+        (error: Error & { code?: unknown }) => {
+          if (error.code !== TOO_LONG) throw error
+        },
+      )
       listingMs = performance.now() - began
+      slow = listed === undefined ? slow + 1 : 0
+      if (slow >= MOST_SLOW) await pauseByItself(services, campaign, 'audience_slow')
+      if (listed === undefined) return
       known.campaign = { ...campaign, listed }
     }),
     loop('messages of a campaign not read', TRACK_MS, (campaign) =>
@@ -104,4 +119,16 @@ export function startCampaignRun(
       await Promise.all(loops.map((one) => one.stop()))
     },
   }
+}
+
+/** How long a campaign may be left alone, in milliseconds. */
+function restOf(campaign: CampaignRecord | undefined, now: number): number {
+  if (campaign === undefined) return 0
+  const { state, endedAt, updatedAt, waiting } = campaign
+  if (state === 'finished' || state === 'cancelled') {
+    const overMs = now - (endedAt ?? updatedAt).getTime()
+    return Math.min(Math.max(OVER_MS, overMs / OVER_PARTS), LONG_OVER_MS)
+  }
+  const isWaiting = waiting?.for === 'time' && (waiting.until?.getTime() ?? 0) > now + REST_MS
+  return state === 'paused' || isWaiting ? REST_MS : 0
 }

@@ -72,10 +72,12 @@ async function begin(
 ): Promise<void> {
   const at = new Date(now)
   if ((campaign.beginsAt?.getTime() ?? 0) > now || known.facts === undefined) return
-  const shape = campaign.shape ?? known.facts.template?.shape
+  const { template } = known.facts
+  const shape = campaign.shape ?? template?.shape
+  const categories = campaign.categories ?? (template?.category && [template.category])
   await changeState(services.connection, campaign, {
     ...{ action: 'begin', by: RUNTIME },
-    set: { startedAt: at, since: at, ...(shape !== undefined && { shape }) },
+    set: { startedAt: at, since: at, ...(shape && { shape }), ...(categories && { categories }) },
     unset: ['waiting'],
   })
 }
@@ -93,12 +95,7 @@ async function run(
   // What it stopped for before it was resumed is over: they are read anew in a moment.
   if (known.factsSince !== campaign.since?.getTime()) return
   if (facts.stop !== undefined) {
-    services.log.warn({ campaign: campaign._id, reason: facts.stop }, 'campaign paused by itself')
-    await changeState(services.connection, campaign, {
-      ...{ action: 'pause', by: RUNTIME },
-      set: { paused: { reason: facts.stop, at: new Date(now) } },
-      unset: ['waiting'],
-    })
+    await pauseByItself(services, campaign, facts.stop)
     known.facts = undefined
     return
   }
@@ -133,6 +130,20 @@ async function run(
   if (reserved.key !== undefined && posted < reserved.count)
     await returnPeople(collections, { account: reserved.key, count: reserved.count - posted, now })
   await waitFor(services, campaign, undefined)
+}
+
+/** Pauses a campaign for a reason of its own; undefined where somebody has changed it meanwhile. */
+export function pauseByItself(
+  { connection, log }: Pick<RunServices, 'connection' | 'log'>,
+  campaign: CampaignRecord,
+  reason: NonNullable<CampaignRecord['paused']>['reason'],
+): Promise<CampaignRecord | undefined> {
+  log.warn({ campaign: campaign._id, reason }, 'campaign paused by itself')
+  return changeState(connection, campaign, {
+    ...{ action: 'pause', by: RUNTIME },
+    set: { paused: { reason, at: new Date() } },
+    unset: ['waiting'],
+  })
 }
 
 /** Nothing is due: it is over once everybody is listed, nobody waits and nothing is under way; else the next is waited for. */

@@ -27,7 +27,11 @@ interface AudienceEstimate {
 export async function estimateAudience(
   services: RunServices,
   campaign: CampaignRecord,
-  { channel, purpose }: { channel: CampaignChannel; purpose: ConsentPurpose },
+  {
+    channel,
+    purpose,
+    categories,
+  }: { channel: CampaignChannel; purpose: ConsentPurpose; categories: readonly string[] },
 ): Promise<AudienceEstimate> {
   const { definition, _id } = campaign
   const asked = audienceOf(campaign)
@@ -60,7 +64,7 @@ export async function estimateAudience(
     .filter(([, count]) => count > 0)
     .map(([reason, count]) => ({ reason, recipients: Math.round(count * scale) }))
   const eligible = audience - leftOutBy.reduce((sum, { recipients }) => sum + recipients, 0)
-  const most = budgetMessages(definition.budget) ?? eligible
+  const most = budgetMessages(definition.budget, categories) ?? eligible
   const overBudget = Math.max(0, eligible - most)
   if (overBudget > 0) leftOutBy.push({ reason: 'budget', recipients: overBudget })
   return { audience, recipients: Math.max(0, eligible - overBudget), leftOutBy, isExact: seen >= audience }

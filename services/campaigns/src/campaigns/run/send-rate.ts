@@ -17,7 +17,7 @@ export interface SendRate {
 /** How many may be sent now, or what is waited for. */
 export async function allowance(
   { collections }: CampaignServices,
-  { _id: campaign, definition }: CampaignRecord,
+  { _id: campaign, definition, categories = [] }: CampaignRecord,
   rate: SendRate,
   { perSecond }: CampaignFacts,
 ): Promise<{ count: number; wait?: CampaignWait }> {
@@ -31,7 +31,7 @@ export async function allowance(
     { limit, maxTimeMS: COUNT_MS },
   )
   if (inFlight >= limit) return { count: 0, wait: { for: 'in_flight' } }
-  const most = budgetMessages(definition.budget)
+  const most = budgetMessages(definition.budget, categories)
   const left = most === undefined ? MAX_BATCH : most - (await usedOf({ collections }, campaign, most))
   if (left <= 0) return { count: 0, wait: { for: 'budget' } }
   return { count: Math.min(rate.bucket.available(performance.now()), limit - inFlight, left, MAX_BATCH) }

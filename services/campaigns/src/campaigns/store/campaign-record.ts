@@ -2,7 +2,7 @@ import type { SegmentFilter } from '../../segments/segment-filter.ts'
 import type { CampaignBudget } from '../rules/budget.ts'
 import type { CampaignState } from '../rules/campaign-state.ts'
 import type { SendTime } from '../rules/due-time.ts'
-import type { StopReason } from '../rules/stop-rules.ts'
+import { STOP_REASONS } from '../rules/stop-rules.ts'
 import type { CampaignVariables } from '../rules/variables.ts'
 
 /** Whom a campaign is for. */
@@ -35,6 +35,10 @@ export interface CampaignWait {
   until?: Date
 }
 
+/** Why a campaign is paused: it stopped by itself, also where its audience is never found in time, or a person paused it. */
+export const PAUSE_REASONS = [...STOP_REASONS, 'audience_slow', 'person'] as const
+type PauseReason = (typeof PAUSE_REASONS)[number]
+
 /** A campaign as it is stored. */
 export interface CampaignRecord {
   _id: string
@@ -58,7 +62,7 @@ export interface CampaignRecord {
   since?: Date
   endedAt?: Date
   /** Why it is paused, and since when; `by` is who did it, where it did not stop by itself. */
-  paused?: { reason: StopReason | 'person'; at: Date; by?: string }
+  paused?: { reason: PauseReason; at: Date; by?: string }
   /** As JSON: the rule by which who started it may read people; nobody else is of its audience. */
   peopleRule?: string
   /** The filter of the segment that its audience is, as it was when it was scheduled. */
@@ -67,6 +71,8 @@ export interface CampaignRecord {
   listed?: { after?: string; isDone: boolean }
   /** The parameters of its template when it was scheduled. */
   shape?: string
+  /** What its template has counted as since then, the latest at the end; somebody has agreed to each. */
+  categories?: string[]
   waiting?: CampaignWait
   /** Until when replies have been looked for. */
   repliesUntil?: Date

@@ -51,7 +51,9 @@ async function readDocument(
   { http, specs }: Parameters<typeof createDiscoverTools>[0],
   { workspace, url }: { workspace: number; url: string },
 ): Promise<Discovered | string> {
-  const call = { method: 'GET', url, headers: { accept: ACCEPT }, timeoutMs: READ_MS, maxBytes: MAX_BYTES }
+  // It is read elsewhere, where it is counted.
+  const bounds = { timeoutMs: READ_MS, maxBytes: MAX_BYTES, maxNodes: Number.POSITIVE_INFINITY }
+  const call = { method: 'GET', url, headers: { accept: ACCEPT }, ...bounds }
   const response = await http.send(call).catch((error: unknown) => outcomeOfFailure(error).reason)
   if (typeof response === 'string') return response
   const { status, headers, body } = response

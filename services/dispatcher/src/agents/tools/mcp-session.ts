@@ -3,6 +3,7 @@ import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/cl
 import type { JsonSchemaValidatorResult } from '@modelcontextprotocol/sdk/validation/types.js'
 import type { JsonObject } from '@parley/shared/json-object'
 import { type ResponseBounds, ResponseCount } from '../../channels/http/response-bounds.ts'
+import { untilAborted } from '../../channels/http/until-aborted.ts'
 import { retainingNumbers } from '../exact-responses.ts'
 import { type Bounded, boundedFetch, currentCall, END_MS, formOf, MAX_REQUESTS, ofCall } from './mcp-fetch.ts'
 import { type CallResult, callResult } from './mcp-results.ts'
@@ -259,18 +260,6 @@ async function prepare({ fetch, target }: Reached, bounded: Bounded): Promise<Co
 const accepting =
   <T>() =>
   (data: unknown): JsonSchemaValidatorResult<T> => ({ valid: true, data: data as T, errorMessage: undefined })
-
-/** Rejects with the reason once the signal is aborted, whatever `work` does then. */
-function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    if (signal.aborted) return abort()
-    signal.addEventListener('abort', abort, { once: true })
-    work()
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', abort))
-  })
-}
 
 const REPLACED =
   'It speaks HTTP with SSE (protocol 2024-11-05), which Streamable HTTP has replaced: give the URL of its Streamable HTTP, often /mcp.'

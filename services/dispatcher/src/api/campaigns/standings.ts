@@ -1,13 +1,17 @@
 import { channelNumber } from '@parley/shared/channel-settings'
+import type { JsonObject } from '@parley/shared/json-object'
 import { jsonOrUndefined, parseExact } from '@parley/shared/parse-json'
 import { sendSettings } from '@parley/shared/providers/complete-settings'
+import type { ProviderRequest } from '@parley/shared/providers/http'
 import type { Standing } from '@parley/shared/providers/outbound'
 import type { Provider } from '@parley/shared/providers/provider'
 import { providerNamed } from '@parley/shared/providers/registry'
+import type { Settings } from '@parley/shared/providers/setting'
+import { settingsFor } from '@parley/shared/providers/settings'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { Channel, Channels } from '../../channels/channels.ts'
-import type { HttpClient } from '../../channels/http/http-client.ts'
+import type { HttpClient, HttpResponse } from '../../channels/http/http-client.ts'
 import type { Collections } from '../../store/collections.ts'
 
 /** A channel by its external id, and from when on what happened at its provider counts. */
@@ -15,6 +19,8 @@ export const standingQuery = z.object({ channel: z.string().max(1_024), since: z
 
 const MAX_NUMBERS = 1_000
 const FRESH_MS = 10 * 60_000
+/** A provider that did not answer is asked again. */
+const RETRY_MS = 60_000
 const LOOKUP_MS = 10_000
 const MAX_BYTES = 16 * 1024
 const MAX_NOTICES = 200
@@ -26,9 +32,19 @@ export interface Standings {
 }
 
 interface LookedUp {
+  /** When the provider has said it, and when it was asked last. */
   at: Date
-  peopleADay?: number | null | undefined
+  askedAt: Date
   perSecond?: number | undefined
+  isQualityLow?: boolean | undefined
+  peopleADay?: number | null | undefined
+  /** Who owns the account. */
+  owner?: string | undefined
+}
+
+interface Asked {
+  channel: Channel
+  provider: Provider
 }
 
 /** Asks the provider about a number once in ten minutes, and reads what its notices have changed since. */
@@ -41,12 +57,22 @@ export function createStandings({
   channels: Channels
   http: Pick<HttpClient, 'send'>
 }): Standings {
-  const lookedUp = new LRUCache<string, LookedUp, { channel: Channel; provider: Provider }>({
+  const lookedUp = new LRUCache<string, LookedUp, Asked>({
     max: MAX_NUMBERS,
     ttl: FRESH_MS,
     ignoreFetchAbort: true,
-    fetchMethod: (_key, _last, { context }) => lookUp(http, context),
+    fetchMethod: async (_key, last, { context, options }) => {
+      const { isWhole, ...found } = await lookUp(http, context, last)
+      if (!isWhole) options.ttl = RETRY_MS
+      return found
+    },
   })
+  /** What is known of a number since a time, or for a minute. */
+  const find = async (key: string, context: Asked, from: Date) => {
+    const known = await lookedUp.fetch(key, { context })
+    const isOld = known !== undefined && known.at < from && Date.now() - known.askedAt.getTime() > RETRY_MS
+    return isOld ? lookedUp.fetch(key, { context, forceRefresh: true }) : known
+  }
   return {
     async read(workspace, { channel: extId, since }) {
       const channel = await channels.find(workspace, extId)
@@ -54,12 +80,13 @@ export function createStandings({
       if (channel === undefined) return { hasChannel: false }
       if (provider === undefined) return { hasChannel: true }
       const { rates, standing } = provider.outbound
-      const settings = sendSettings(provider, channel.config)
-      const number = 'lacking' in settings ? undefined : rates?.keyOf(settings.settings)
-      const account = 'lacking' in settings ? undefined : (settings.settings.businessAccountId ?? number)
+      const settings = settingsOf({ channel, provider })
+      const number = settings && rates?.keyOf(settings)
+      const named = settings?.businessAccountId
       const context = { channel, provider }
-      const found = await lookedUp.fetch(`${workspace}/${channel._id}/${number}`, { context })
       const from = new Date(since)
+      const found = await find(`${workspace}/${channel._id}/${number}/${named}`, context, from)
+      const account = found?.owner ?? named ?? number
       // What the number may send does not end with a campaign: it counts from when the provider was asked.
       const first = found === undefined || from < found.at ? from : found.at
       const notices = await collections.notices
@@ -71,11 +98,20 @@ export function createStandings({
         const change = standing?.ofNotice(field, parseExact(value))
         if (change === undefined) return []
         const { peopleADay } = change
-        return receivedAt >= from ? change : peopleADay === undefined ? [] : { peopleADay }
+        const counts = receivedAt >= from ? change : peopleADay === undefined ? undefined : { peopleADay }
+        return counts === undefined ? [] : { ...counts, receivedAt }
       })
       return { hasChannel: true, account, ...summaryOf(found, changes), perSecond: rateOf(context, found) }
     },
   }
+}
+
+/** What sending takes, with the account, which that does not; undefined where something is missing. */
+function settingsOf({ channel: { config }, provider }: Asked): Settings | undefined {
+  const found = sendSettings(provider, config)
+  if ('lacking' in found) return undefined
+  const all = settingsFor('send', provider, { config: config as JsonObject, open: (text) => text })
+  return { ...all, ...found.settings }
 }
 
 function rateOf({ channel, provider }: { channel: Channel; provider: Provider }, found?: LookedUp) {
@@ -84,7 +120,7 @@ function rateOf({ channel, provider }: { channel: Channel; provider: Provider },
 }
 
 /** The last that was said of each counts. */
-function summaryOf(found: LookedUp | undefined, changes: Standing[]): object {
+function summaryOf(found: LookedUp | undefined, changes: (Standing & { receivedAt: Date })[]): object {
   const templates = new Map<string, object>()
   for (const { template } of changes) {
     if (template === undefined) continue
@@ -92,28 +128,44 @@ function summaryOf(found: LookedUp | undefined, changes: Standing[]): object {
     templates.set(key, { ...templates.get(key), ...template })
   }
   const peopleADay = changes.findLast((one) => one.peopleADay !== undefined)?.peopleADay
+  const quality = changes.findLast((one) => one.isQualityLow !== undefined)
+  const isLookedUp = found?.isQualityLow === true && !(quality !== undefined && quality.receivedAt > found.at)
   return {
     templates: [...templates.values()],
-    isQualityLow: changes.findLast((one) => one.isQualityLow !== undefined)?.isQualityLow === true,
+    isQualityLow: quality?.isQualityLow === true || isLookedUp,
     isRestricted: changes.some(({ isRestricted }) => isRestricted === true),
     peopleADay: peopleADay === undefined ? (found?.peopleADay ?? null) : peopleADay,
   }
 }
 
+/** What a provider does not say now is as it said it last. */
 async function lookUp(
   http: Pick<HttpClient, 'send'>,
-  { channel, provider }: { channel: Channel; provider: Provider },
-): Promise<LookedUp> {
+  { channel, provider }: Asked,
+  last: LookedUp | undefined,
+): Promise<LookedUp & { isWhole: boolean }> {
   const { rates, standing } = provider.outbound
-  const found = sendSettings(provider, channel.config)
-  const at = new Date()
-  if (rates?.lookup === undefined || 'lacking' in found) return { at }
+  const settings = settingsOf({ channel, provider })
+  const askedAt = new Date()
+  const known = { ...(last ?? { at: askedAt }), askedAt }
+  if (rates?.lookup === undefined || settings === undefined) return { ...known, isWhole: true }
+  const ask = async (request: ProviderRequest | undefined): Promise<HttpResponse | undefined> => {
+    if (request === undefined) return undefined
+    const call = { ...request, timeoutMs: LOOKUP_MS, maxBytes: MAX_BYTES }
+    const response = await http.send(call).catch(() => undefined)
+    return response?.status === 200 ? response : undefined
+  }
   const { request, read } = rates.lookup
-  try {
-    const call = { ...request(found.settings), timeoutMs: LOOKUP_MS, maxBytes: MAX_BYTES }
-    const response = await http.send(call)
-    return { at, perSecond: read(response), peopleADay: standing?.peopleADay(jsonOrUndefined(response.body)) }
-  } catch {
-    return { at }
+  const ownerRequest = standing?.owner?.request(settings)
+  const [number, account] = await Promise.all([ask(request(settings)), ask(ownerRequest)])
+  const owner = account && standing?.owner?.read(jsonOrUndefined(account.body))
+  return {
+    ...known,
+    ...(number && {
+      ...{ at: askedAt, perSecond: read(number), isQualityLow: undefined, peopleADay: undefined },
+      ...standing?.ofNumber(jsonOrUndefined(number.body)),
+    }),
+    ...(owner !== undefined && { owner }),
+    isWhole: number !== undefined && (ownerRequest === undefined || account !== undefined),
   }
 }

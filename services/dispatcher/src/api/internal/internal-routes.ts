@@ -1,7 +1,7 @@
 import { consentChange } from '@parley/shared/consent'
 import { jsonBody } from '@parley/shared/json-body'
 import { methodNotAllowed, Problem } from '@parley/shared/problem'
-import { validate } from '@parley/shared/validate'
+import { parse, validate } from '@parley/shared/validate'
 import { Router } from 'express'
 import { z } from 'zod'
 import { addressesOfPerson } from '../../consent/record-consent.ts'
@@ -52,7 +52,7 @@ export function internalRoutes(
     data: await suppressions.find({ workspace, ...validate(addressed, given) }),
   }))
   post('people/export', (workspace, given) =>
-    exportPerson(needed, { workspace, ...validate(exportQuery, given) }),
+    exportPerson(needed, { workspace, ...parse(exportQuery, given) }),
   )
   post('people/erase', (workspace, given) =>
     erasePerson(needed, { workspace, ...validate(personQuery, given) }),

@@ -4,6 +4,7 @@ import { route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
 import type { Response } from 'express'
 import { z } from 'zod'
+import { untilAborted } from '../../channels/http/until-aborted.ts'
 import { fileName, type MediaBytes } from '../../channels/media/media-bytes.ts'
 import {
   type Fetching,
@@ -93,7 +94,7 @@ export async function inMediaSlot<T>(
 ): Promise<T> {
   const preempt = new AbortController()
   const release = await mediaSlots.enter([workspace], () => {
-    preempt.abort()
+    preempt.abort(PREEMPTED)
     if (res.headersSent) res.destroy()
   })
   res.once('close', release)
@@ -102,17 +103,10 @@ export async function inMediaSlot<T>(
     release()
     throw new Problem('unavailable')
   }
-  return abortable(preempt.signal, () => work(preempt.signal))
+  return untilAborted(preempt.signal, () => work(preempt.signal))
 }
 
-/** Rejects with `unavailable` once the signal is aborted, whatever the fetch does then. */
-async function abortable<T>(signal: AbortSignal, fetch: () => Promise<T>): Promise<T> {
-  const aborted = new Promise<never>((_resolve, reject) => {
-    const problem = new Problem('unavailable', { detail: 'Media of other workspaces were waiting for this.' })
-    signal.addEventListener('abort', () => reject(problem), { once: true })
-  })
-  return Promise.race([fetch(), aborted])
-}
+const PREEMPTED = new Problem('unavailable', { detail: 'Media of other workspaces were waiting for this.' })
 
 async function recordOf(
   { id: _id }: { id: string },

@@ -1,4 +1,7 @@
+import { defined } from '@parley/shared/defined'
 import type { InternalClient } from '@parley/shared/internal-client'
+import { cursorOf, encodeCursor } from '@parley/shared/list-query'
+import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import type { Suppressions } from '../../consent/suppressions.ts'
 import type { MessageRecord } from '../../message/message-record.ts'
@@ -13,17 +16,21 @@ import {
   messagesIn,
   messagesOfPerson,
   noticesOfPerson,
-  type PersonNamed,
   personQuery,
   threadsOfPerson,
 } from './find-everything.ts'
 
 const QUERY_MS = 2_000
 const PAGE = 100
-const MAX_NOTICES = 100
-const MAX_NOTES = 1_000
+const MAX_ID = 128
+/** Those of the workspace are looked through. */
+const NOTICES_INDEX = { workspace: 1, channelId: 1, receivedAt: -1, _id: -1 } as const
 
-export const exportQuery = personQuery.extend({ after: z.string().max(128).optional() })
+const position = z.string().max(MAX_ID).nullable()
+/** Behind which messages, notices and notes the page begins; null for those that are over. */
+export const exportQuery = personQuery.extend({
+  after: cursorOf(z.tuple([position, position, position])).optional(),
+})
 
 interface Exporting {
   collections: Pick<Collections, 'threads' | 'messages' | 'notices' | 'notes'>
@@ -33,53 +40,56 @@ interface Exporting {
 }
 
 /**
- * A page of what there is of a person: 100 of their messages with all that was sent, in the order of their ids, and with the
- * first page all else. `next` is where the next page begins.
+ * A page of what there is of a person: 100 of their messages with all that was sent, 100 notices and 100 notes, in the order of
+ * their ids, and with the first page all else. `next` is where the next page begins.
  */
 export async function exportPerson(
   { collections, suppressions, configuration, isFirstOfName }: Exporting,
-  { after, ...person }: PersonNamed & { after?: string | undefined },
+  { after, ...person }: z.output<typeof exportQuery> & { workspace: number },
 ): Promise<object> {
   const threads = await threadsOfPerson(collections, person)
-  const ofThreads = threads.flatMap(({ thread, isTheirs }) => (isTheirs ? messagesIn(thread) : []))
-  const messages = await collections.messages
-    .find(
-      {
-        $and: [
-          { $or: [messagesOfPerson(person), ...ofThreads] },
-          after === undefined ? {} : { _id: { $gt: after } },
-        ],
-      },
-      { maxTimeMS: QUERY_MS },
-    )
-    .sort({ _id: 1 })
-    .limit(PAGE)
-    .toArray()
-  const next = messages.length < PAGE ? null : (messages.at(-1)?._id ?? null)
-  const page = { messages: messages.map((one: MessageRecord) => detailOf(one)), next }
+  const own = threads.flatMap(({ thread, isTheirs }) => (isTheirs ? thread : []))
+  const [afterMessage = '', afterNotice = '', afterNote = ''] = after ?? []
+  const [messages, notices, notes] = await Promise.all([
+    pageOf(collections.messages, [messagesOfPerson(person), ...own.map(messagesIn)], afterMessage),
+    pageOf(collections.notices, [noticesOfPerson(person)], afterNotice, NOTICES_INDEX),
+    pageOf(collections.notes, own.map(notesIn), afterNote),
+  ])
+  const positions = [messages.next, notices.next, notes.next]
+  const page = {
+    messages: messages.data.map((one: MessageRecord) => detailOf(one)),
+    notices: notices.data.map(noticeView),
+    notes: notes.data.map(({ channel, thread, ...note }) => ({ channel, thread, ...noteView(note) })),
+    next: positions.every((one) => one === null) ? null : encodeCursor(positions),
+  }
   if (after !== undefined) return page
   const tasks = await Promise.all(
     threads.map(({ thread }) => tasksOfThread({ configuration, isFirstOfName }, thread)),
   )
-  const notices = await collections.notices
-    .find(noticesOfPerson(person), { maxTimeMS: QUERY_MS })
-    .limit(MAX_NOTICES)
-    .toArray()
-  const notedIn = threads.flatMap(({ thread, isTheirs }) => (isTheirs ? notesIn(thread) : []))
-  const notes =
-    notedIn.length === 0
-      ? []
-      : await collections.notes
-          .find({ $or: notedIn }, { maxTimeMS: QUERY_MS })
-          .sort({ at: -1, _id: -1 })
-          .limit(MAX_NOTES)
-          .toArray()
   return {
     ...page,
     threads: threads.map(({ thread }) => threadSummary(thread)),
     tasks: tasks.flatMap(({ found }) => found.flatMap(({ task }) => task ?? [])),
     suppressions: await suppressions.find(person),
-    notices: notices.map(noticeView),
-    notes: notes.map(({ channel, thread, ...note }) => ({ channel, thread, ...noteView(note) })),
   }
+}
+
+/** Those of any of the filters behind an id, and where the next page begins; nothing where they are over. */
+async function pageOf<T extends { _id: string }>(
+  collection: mongo.Collection<T>,
+  filters: mongo.Filter<T>[],
+  after: string | null,
+  hint?: mongo.Hint,
+): Promise<{ data: mongo.WithId<T>[]; next: string | null }> {
+  if (after === null || filters.length === 0) return { data: [], next: null }
+  const behind = after === '' ? {} : { _id: { $gt: after } }
+  const data = await collection
+    .find({ $and: [{ $or: filters }, behind] } as mongo.Filter<T>, {
+      maxTimeMS: QUERY_MS,
+      ...defined({ hint }),
+    })
+    .sort({ _id: 1 })
+    .limit(PAGE)
+    .toArray()
+  return { data, next: data.length < PAGE ? null : (data.at(-1)?._id ?? null) }
 }

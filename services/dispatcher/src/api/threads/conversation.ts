@@ -10,7 +10,8 @@ import { currentMessage } from '../../message/current-message.ts'
 import { type MessageRecord, REPLY_SOURCE, type Send } from '../../message/message-record.ts'
 import { objectIn, objectOf } from '../../message/object-content.ts'
 import { isSilent, receivedContent } from '../../message/received-content.ts'
-import { isSettled, shownState } from '../../message/send-state.ts'
+import { isReported } from '../../message/said-texts.ts'
+import { shownState } from '../../message/send-state.ts'
 import { endingAtWord } from '../../message/split-text.ts'
 import { isPersonal, mediaOf, sentAt } from '../../message/spoken-text.ts'
 import { ofThread, type ThreadRecord } from '../../message/thread-record.ts'
@@ -216,11 +217,6 @@ function received({ spoken, message: given, content, quotes }: Read): object[] {
     reason,
   })
   return [{ ...entry, from: content?.isOwn ? 'team' : 'person', ...said, state }]
-}
-
-/** What a person took over before it left was never said; that something was given up, somebody has to know. */
-function isReported({ open, state }: Spoken, send: Send): boolean {
-  return isSettled(send) || send.state === 'claimed' || open === true || state === 'dead'
 }
 
 function toPerson({ spoken, message, quotes }: Read, send: Send): object {

@@ -17,7 +17,7 @@ const MARK_MS = 60 * 60 * 1_000
 const SNAPSHOT = { readConcern: { level: 'snapshot' } } as const
 
 export interface Erasing {
-  collections: Pick<Collections, 'threads' | 'messages' | 'layouts' | 'audited' | 'removed'>
+  collections: Pick<Collections, 'threads' | 'messages' | 'messageWords' | 'layouts' | 'audited' | 'removed'>
   startSession(): mongo.ClientSession
   /** Those of what is stored elsewhere; each is asked with the messages, and at the end without any. */
   erasers: readonly Eraser[]
@@ -73,7 +73,7 @@ export const eraseMessages = (options: Pick<Erasing, 'collections' | 'startSessi
 
 /** The same transaction says of each id that it was there, whether the audit has come to it yet or not. */
 async function eraseCounted(
-  { messages, audited, removed }: Erasing['collections'],
+  { messages, messageWords, audited, removed }: Erasing['collections'],
   ids: string[],
   session: mongo.ClientSession,
 ): Promise<void> {
@@ -86,6 +86,7 @@ async function eraseCounted(
       state: 1,
     })
     .toArray()
+  await messageWords.deleteMany({ _id: { $in: ids } }, { session })
   if (found.length === 0) return
   await messages.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } }, { session })
   const counted = found.map(({ receivedAt, ...one }) => ({ ...one, hour: hourOf(receivedAt) }))

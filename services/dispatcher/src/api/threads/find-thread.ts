@@ -18,7 +18,7 @@ const QUERY_MS = 5_000
 const MAX_CHANNELS = 20
 
 export interface ThreadStore {
-  collections: Pick<Collections, 'threads' | 'messages' | 'layouts' | 'audited' | 'removed'>
+  collections: Pick<Collections, 'threads' | 'messages' | 'messageWords' | 'layouts' | 'audited' | 'removed'>
   authorizer: Authorizer
   retentionMs: number
 }

@@ -1,25 +1,21 @@
+import { defined } from '@parley/shared/defined'
 import { cursorOf, pageLimit } from '@parley/shared/list-query'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
-import { phoneAddress, phoneDigits } from '../../message/addresses.ts'
-import { MOST_LABELS, searchWords, type ThreadRecord } from '../../message/thread-record.ts'
-import {
-  ADDRESS_INDEX,
-  type Collections,
-  PHONE_INDEX,
-  STATUS_INDEX,
-  WORDS_INDEX,
-} from '../../store/collections.ts'
+import { MOST_LABELS, type ThreadRecord } from '../../message/thread-record.ts'
+import { type Collections, STATUS_INDEX, WRITTEN_INDEX } from '../../store/collections.ts'
 import type { VisibleThreads } from './find-thread.ts'
+import { type FoundThread, searchMessages, searchPeople } from './search-threads.ts'
 
-/** So many of the threads that have the rarest of the words are looked at, those with the newest activity where the word is whole. */
-const MAX_EXAMINED = 10_000
-
-/** So many of those that have all words are sorted. */
-const MAX_FOUND = 1_000
-
-/** Where a page ended: when something happened in its last thread, in milliseconds since the epoch, and its stored id. */
-const position = z.tuple([z.number().int().min(0).max(8.64e15), z.string().min(1).max(16_384)])
+/**
+ * Where a page ended: when something happened in its last thread, in milliseconds since the epoch, its stored id, and whether
+ * that was found by a message: those come after people.
+ */
+const position = z.tuple([
+  z.number().int().min(0).max(8.64e15),
+  z.string().min(1).max(16_384),
+  z.literal('message').optional(),
+])
 const MAX_LABEL = 64
 const channel = z.string().max(1_024).optional()
 
@@ -44,13 +40,17 @@ export const threadQuery = z.object({
     .optional()
     .describe('Whose they are: the `_id` of a user, or `none`'),
   label: threadLabel.optional().describe('A label that they have'),
+  wrote: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('Whether the person ever wrote in them, or only we did'),
   q: z
     .string()
     .min(1)
     .max(128)
     .optional()
     .describe(
-      'Words of the name, of the last one the beginning, or the beginning of the phone number; 10,000 threads with the rarest of the words are looked at, and 1,000 that have all of them sorted, at most',
+      'Words of the name, of the last one the beginning, or four digits of the phone number or more (of fewer its beginning); then those in which one message has all of the words. 10,000 threads and the newest 5,000 messages with the rarest of the words are looked at, and 1,000 threads of each sorted, at most',
     ),
   limit: pageLimit,
   after: cursorOf(position).optional(),
@@ -65,21 +65,32 @@ export const channelQuery = z.object({
 const QUERY_MS = 5_000
 const LATEST = { lastAt: -1, _id: -1 } as const
 
-/** One thread more than a page has, the newest activity first. A search sorts the first 1,000 that it finds. */
+/**
+ * One thread more than a page has, the newest activity first. A search sorts the first 1,000 that it finds by their people,
+ * and behind them those that it finds by their messages.
+ */
 export async function findThreads(
-  threads: Collections['threads'],
+  collections: Pick<Collections, 'threads' | 'messages' | 'messageWords'>,
   visible: VisibleThreads,
   asked: ThreadQuery,
-): Promise<ThreadRecord[]> {
-  const beyond = asked.after === undefined ? {} : beyondOf(asked.after)
+): Promise<FoundThread[]> {
+  const { q: text, after, limit } = asked
+  if (text === undefined) return listed(collections.threads, visible, asked).toArray()
   const filter: mongo.Filter<ThreadRecord> = { $and: [visible, filterOf(asked)] }
-  const limit = asked.limit + 1
-  if (asked.q !== undefined) {
-    const { workspace } = visible
-    return searchThreads(threads, { workspace, filter, text: asked.q, page: { beyond, sort: LATEST, limit } })
-  }
-  return listed(threads, visible, asked).toArray()
+  const beyond = after === undefined ? {} : beyondOf(after)
+  const search = { workspace: visible.workspace, filter, text }
+  const page = { beyond, sort: LATEST, limit: limit + 1 }
+  const isBehind = after?.[2] !== undefined
+  const people = isBehind ? [] : await searchPeople(collections, { ...search, page })
+  const left = page.limit - people.length
+  if (left === 0) return people
+  const behind = { ...page, limit: left, beyond: isBehind ? beyond : {} }
+  return [...people, ...(await searchMessages(collections, { ...search, page: behind }))]
 }
+
+/** Where the page after a thread begins. */
+export const positionOf = ({ lastAt, _id, found }: FoundThread): z.input<typeof position> =>
+  found === undefined ? [lastAt.getTime(), _id] : [lastAt.getTime(), _id, 'message']
 
 /** The list without a search, as the database reads it. */
 export function listed(threads: Collections['threads'], visible: VisibleThreads, asked: ThreadQuery) {
@@ -87,17 +98,22 @@ export function listed(threads: Collections['threads'], visible: VisibleThreads,
   return threads
     .find(
       { $and: [visible, filterOf(asked), beyond] },
-      { maxTimeMS: QUERY_MS, ...(isOfAllOpen(asked) && { hint: STATUS_INDEX }) },
+      { maxTimeMS: QUERY_MS, ...defined({ hint: indexOf(asked) }) },
     )
     .sort(LATEST)
     .limit(asked.limit + 1)
 }
 
-/** Nearly all threads are resolved in the end: by their activity the database would go through all of them for the open ones. */
-const isOfAllOpen = ({ status, handler, unread, assignee, label }: ThreadQuery): boolean =>
-  status === 'open' &&
-  [handler, unread, label].every((one) => one === undefined) &&
-  (assignee === undefined || assignee === 'none')
+/**
+ * Nearly all threads are resolved in the end, and in most only we wrote: by their activity the database would go through all
+ * of them for the others.
+ */
+function indexOf({ status, handler, unread, assignee, label, wrote }: ThreadQuery): string | undefined {
+  const isRare = [handler, unread, label].some((one) => one !== undefined)
+  if (isRare || (assignee !== undefined && assignee !== 'none')) return undefined
+  if (wrote === 'true') return WRITTEN_INDEX
+  return status === 'open' ? STATUS_INDEX : undefined
+}
 
 function filterOf({
   channel,
@@ -106,20 +122,27 @@ function filterOf({
   status,
   assignee,
   label,
+  wrote,
 }: ThreadQuery): mongo.Filter<ThreadRecord> {
   const now = new Date()
   return {
     ...(channel === undefined ? {} : { channel }),
     ...(unread === undefined ? {} : { unread: unread === 'true' ? { $gt: 0 } : 0 }),
     ...(label === undefined ? {} : { labels: label }),
+    ...(wrote === undefined ? {} : { lastInboundAt: { $exists: wrote === 'true' } }),
     ...(assignee === undefined
       ? {}
       : { 'assignee._id': assignee === 'none' ? { $exists: false } : Number(assignee) }),
     $and: [
       handler === undefined ? {} : handledBy(handler, now),
-      status === undefined ? {} : withStatus(status, now),
+      status === undefined ? (wrote === 'true' ? WITH_ANY_STATUS : {}) : withStatus(status, now),
     ],
   }
+}
+
+/** As the sequences of an index, which the database merges. */
+const WITH_ANY_STATUS = {
+  'closed.status': { $in: [null, 'resolved', 'snoozed'] } as mongo.Condition<'resolved' | 'snoozed'>,
 }
 
 function withStatus(status: NonNullable<ThreadQuery['status']>, now: Date): mongo.Filter<ThreadRecord> {
@@ -142,104 +165,4 @@ function beyondOf([at, _id]: z.output<typeof position>): mongo.Filter<ThreadReco
   const lastAt = new Date(at)
   // The first is implied by the second, which the database can't begin at.
   return { lastAt: { $lte: lastAt }, $or: [{ lastAt: { $lt: lastAt } }, { _id: { $lt: _id } }] }
-}
-
-type Filter = mongo.Filter<ThreadRecord>
-
-/** One thing that a thread is to have, and the index that knows which do. */
-interface Term {
-  filter: Filter
-  index: mongo.IndexSpecification
-}
-
-/**
- * The threads that match a text: by its digits as the beginning of a phone number, or by whole words of the name and
- * the beginning of its last. The database reads those with the rarest of the words by its index, and the rest of the
- * words from them: by itself it takes the beginning, which everybody may have.
- */
-async function searchThreads(
-  threads: Collections['threads'],
-  options: {
-    workspace: number
-    filter: Filter
-    text: string
-    page: { beyond: Filter; sort: { lastAt: -1; _id: -1 }; limit: number }
-  },
-): Promise<ThreadRecord[]> {
-  const { workspace, text } = options
-  const digits = /^[\d\s()+./-]+$/.test(text) ? phoneDigits(text) : undefined
-  if (digits !== undefined) return searchByPhone(threads, options, digits)
-  const terms = termsOf(text)
-  const rarest = await rarestOf(threads, workspace, terms)
-  if (rarest === undefined) return []
-  const others = terms.flatMap((term) => (term === rarest ? [] : [term.filter]))
-  return readBy(threads, options, { rarest, others })
-}
-
-type SearchOptions = Parameters<typeof searchThreads>[1]
-
-/** Of addresses, and among the threads that an earlier version wrote last. */
-async function searchByPhone(
-  threads: Collections['threads'],
-  options: SearchOptions,
-  digits: string,
-): Promise<ThreadRecord[]> {
-  const terms: Term[] = [
-    { filter: { addresses: { $elemMatch: beginningWith(phoneAddress(digits)) } }, index: ADDRESS_INDEX },
-    { filter: { phone: beginningWith(digits) }, index: PHONE_INDEX },
-  ]
-  const found = await Promise.all(terms.map((rarest) => readBy(threads, options, { rarest, others: [] })))
-  const byId = new Map(found.flat().map((thread) => [thread._id, thread]))
-  return [...byId.values()].sort(byLatest).slice(0, options.page.limit)
-}
-
-const byLatest = (one: ThreadRecord, other: ThreadRecord): number =>
-  other.lastAt.getTime() - one.lastAt.getTime() || (one._id < other._id ? 1 : -1)
-
-function readBy(
-  threads: Collections['threads'],
-  { filter, page }: SearchOptions,
-  { rarest, others }: { rarest: Term; others: Filter[] },
-): Promise<ThreadRecord[]> {
-  const stages = [
-    { $match: { $and: [filter, rarest.filter] } },
-    { $limit: MAX_EXAMINED },
-    ...others.map((other) => ({ $match: other })),
-    { $limit: MAX_FOUND },
-    { $match: page.beyond },
-    { $sort: page.sort },
-    { $limit: page.limit },
-  ]
-  return threads.aggregate<ThreadRecord>(stages, { maxTimeMS: QUERY_MS, hint: rarest.index }).toArray()
-}
-
-/** Whole words first. */
-function termsOf(text: string): Term[] {
-  const words = searchWords(text)
-  return words.map((word, position) => {
-    const isLast = position === words.length - 1
-    return { filter: { words: isLast ? { $elemMatch: beginningWith(word) } : word }, index: WORDS_INDEX }
-  })
-}
-
-function beginningWith(text: string): { $gte: string; $lt: string } {
-  return { $gte: text, $lt: `${text}\u{10FFFF}` }
-}
-
-/** The term that the fewest threads have, counted as far as {@link MAX_FOUND}; the first of those that many have. */
-async function rarestOf(
-  threads: Collections['threads'],
-  workspace: number,
-  terms: Term[],
-): Promise<Term | undefined> {
-  if (terms.length < 2) return terms[0]
-  const counts = await Promise.all(
-    terms.map(({ filter, index }) =>
-      threads.countDocuments(
-        { workspace, ...filter },
-        { limit: MAX_FOUND, maxTimeMS: QUERY_MS, hint: index as mongo.Document },
-      ),
-    ),
-  )
-  return terms[counts.indexOf(Math.min(...counts))]
 }

@@ -12,13 +12,14 @@ import { changeThread, threadChange } from './change-thread.ts'
 import { type Erasing, eraseThread } from './erase-thread.ts'
 import { erasableTasks } from './erasers.ts'
 import { requireThread, type ThreadStore, visibleThreads } from './find-thread.ts'
-import { channelQuery, findThreads, threadQuery } from './list-threads.ts'
+import { channelQuery, findThreads, positionOf, threadQuery } from './list-threads.ts'
+import { excerptsOf, type FoundMessage } from './search-threads.ts'
 import {
+  listedThreadSchema,
   threadErrors,
   threadExample,
   threadParameter,
   threadSchema,
-  threadSummarySchema,
 } from './thread-schemas.ts'
 import { readThread, threadViews } from './view.ts'
 
@@ -43,18 +44,27 @@ export const listThreads = route({
   summary: 'List threads',
   description: 'The newest activity first; it is at most two seconds behind.',
   query: threadQuery,
-  response: pageOf('Thread', threadSummarySchema, threadExample),
+  response: pageOf('Thread', listedThreadSchema, threadExample),
   handle:
     ({ collections, authorizer, channels }: Threads) =>
     async (_req, res, asked) => {
       const allowed = await visibleThreads(res, authorizer)
       const given = asked.query()
-      const found = await findThreads(collections.threads, allowed, given)
-      const { page, last } = splitPage(found, given.limit)
-      const next = last === undefined ? null : encodeCursor([last.lastAt.getTime(), last._id])
-      res.json({ data: await threadViews(channels, page), next })
+      const { page, last } = splitPage(await findThreads(collections, allowed, given), given.limit)
+      const excerpts = await excerptsOf(collections, { found: page, text: given.q ?? '' })
+      const data = (await threadViews(channels, page)).map((view, at) => ({
+        ...view,
+        ...foundView(page[at]?.found, excerpts),
+      }))
+      res.json({ data, next: last === undefined ? null : encodeCursor(positionOf(last)) })
     },
 })
+
+/** Nothing of a message that went in the meantime. */
+function foundView(found: FoundMessage | undefined, excerpts: ReadonlyMap<string, string>): object {
+  const text = found && excerpts.get(found.message)
+  return text === undefined ? {} : { found: { ...found, text } }
+}
 
 export const readOneThread = route({
   method: 'GET',

@@ -19,7 +19,7 @@ export const threadParameter: OperationParameter = {
 export const threadErrors = ['not_found', 'several_channels'] as const
 
 /** A thread as it is listed. */
-export const threadSummarySchema = z
+const threadSummarySchema = z
   .object({
     _id: z.string().describe('Opaque, and accepted wherever the `extId` is'),
     extId: z.string(),
@@ -84,6 +84,21 @@ export const threadSummarySchema = z
       .describe('Until when the provider takes free text, where that is known'),
   })
   .meta({ id: 'ThreadSummary', description: "A person's thread on a channel" })
+
+/** A thread as a search lists it. */
+export const listedThreadSchema = z
+  .object({
+    ...threadSummarySchema.shape,
+    found: z
+      .object({
+        message: z.string().describe('The `_id` of the message'),
+        at: time.describe('When it was received'),
+        text: z.string().describe('What it says around the first of them, 160 characters at most'),
+      })
+      .optional()
+      .describe('Where `q` finds it by a message: the newest that has all of the words'),
+  })
+  .meta({ id: 'ListedThread', description: 'A thread, with the message that it was found by' })
 
 const task = z.object({
   _id: safeInteger,

@@ -141,6 +141,8 @@ export function createReadOperationCall(options: {
 const bounded = ({ timeoutMs, mayLeave }: Parameters<ReadyOperation['send']>[2]) => ({
   timeoutMs,
   maxBytes: MAX_RESPONSE_BYTES,
+  // A model reads it as a text.
+  maxNodes: Number.POSITIVE_INFINITY,
   ...defined({ mayLeave }),
 })
 

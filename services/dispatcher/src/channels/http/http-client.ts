@@ -2,12 +2,14 @@ import type { BlockList, LookupFunction } from 'node:net'
 import { CallError } from './call-error.ts'
 import { GrowingBuffer } from './growing-buffer.ts'
 import { createGuardedAgent, type GuardedAgent, type ResponseHeaders, withDefaults } from './guarded-agent.ts'
+import { JsonCounter } from './response-bounds.ts'
 import { responseMemory } from './response-memory.ts'
 
 export { CallError }
 
 /** To one host, of all workspaces: each of them has fewer calls in flight there. */
 const MAX_SOCKETS = 1_024
+const MAX_NODES = 20_000
 
 export interface HttpResponse {
   status: number
@@ -22,6 +24,8 @@ export interface Call {
   body?: string | Buffer
   timeoutMs: number
   maxBytes: number
+  /** Of a text: its commas, objects and arrays, as JSON has them; 20,000 unless said, infinitely many where nobody parses it. */
+  maxNodes?: number
   /** Breaks the call off, which then has no answer. */
   signal?: AbortSignal
   /** Asked when the connection is there, which may be long after the call was made: where it may not, nothing is sent. */
@@ -32,7 +36,8 @@ export type MayLeave = () => boolean
 
 /**
  * Calls URLs that a workspace configured. Private, loopback and link-local addresses are refused after DNS, on
- * every connection; redirects are not followed; the answer is read up to `maxBytes`, all within `timeoutMs`.
+ * every connection; redirects are not followed; the answer is read up to `maxBytes`, a text up to `maxNodes`, all within
+ * `timeoutMs`.
  * All throw {@link CallError}.
  */
 export interface HttpClient {
@@ -67,10 +72,11 @@ function exchange<B>(
   agent: GuardedAgent,
   { read, isShared }: { read(body: Buffer): B; isShared: boolean },
 ): Promise<Omit<HttpResponse, 'body'> & { body: B }> {
-  const { timeoutMs, signal } = call
+  const { timeoutMs, signal, maxNodes = MAX_NODES } = call
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(new CallError('not_sent', signal.reason))
     const body = new GrowingBuffer(call.maxBytes)
+    const json = new JsonCounter()
     const share = responseMemory.share((error) => underway.breakOff(error))
     let status = 0
     let headers: ResponseHeaders = {}
@@ -88,7 +94,11 @@ function exchange<B>(
       },
       received(chunk) {
         body.append(chunk)
-        if (isShared) share.use(body.allocated)
+        if (!isShared) return
+        share.use(body.allocated)
+        if (maxNodes !== Number.POSITIVE_INFINITY) json.add(chunk)
+        if (json.nodes + json.repeatedNodes > maxNodes)
+          underway.breakOff(new CallError('answer_too_large', undefined, status))
       },
       ended() {
         over()

@@ -1,7 +1,9 @@
+import { FairSlots } from '@parley/shared/fair-slots'
 import { Problem } from '@parley/shared/problem'
 import type { MessageRecord } from '../../message/message-record.ts'
 import { ofThread } from '../../message/thread-record.ts'
 import type { Collections } from '../../store/collections.ts'
+import { untilAborted } from '../http/until-aborted.ts'
 import { findMedia } from './find-media.ts'
 import { fileName } from './media-bytes.ts'
 import { type MediaSources, readMedia } from './read-media.ts'
@@ -11,8 +13,13 @@ const LOOKED_AT = 100
 /** A larger body has the media in it. */
 const MAX_BODY_BYTES = 64 * 1024
 const QUERY_MS = 3_000
-/** In a process: each file has 16 MiB in memory, twice. */
-const MAX_AT_ONCE = 4
+/** In a process: each file has 16 MiB in memory, twice. What is given up is read again. */
+const AT_ONCE = { of: 'files', total: 4, protectedMs: 1_000, queue: { total: 128, each: 16, ms: 4_000 } }
+
+type Message = Pick<
+  MessageRecord,
+  'workspace' | 'channel' | 'thread' | 'joined' | 'receivedAt' | 'partition' | 'order'
+>
 
 type Found = Pick<
   MessageRecord,
@@ -23,7 +30,8 @@ type Found = Pick<
 
 /**
  * Reads a file that the person sent in the thread of a message, up to that: 1 is the latest. 16 MiB at most, until the
- * signal. Throws `not_found` where there is none, and as {@link readMedia}; `unavailable` while 4 others are read.
+ * signal. Throws `not_found` where there is none, and as {@link readMedia}; `unavailable` or `rate_limited` where other
+ * files go first.
  */
 export type ReadThreadFile = (
   file: { messageId: string; position: number },
@@ -34,10 +42,8 @@ export function createReadThreadFile(
   { messages }: Pick<Collections, 'messages'>,
   sources: MediaSources,
 ): ReadThreadFile {
-  let reading = 0
-  const filesOf = async (messageId: string): Promise<Found[]> => {
-    const record = await messages.findOne({ _id: messageId })
-    if (record === null) return []
+  const slots = new FairSlots(AT_ONCE)
+  const filesOf = async (record: Message): Promise<Found[]> => {
     const { workspace, channel, thread: extId, joined, receivedAt } = record
     const found = await messages
       .aggregate<Found>(
@@ -52,25 +58,37 @@ export function createReadThreadFile(
       one.channel === channel && (one.partition !== record.partition || one.order <= record.order)
     return found.filter((one) => isUpTo(one) && isFile(one))
   }
+  const readFile = async (message: Message, position: number, signal: AbortSignal) => {
+    const one = (await filesOf(message))[position - 1]
+    if (one === undefined) throw noFile(position)
+    const record = { ...one, body: String(one.body) }
+    const media = await readMedia(record, sources, (fetch) => fetch(signal))
+    if (media.kind !== 'bytes') throw new Problem('not_found', { detail: 'It is no file.' })
+    return { ...media, fileName: fileName(one._id, media.contentType, media.fileName) }
+  }
   return async ({ messageId, position }, signal) => {
-    if (reading >= MAX_AT_ONCE) throw new Problem('unavailable', { detail: 'Too many files are being read.' })
-    reading++
+    const message = await messages.findOne<Message>(
+      { _id: messageId },
+      { projection: MESSAGE, maxTimeMS: QUERY_MS },
+    )
+    if (message === null) throw noFile(position)
+    const preempt = new AbortController()
+    const release = await slots.enter([message.workspace], () => preempt.abort(PREEMPTED))
     try {
-      const one = (await filesOf(messageId))[position - 1]
-      if (one === undefined)
-        throw new Problem('not_found', {
-          detail: `The person sent no file that is the ${position}. from the latest.`,
-        })
-      const record = { ...one, body: String(one.body) }
-      const media = await readMedia(record, sources, (fetch) => fetch(signal))
-      if (media.kind !== 'bytes') throw new Problem('not_found', { detail: 'It is no file.' })
-      return { ...media, fileName: fileName(one._id, media.contentType, media.fileName) }
+      const ended = AbortSignal.any([signal, preempt.signal])
+      return await untilAborted(ended, () => readFile(message, position, ended))
     } finally {
-      reading--
+      release()
     }
   }
 }
 
+const PREEMPTED = new Problem('unavailable', { detail: 'Files of other workspaces were waiting for this.' })
+
+const noFile = (position: number): Problem =>
+  new Problem('not_found', { detail: `The person sent no file that is the ${position}. from the latest.` })
+
+const MESSAGE = { workspace: 1, channel: 1, thread: 1, joined: 1, receivedAt: 1, partition: 1, order: 1 }
 const READ = {
   ...{ channel: 1, workspace: 1, source: 1, changed: 1, order: 1, partition: 1 },
   body: { $cond: [{ $lte: [{ $strLenBytes: '$body' }, MAX_BODY_BYTES] }, '$body', null] },

@@ -5,11 +5,13 @@ import { providerNamed } from '@parley/shared/providers/registry'
 import type { Settings } from '@parley/shared/providers/setting'
 import type { TemplateDraft, TemplateRules } from '@parley/shared/providers/templates'
 import type { Channel, OpenChannel } from '../channels.ts'
-import type { HttpClient } from '../http/http-client.ts'
+import { CallError, type HttpClient } from '../http/http-client.ts'
 import { presentable } from '../http/presentable.ts'
 
 const TIMEOUT_MS = 15_000
-const MAX_BYTES = 4 * 1024 * 1024
+/** A page has 50 templates, each of at most ten cards. */
+const LIST = { maxBytes: 2 * 1024 * 1024, maxNodes: 40_000 }
+const CHANGE = { maxBytes: 64 * 1024 }
 
 /** What is asked of a provider about templates. */
 type TemplateOperation =
@@ -43,12 +45,17 @@ export function createAskProvider(options: {
     if ('lacking' in found) return { kind: 'unconfigured', message: found.lacking }
     const { rules, settings } = found
     const request = requestFor(rules, settings, operation)
+    const isList = operation.kind === 'list'
     try {
-      const response = await http.send({ ...request, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES })
-      const read = operation.kind === 'list' ? rules.readList(response) : rules.readChange(response)
+      const response = await http.send({ ...request, timeoutMs: TIMEOUT_MS, ...(isList ? LIST : CHANGE) })
+      const read = isList ? rules.readList(response) : rules.readChange(response)
       return shown(read, request)
-    } catch {
-      return { kind: 'unavailable', message: 'The provider did not answer.' }
+    } catch (error) {
+      const isTooLarge = error instanceof CallError && error.failure === 'answer_too_large'
+      const message = isTooLarge
+        ? 'The provider answered with more than is read.'
+        : 'The provider did not answer.'
+      return { kind: 'unavailable', message }
     }
   }
 }
@@ -76,12 +83,17 @@ export function accountIn(
   rules: TemplateRules,
   config: Channel['config'],
 ): { account: string; settings: Settings } | undefined {
+  const settings = textsIn(config)
+  const account = rules.accountOf(settings)
+  return account === undefined ? undefined : { account, settings }
+}
+
+/** The settings of a config that are texts, or may be. */
+export function textsIn(config: Channel['config']): Settings {
   const texts = Object.entries(config).flatMap(([key, value]) =>
     typeof value === 'string' || typeof value === 'number' ? [[key, String(value)] as const] : [],
   )
-  const settings = Object.fromEntries(texts)
-  const account = rules.accountOf(settings)
-  return account === undefined ? undefined : { account, settings }
+  return Object.fromEntries(texts)
 }
 
 function requestFor(rules: TemplateRules, settings: Settings, operation: TemplateOperation): ProviderRequest {
