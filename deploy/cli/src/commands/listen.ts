@@ -17,6 +17,8 @@ interface Options {
   json?: true
 }
 
+/** What is no event of a subscription. */
+const PASSING = ['delta', 'presence']
 /** What comes of the event stream, by type. */
 const STREAMED = ['message', ...STATES.map((state) => `message.${state}`), 'thread', 'gap']
 
@@ -41,7 +43,7 @@ async function listen(port: number, options: Options): Promise<void> {
   })
   for await (const event of events) {
     const { type, body } = delivery(event)
-    if (event.event === 'delta' || !isAsked(event, type, options)) continue
+    if (PASSING.includes(event.event) || !isAsked(event, type, options)) continue
     const { outcome, problem } = await postSigned(receiver, { id: idOf(event), body, secret: options.secret })
     const shown = problem === undefined ? outcome : `${outcome}: ${problem}`
     announce(options, lineOf(type, event, shown), {
