@@ -20,7 +20,7 @@ export async function buildConsole(): Promise<void> {
   const names = [...files.keys()].filter((name) => name !== PAGE)
   for (const name of [...names, PAGE]) await writeAtomically(join(DIST, name), files.get(name))
   for (const name of await readdir(DIST))
-    if (!files.has(name) && !name.endsWith('.tmp')) await rm(join(DIST, name))
+    if (!files.has(name) && !name.endsWith('.tmp')) await rm(join(DIST, name), { force: true })
 }
 
 async function bundleConsole(): Promise<Bundle> {

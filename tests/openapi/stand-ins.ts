@@ -188,6 +188,7 @@ export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn 
   readConversation: inNewThread,
   replyInThread: inNewThread,
   showTyping: inNewThread,
+  showPresence: inNewThread,
   uploadFile: async (run) => {
     await putAccountChannel(run.call)
     return newThread(run, 'with-account')

@@ -191,6 +191,7 @@ const plainBodies: Record<string, (world: MatrixWorld) => unknown> = {
   'POST /rest/threads/{id}/notes': () => ({ text: 'of the team' }),
   'POST /rest/threads/{id}/files': () => new Blob(['9 to 5'], { type: 'text/plain' }),
   'POST /rest/threads/{id}/typing': () => undefined,
+  'POST /rest/threads/{id}/presence': () => undefined,
   'POST /rest/subscriptions/{id}/replay': () => ({ since: new Date(0).toISOString() }),
   'PUT /rest/people/attributes': () => ({ attributes: [] }),
   'POST /rest/people/imports': () => new Blob(['phone\n'], { type: 'text/csv' }),

@@ -20,6 +20,7 @@ const LANGUAGE_NAMES = new Intl.DisplayNames(LOCALE, { type: 'language', fallbac
 const NUMBER = new Intl.NumberFormat(LOCALE)
 const FIGURES = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 3 })
 const PERCENT = new Intl.NumberFormat(LOCALE, { style: 'percent', maximumFractionDigits: 1 })
+const ALL = new Intl.ListFormat(LOCALE, { type: 'conjunction' })
 const ANY = new Intl.ListFormat(LOCALE, { type: 'disjunction' })
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
@@ -68,6 +69,9 @@ export const percent = (share: number): string => PERCENT.format(share)
 /** A number with so many digits behind its point. */
 export const rounded = (value: number, digits: number): string =>
   value.toLocaleString(LOCALE, { minimumFractionDigits: digits, maximumFractionDigits: digits })
+
+/** Texts of which all are meant: "a, b and c". */
+export const allOf = (texts: readonly string[]): string => ALL.format(texts)
 
 /** Texts of which one is meant: "a, b or c". */
 export const anyOf = (texts: readonly string[]): string => ANY.format(texts)

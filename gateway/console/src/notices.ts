@@ -4,7 +4,7 @@ import { account } from './session.ts'
 import { createStore } from './store.ts'
 
 /** What an account is notified of while its user looks elsewhere, and how. */
-type NoticeSettings = Schemas['NoticePreferences']
+export type NoticeSettings = Schemas['NoticePreferences']
 
 const PREFIX = 'parley.notices.'
 const NONE: NoticeSettings = {

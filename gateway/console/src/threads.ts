@@ -48,10 +48,12 @@ export interface Said {
   /** Who wrote it, in the thread of a group. */
   name?: string
   /** What it replies or reacts to. */
-  quoted?: { from: 'person' | 'business'; text: string }
+  quoted?: { _id: string; from: 'person' | 'business'; text: string }
+  /** The emoji of a reaction to what is quoted; empty where it takes one back. */
+  reaction?: string
   edited?: true
   deleted?: true
-  by?: { username?: string; name?: string }
+  by?: { _id?: number; username?: string; name?: string }
   text?: string
   transcript?: string
   media?: string

@@ -1,12 +1,14 @@
 import { call } from './api.ts'
+import { markSent, markTyped } from './presence.ts'
 
 /** Providers show it a little longer. */
 const EVERY_MS = 20_000
 /** The conversation that somebody typed in last, and when its person was last shown that. */
 let last: { thread: string; at: number } | undefined
 
-/** Shows the person that somebody is typing to them. One that can't be shown is missed by nobody. */
+/** Shows the person and the team that somebody is typing a reply. One that can't be shown is missed by nobody. */
 export function showTyping(thread: string): void {
+  markTyped(thread)
   const now = Date.now()
   if (last?.thread === thread && now - last.at < EVERY_MS) return
   last = { thread, at: now }
@@ -15,5 +17,6 @@ export function showTyping(thread: string): void {
 
 /** What is typed next is of another reply. */
 export function endTyping(): void {
+  markSent()
   last = undefined
 }

@@ -1,21 +1,20 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call, type Page } from './api.ts'
 import { caughtUp, type Mark } from './caught-up.ts'
-import { t } from './language.ts'
 import { useLoad } from './load.ts'
 import { createNoticeLedger, type DueNotice, type Reported } from './notice-ledger.ts'
+import { isRequested, type NoticedThread, noticeText } from './notice-text.ts'
 import { raiseNotice, readNoticeSettings } from './notices.ts'
 import { may, me } from './rights.ts'
 import { leaveTo } from './router.ts'
 import { account } from './session.ts'
 import { isReader, onLive } from './shared-stream.ts'
 import { createStore } from './store.ts'
-import { nameOf, shownLast, type Thread } from './threads.ts'
+import { nameOf, type Thread } from './threads.ts'
 import { setUnreadInTitle } from './title.ts'
 import { createUnreadCount } from './unread-count.ts'
 
 const MOST_COUNTED = 100
-const LONGEST = 140
 /** So long a tab that shows the conversation has to say so; what is received meanwhile is asked for together. */
 const RESPONSE_MS = 250
 /** Each change of a title costs the browser something, and there may be many tabs. */
@@ -143,8 +142,8 @@ export function useNotices(): void {
     let asking: ReturnType<typeof setTimeout> | undefined
     const notifyAll = (more: DueNotice[]) => {
       if (!isLeading) return
-      report(more.filter((one) => !isRequested(one)))
-      due.push(...more.filter(isRequested))
+      report(more.filter((one) => !isRequestedHere(one)))
+      due.push(...more.filter(isRequestedHere))
       if (due.length > 0 && asking === undefined) ask()
     }
     const ask = () => {
@@ -167,7 +166,7 @@ export function useNotices(): void {
       })
       if (taken.length > 0) say({ reported: taken.map(({ reported }) => reported) })
       for (const { kind, thread, reported, count } of taken)
-        if (!looks(reported) && isRequested({ kind, thread })) raise({ kind, thread, count })
+        if (!looks(reported) && isRequestedHere({ kind, thread })) raise({ kind, thread, count })
     }
     let leading: AbortController | undefined
     /** What the tab that read before did not come to; what it did come to is heard first. */
@@ -207,28 +206,11 @@ const reportOf = ({ kind, thread: { _id, unread }, at }: DueNotice): Reported =>
   ...{ reported: _id, kind, at, unread },
 })
 
-/** What is reported: how many messages of a conversation, or that it is assigned. */
-interface NoticedThread extends Pick<DueNotice, 'kind' | 'thread'> {
-  count: number
-}
+const isRequestedHere = (due: Pick<DueNotice, 'kind' | 'thread'>): boolean =>
+  isRequested(due, { settings: readNoticeSettings(), own: me.get()?._id })
 
 function raise(noticed: NoticedThread): void {
   const { thread } = noticed
   const onClick = () => void leaveTo(`/conversations/${thread._id}`)
-  raiseNotice({ tag: thread._id, title: nameOf(thread), text: textOf(noticed), onClick })
-}
-
-function textOf({ kind, thread, count }: NoticedThread): string {
-  const last = shownLast(thread.lastMessage).slice(0, LONGEST)
-  if (kind === 'assignment') return t('Assigned to you. {last}', { last })
-  return count === 1 ? last : t('{count} new messages. {last}', { count, last })
-}
-
-/** Whether the account is told of such a thing, by its settings. */
-function isRequested({ kind, thread: { assignee, unreadFor } }: Pick<DueNotice, 'kind' | 'thread'>): boolean {
-  const { messages, handOvers, assignments, onlyOwn } = readNoticeSettings()
-  if (kind === 'assignment') return assignments
-  const isOthers = assignee !== undefined && assignee._id !== me.get()?._id
-  if (onlyOwn && isOthers) return false
-  return unreadFor?.why === 'handed_off' ? handOvers : messages
+  raiseNotice({ tag: thread._id, title: nameOf(thread), text: noticeText(noticed), onClick })
 }

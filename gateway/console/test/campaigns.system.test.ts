@@ -101,6 +101,30 @@ test('a campaign is drafted, previewed, tried, started after its estimate, and a
   expect(new Set((await system.parley.sends(NUMBER)).map(({ to }) => to)).size).toBe(11)
 })
 
+test('the campaigns that wrote to a person, and their task, stand beside the conversation', async () => {
+  const thread = await eventually(async () => {
+    const { json } = await call('GET', '/rest/threads?q=5511977770015')
+    return (json.data as { _id: string; extId: string; campaign?: object }[]).find(
+      ({ campaign }) => campaign !== undefined,
+    )
+  })
+  const task = {
+    ...{ name: 'Return of a fern', description: '', extId: thread.extId, status: 'active', context: {} },
+    ...{ workflow: 1, currentStep: 1 },
+  }
+  expect((await call('POST', '/rest/tasks', task)).status).toBe(200)
+  await onPage({}, async (page) => {
+    await signIn(page, system.url, system.garden)
+    await open(page, `/conversations/${thread._id}`, '.conversation-person')
+    const aside = page.locator('.conversation-person')
+    await aside.getByRole('heading', { name: 'Campaigns' }).waitFor()
+    await aside.locator('li', { hasText: 'Black Friday' }).getByText('delivered').waitFor()
+    await aside.getByRole('link', { name: 'Return of a fern' }).waitFor()
+    await aside.getByRole('link', { name: 'Black Friday' }).click()
+    await page.getByText('Everybody, counted once').waitFor()
+  })
+})
+
 test('a campaign is changed, scheduled and taken back, and one that runs is paused, resumed and cancelled', async () => {
   await onPage({}, async (page) => {
     await signIn(page, system.url, system.garden)

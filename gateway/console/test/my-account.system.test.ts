@@ -38,6 +38,7 @@ test('somebody changes their own name and password, and the sessions that are el
     )
     expect(await page.getByLabel('Current password').inputValue()).toBe('')
     await page.getByRole('button', { name: 'Log out' }).click()
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
     await signIn(page, system.url, { ...shop, password: 'another horse battery' })
   })
 })
@@ -130,6 +131,88 @@ test('what people write to the team is reported once over all tabs, and not to w
     await open(page, '/account', '.rows')
     expect(await page.getByLabel('On the desktop').isChecked()).toBe(true)
     await page.getByRole('button', { name: 'Allow it' }).waitFor()
+  })
+})
+
+test('a sound is made once over all tabs for what people write, and what is assigned is told as such', async () => {
+  const { shop, thread, say, call } = await shopWithConversation('padaria', '7003')
+  const user = { name: 'Bruno', email: 'bruno@padaria.example.com', phone: '+5511999990002' }
+  const { json: bruno } = await call('POST', '/rest/users', {
+    ...{ ...user, password: shop.password, role: 'MEMBER' },
+  })
+  await onPage({}, async (page, context) => {
+    const raised: string[] = []
+    let tones = 0
+    await hearNotices(context, (title, text) => raised.push(`${title}: ${text}`))
+    await context.exposeFunction('sounded', () => tones++)
+    await context.addInitScript(() => {
+      const { sounded } = globalThis as unknown as { sounded(): void }
+      const { start } = AudioScheduledSourceNode.prototype
+      AudioScheduledSourceNode.prototype.start = function (...times) {
+        sounded()
+        start.apply(this, times)
+      }
+    })
+    await signIn(page, system.url, shop)
+    await open(page, '/account', '.rows')
+    await page.getByLabel('A sound').click()
+    await page.getByRole('checkbox', { name: 'A sound', checked: true }).waitFor()
+    // It is heard when it is switched on: a ring has two tones.
+    await eventually(() => tones === 2)
+    const other = await context.newPage()
+    await open(other, '/messages', 'tbody tr')
+    await say('Is the bread ready?')
+    await other.waitForFunction(() => document.title.startsWith('(1) '))
+    await eventually(() => tones === 4)
+    await page.getByLabel('On the desktop').click()
+    await page.getByRole('checkbox', { name: 'On the desktop', checked: true }).waitFor()
+
+    // What goes to others is not told, with that chosen.
+    await page.getByLabel('Nothing of what is assigned to others').click()
+    await page
+      .getByRole('checkbox', { name: 'Nothing of what is assigned to others', checked: true })
+      .waitFor()
+    expect((await call('PATCH', `/rest/threads/${thread}`, { assignee: bruno._id })).status).toBe(200)
+    await say('Hello?')
+    await other.waitForFunction(() => document.title.startsWith('(1) '))
+    await open(other, '/conversations', '.threads a')
+    await other.locator('.threads .unread', { hasText: /^2/ }).waitFor()
+    const asBruno = await system.parley.call('POST', '/api/auth/login', {
+      body: { username: user.email, password: shop.password },
+    })
+    const { json: own } = await call('POST', '/api/auth/me', {})
+    const assigned = await system.parley.call('PATCH', `/rest/threads/${thread}`, {
+      ...{ token: String(asBruno.json.accessToken), body: { assignee: own._id } },
+    })
+    expect(assigned.status).toBe(200)
+    await eventually(() => raised.length > 0)
+    expect(raised).toEqual(['Inês: Assigned to you. Hello?'])
+    await eventually(() => tones === 6)
+    await say('Thank you')
+    await eventually(() => raised.length > 1)
+    expect(raised.slice(1)).toEqual(['Inês: Thank you'])
+    expect(tones).toBe(8)
+  })
+})
+
+test('all sessions but one’s own end at once', async () => {
+  const shop = await register(system.url, 'mercado')
+  const login = () =>
+    system.parley.call('POST', '/api/auth/login', { body: { username: shop.email, password: shop.password } })
+  const tokens = [await login(), await login()].map(({ json }) => String(json.accessToken))
+  await onPage({}, async (page) => {
+    await signIn(page, system.url, shop)
+    await open(page, '/account', '.rows')
+    await page.getByRole('button', { name: 'End all others' }).click()
+    await page.getByText('All other sessions have ended.').waitFor()
+    await page.getByRole('button', { name: 'End all others' }).waitFor({ state: 'detached' })
+    await page.getByText('this one').waitFor()
+    for (const token of [...tokens, shop.token])
+      await eventually(
+        async () => (await system.parley.call('POST', '/api/auth/me', { body: {}, token })).status === 401,
+      )
+    await page.reload()
+    await page.getByText('this one').waitFor()
   })
 })
 

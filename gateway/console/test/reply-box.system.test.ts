@@ -10,7 +10,7 @@ import {
 import { eventually } from '@parley/local/testing/service-under-test'
 import type { Page } from 'playwright-core'
 import { violations } from './axe.ts'
-import { consoleSystem } from './console-system.ts'
+import { consoleSystem, PHONE } from './console-system.ts'
 import { signIn } from './pages.ts'
 
 const system = consoleSystem()
@@ -91,7 +91,7 @@ interface Sent {
   language?: string
   variables?: string[]
   quoted?: string
-  content?: { caption?: string; filename?: string; id?: string }
+  content?: { caption?: string; filename?: string; id?: string; emoji?: string }
 }
 
 async function sends(): Promise<Sent[]> {
@@ -293,6 +293,78 @@ describe('a message', () => {
     })
   })
 
+  test('is reacted to with an emoji, which stands at it until it is taken back', async () => {
+    await writeAsPerson(number, { from: '5511988880001', name: 'Carla', text: 'Thanks a lot' })
+    await onPage(WITH_AXE, async (page) => {
+      await inConversation(page)
+      const theirs = page.locator('.said.theirs', { hasText: 'Thanks a lot' })
+      await theirs.getByRole('button', { name: 'React' }).click()
+      await theirs.getByRole('button', { name: '👍', exact: true }).waitFor()
+      expect(await violations(page, 'emojis for a reaction')).toEqual([])
+      await theirs.getByRole('button', { name: '👍', exact: true }).click()
+      const reaction = theirs.getByRole('list', { name: 'Reactions' })
+      await reaction.getByText('👍').waitFor()
+      expect(await reaction.locator('[title]').getAttribute('title')).toBe('Ana Souza reacted with 👍')
+      const { content } = await sent(({ type }) => type === 'reaction')
+      expect(content).toMatchObject({ emoji: '👍', message_id: expect.stringMatching(/^wamid\./) })
+      expect(await violations(page, 'a reaction')).toEqual([])
+      await theirs.getByRole('button', { name: 'Take 👍 back' }).click()
+      await reaction.waitFor({ state: 'detached' })
+      await sent((one) => one.type === 'reaction' && one.content?.emoji === '')
+      // What the team has said is not reacted to.
+      expect(await page.locator('.said.ours').getByRole('button', { name: 'React' }).count()).toBe(0)
+    })
+  })
+
+  test('has emojis where they are put, by the keyboard alone', async () => {
+    await onPage(WITH_AXE, async (page) => {
+      await inConversation(page)
+      await reply(page).fill('Good day')
+      for (let at = 0; at < 'day'.length; at++) await reply(page).press('ArrowLeft')
+      await page.getByRole('button', { name: 'Emoji' }).press('Enter')
+      const picker = page.locator('.reply .emoji-picker')
+      await picker.locator('button:focus').waitFor()
+      expect(await violations(page, 'emojis')).toEqual([])
+      await page.keyboard.press('Escape')
+      await picker.waitFor({ state: 'detached' })
+      await page.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA')
+      await page.getByRole('button', { name: 'Emoji' }).press('Enter')
+      await picker.locator('button:focus').waitFor()
+      await page.keyboard.press('ArrowRight')
+      const second = await page.evaluate(() => document.activeElement?.textContent)
+      await page.keyboard.press('Enter')
+      await picker.waitFor({ state: 'detached' })
+      // What is typed next comes behind it.
+      await page.keyboard.type(' ')
+      expect(await reply(page).inputValue()).toBe(`Good ${second} day`)
+      await reply(page).fill('')
+    })
+  })
+
+  test('is photographed on a phone', async () => {
+    await onPage({ ...WITH_AXE, viewport: PHONE, hasTouch: true, isMobile: true }, async (page) => {
+      await inConversation(page)
+      const photo = page.getByLabel('A photo to attach')
+      for (const [name, value] of [
+        ['capture', 'environment'],
+        ['accept', 'image/*'],
+        ['multiple', null],
+      ] as const)
+        expect([name, await photo.getAttribute(name)]).toEqual([name, value])
+      const chosen = page.waitForEvent('filechooser')
+      await page.getByRole('button', { name: 'Take a photo' }).tap()
+      await (await chosen).setFiles({ name: 'photo.png', mimeType: 'image/png', buffer: PNG })
+      await files(page).getByText('photo.png').waitFor()
+      await files(page).getByRole('button', { name: 'Remove photo.png' }).tap()
+      expect(await violations(page, 'the reply box on a phone')).toEqual([])
+    })
+    await onPage({}, async (page) => {
+      await inConversation(page)
+      await page.getByRole('button', { name: 'Attach files' }).waitFor()
+      expect(await page.getByRole('button', { name: 'Take a photo' }).isVisible()).toBe(false)
+    })
+  })
+
   test('is typed in sight of the person', async () => {
     await onPage(WITH_AXE, async (page) => {
       await inConversation(page)
@@ -317,7 +389,7 @@ test('what is known of the person stands beside the conversation, with their oth
   expect((await call('POST', '/api/hooks/whatsapp', body)).status).toBe(200)
   await onPage(WITH_AXE, async (page) => {
     await inConversation(page)
-    await page.getByRole('button', { name: 'Person', exact: true }).click()
+    // There is room for it, so it is there without being asked for.
     const aside = page.getByRole('complementary', { name: 'About Carla' })
     for (const text of [
       '+5511988880001',
@@ -333,5 +405,16 @@ test('what is known of the person stands beside the conversation, with their oth
     expect(await violations(page, 'the person')).toEqual([])
     await page.getByRole('button', { name: 'Person', exact: true }).click()
     await aside.waitFor({ state: 'detached' })
+    await page.reload()
+    await reply(page).waitFor()
+    expect(await aside.count()).toBe(0)
+    await page.getByRole('button', { name: 'Person', exact: true }).click()
+    await aside.waitFor()
+  })
+  await onPage({ viewport: PHONE }, async (page) => {
+    await inConversation(page)
+    expect(await page.getByRole('complementary', { name: 'About Carla' }).count()).toBe(0)
+    await page.getByRole('button', { name: 'Person', exact: true }).click()
+    await page.getByRole('complementary', { name: 'About Carla' }).waitFor()
   })
 })

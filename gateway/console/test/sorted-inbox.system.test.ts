@@ -104,6 +104,22 @@ describe('a conversation', () => {
     })
   })
 
+  test('is listed with those of its channel where one is chosen', async () => {
+    await asAna(async (page) => {
+      await open(page, '/conversations', '.threads a')
+      await row(page, 'Ivo').waitFor()
+      await page.getByLabel('Channel', { exact: true }).selectOption({ label: 'mute' })
+      await row(page, 'Alda').or(row(page, 'Bela')).first().waitFor({ state: 'detached' })
+      await row(page, 'Ivo').waitFor()
+      expect(new URL(page.url()).searchParams.get('channel')).toBe('mute')
+      await page.reload()
+      await row(page, 'Ivo').waitFor()
+      expect(await page.locator('.threads a').count()).toBe(1)
+      await page.getByLabel('Channel', { exact: true }).selectOption({ label: 'All' })
+      await row(page, 'Bela').waitFor()
+    })
+  })
+
   test('has labels, which lead to the others that have them', async () => {
     const [one, other] = [
       await conversationWith('Cora', '5511988881003'),

@@ -21,6 +21,7 @@ import {
 import { type Conversations, readThreadMessages, replyInThread } from './api/threads/conversation-routes.ts'
 import { type Files, uploadFile } from './api/threads/file-routes.ts'
 import { deleteNote, listNotes, type Notes, postNote } from './api/threads/note-routes.ts'
+import { type PresenceShown, showPresence } from './api/threads/presence-routes.ts'
 import {
   deleteThread,
   listThreads,
@@ -50,6 +51,7 @@ type Needed = OfMessages &
   Conversations &
   Files &
   TypingShown &
+  PresenceShown &
   Notes
 
 /** Every public operation of this service. */
@@ -62,6 +64,6 @@ export const routes: readonly Route<Needed>[] = [
   ...[listDeliveries, readDelivery, replayDelivery, replayDeliveries, testSubscription],
   ...[followEvents, followThread],
   ...[listThreads, readOneThread, patchThread, deleteThread, readThreadMessages, replyInThread],
-  ...[uploadFile, showTyping],
+  ...[uploadFile, showTyping, showPresence],
   ...[listNotes, postNote, deleteNote],
 ]

@@ -149,9 +149,13 @@ export interface ObjectRules {
   mediaIn(object: Readonly<Record<string, unknown>>): StoredMedia | undefined
   /** The object that sends a text, which is in the provider's markup already. */
   ofText(text: string): JsonObject
-  /** The object as a reply to a message, by the provider's id of that. */
+  /** The object that reacts to a message once it quotes that; without an emoji it takes the reaction back. Undefined where there is none. */
+  ofReaction?(emoji: string): JsonObject
+  /** The emoji of an object that reacts, empty where it takes the reaction back; undefined of any other. */
+  reactionIn?(object: Readonly<Record<string, unknown>>): string | undefined
+  /** The object as a reply or a reaction to a message, by the provider's id of that. */
   quoting(object: Readonly<Record<string, unknown>>, providerId: string): JsonObject
-  /** What an object replies to, by the provider's id. */
+  /** What an object replies or reacts to, by the provider's id. */
   quotedIn(object: Readonly<Record<string, unknown>>): string | undefined
   /** The view of an object for people. */
   preview(object: Readonly<Record<string, unknown>>): ObjectPreview

@@ -36,6 +36,11 @@ test.each([
     { type: 'interactive', text: 'Which?' },
   ],
   [{ type: 'contacts', contacts: [{}] }, { type: 'contacts' }],
+  [
+    { type: 'reaction', reaction: { emoji: '👍' } },
+    { type: 'reaction', text: '👍' },
+  ],
+  [{ type: 'reaction', reaction: { emoji: '' } }, { type: 'reaction' }],
   [{ type: 'image' }, { type: 'image' }],
   [{}, { type: 'message' }],
 ])('of the object %j people see %j', (object, preview) => {
@@ -63,4 +68,12 @@ test('an object that quotes names what it quotes, and is one that may be sent', 
   expect(objects.quotedIn(object)).toBe('wamid.1')
   expect(objects.errorsOf(object)).toEqual([])
   expect(objects.quotedIn(objects.ofText('Yes'))).toBeUndefined()
+})
+
+test.each(['👍', ''])('a reaction with “%s” names what it is to, and is one that may be sent', (emoji) => {
+  const object = objects.quoting(objects.ofReaction?.(emoji) ?? {}, 'wamid.1')
+  expect(object).toEqual({ type: 'reaction', reaction: { message_id: 'wamid.1', emoji } })
+  expect([objects.quotedIn(object), objects.reactionIn?.(object)]).toEqual(['wamid.1', emoji])
+  expect(objects.errorsOf(object)).toEqual([])
+  expect(objects.reactionIn?.(objects.ofText('👍'))).toBeUndefined()
 })

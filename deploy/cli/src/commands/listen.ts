@@ -15,6 +15,8 @@ interface Options {
   json?: true
 }
 
+/** What is no event of a subscription. */
+const PASSING = ['delta', 'presence']
 const RECEIVER_MS = 15_000
 const SECRET_BYTES = 32
 
@@ -44,7 +46,7 @@ async function listen(port: number, options: Options): Promise<void> {
   })
   for await (const event of events) {
     const { type, body } = delivery(event)
-    if (event.event === 'delta' || !isAsked(event, options)) continue
+    if (PASSING.includes(event.event) || !isAsked(event, options)) continue
     const outcome = await post(receiver, { id: idOf(event), body, secret: options.secret })
     announce(options, lineOf(type, event, inWords(outcome, receiver)), { type, ...JSON.parse(body), outcome })
   }

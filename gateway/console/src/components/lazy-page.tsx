@@ -1,21 +1,18 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { t } from '../language.ts'
-import type { PageProps } from '../router.ts'
 import { Button } from './actions.tsx'
 import { Empty, Loading } from './basics.tsx'
 
-type Page = ComponentType<PageProps>
-
-/** A page whose script is loaded when somebody first goes there. */
-export function lazyPage(load: () => Promise<Page>): Page {
-  let loaded: Page | undefined
-  return function LazyPage(props: PageProps) {
-    const [Shown, setShown] = useState<Page | undefined>(() => loaded)
+/** A page, or a part of one, whose script is loaded when it is first shown. */
+export function lazyPage<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+  let loaded: ComponentType<P> | undefined
+  return function LazyPage(props: P) {
+    const [Shown, setShown] = useState<ComponentType<P> | undefined>(() => loaded)
     const [isMissing, setMissing] = useState(false)
     useEffect(() => {
       if (loaded !== undefined) return
-      const show = (found: Page) => {
+      const show = (found: ComponentType<P>) => {
         loaded = found
         setShown(() => loaded)
       }

@@ -1,7 +1,7 @@
 import type { ComponentChildren, Ref } from 'preact'
 
 interface ScrollRegionProps {
-  as?: 'div' | 'pre'
+  as?: 'div' | 'pre' | 'aside'
   class?: string
   /** A log is read out as it grows. */
   role?: 'log'

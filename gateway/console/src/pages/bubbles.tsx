@@ -3,14 +3,17 @@ import type { Speaking } from '@parley/shared/providers/marked-up'
 import type { ObjectPreview } from '@parley/shared/providers/outbound'
 import { allProviders, providerNamed } from '@parley/shared/providers/registry'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { callForBlob } from '../api.ts'
-import { Button } from '../components/actions.tsx'
+import { Button, notify } from '../components/actions.tsx'
 import { Time } from '../components/basics.tsx'
 import { Formatted, Linked } from '../components/formatted.tsx'
+import { lazyPage } from '../components/lazy-page.tsx'
 import { TemplateView } from '../components/template-view.tsx'
 import { longDay } from '../format.ts'
 import { t } from '../language.ts'
+import { messageOf } from '../problems.ts'
+import { ownReaction, type Reaction, withReactions } from '../reactions.ts'
 import { may } from '../rights.ts'
 import { hrefOf } from '../router.ts'
 import { type Given, type ShownTemplate, showObject, showTemplate, type Template } from '../templates.ts'
@@ -30,7 +33,12 @@ interface Shown {
   templates: readonly Template[] | undefined
   /** Undefined where nobody may reply. */
   onQuote: OnQuote | undefined
+  /** The same where no reaction goes out. */
+  onReact: OnReact | undefined
 }
+
+/** Something is reacted to; without an emoji the reaction is taken back. */
+export type OnReact = (to: { _id: string; emoji: string }) => Promise<void>
 
 /** Something is to be replied to. */
 export type OnQuote = (quoted: { _id: string; text: string }) => void
@@ -43,7 +51,8 @@ interface BubblesProps extends Shown {
 }
 
 /** What was said as bubbles, with a mark for each day; each leads to all that happened to its message. */
-export function Bubbles({ items, interleaved, sought, ...shown }: BubblesProps) {
+export function Bubbles({ items: said, interleaved, sought, ...shown }: BubblesProps) {
+  const { items, reactions } = withReactions(said)
   const all = [...items, ...interleaved].sort((one, other) => one.at.localeCompare(other.at))
   return (
     <ol class="bubbles">
@@ -54,7 +63,11 @@ export function Bubbles({ items, interleaved, sought, ...shown }: BubblesProps) 
           data-message={'content' in entry ? undefined : entry.message}
         >
           {dayOf(entry) !== dayOf(all[at - 1]) && <p class="day">{dayOf(entry)}</p>}
-          {'content' in entry ? (entry.content as ComponentChildren) : <Bubble said={entry} {...shown} />}
+          {'content' in entry ? (
+            (entry.content as ComponentChildren)
+          ) : (
+            <Bubble said={entry} reactions={reactions.get(entry._id) ?? []} {...shown} />
+          )}
         </li>
       ))}
     </ol>
@@ -77,7 +90,7 @@ const WRONG = ['failed', 'dead']
 /** What says nothing to somebody who reads a conversation. */
 const UNSAID = ['handler_is_person', 'app_message', 'reaction', 'history', 'notice']
 
-function Bubble({ said, ...shown }: Shown & { said: Said }) {
+function Bubble({ said, reactions, ...shown }: Shown & { said: Said; reactions: readonly Reaction[] }) {
   const { from, at, state, message, reason, edited } = said
   const isWrong = WRONG.includes(state)
   const author = authorOf(said)
@@ -88,7 +101,8 @@ function Bubble({ said, ...shown }: Shown & { said: Said }) {
       <div class={`bubble ${sideOf(said)}`}>
         <SaidContent said={said} {...shown} />
       </div>
-      <p class={isWrong ? 'under wrong' : 'under'}>
+      {reactions.length > 0 && <Reactions reactions={reactions} />}
+      <div class={isWrong ? 'under wrong' : 'under'}>
         {author && <span>{author}</span>}
         {may('read', 'messages') ? (
           <a href={hrefOf(`/messages/${encodeURIComponent(message)}`)} title={t('All that happened to it')}>
@@ -111,20 +125,97 @@ function Bubble({ said, ...shown }: Shown & { said: Said }) {
             {t('Quote')}
           </button>
         )}
-      </p>
+        {shown.onReact && isReactable(said, shown.channel) && (
+          <React said={said} own={ownReaction(reactions)} onReact={shown.onReact} />
+        )}
+      </div>
     </>
   )
 }
+
+/** The reactions to something, each leading to all that happened to it. */
+const Reactions = ({ reactions }: { reactions: readonly Reaction[] }) => (
+  <ul class="reactions" aria-label={t('Reactions')}>
+    {reactions.map(({ emoji, of, said }) => {
+      const who = said.from === 'person' ? (said.name ?? t('The person')) : (authorOf(said) ?? t('Team'))
+      const title = t('{who} reacted with {emoji}', { who, emoji })
+      return (
+        <li key={of} title={title}>
+          {may('read', 'messages') ? (
+            <a href={hrefOf(`/messages/${encodeURIComponent(said.message)}`)} aria-label={title}>
+              {emoji}
+            </a>
+          ) : (
+            emoji
+          )}
+        </li>
+      )
+    })}
+  </ul>
+)
+
+export const LazyEmojiPicker = lazyPage(async () => (await import('../components/emoji-picker.tsx')).default)
+
+interface ReactProps {
+  said: Said
+  /** Of the business, so far. */
+  own: Reaction | undefined
+  onReact: OnReact
+}
+
+/** The means to react to something, to react otherwise, and to take that back. */
+function React({ said: { _id }, own, onReact }: ReactProps) {
+  const [isChoosing, setChoosing] = useState(false)
+  const button = useRef<HTMLButtonElement>(null)
+  const close = () => {
+    setChoosing(false)
+    button.current?.focus()
+  }
+  const react = async (emoji: string) => {
+    close()
+    try {
+      await onReact({ _id, emoji })
+    } catch (error) {
+      notify(messageOf(error as Error), 'bad')
+    }
+  }
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        class="link"
+        aria-expanded={isChoosing}
+        onClick={() => setChoosing((before) => !before)}
+      >
+        {t('React')}
+      </button>
+      {own && (
+        <button type="button" class="link" onClick={() => void react('')}>
+          {t('Take {emoji} back', { emoji: own.emoji })}
+        </button>
+      )}
+      {isChoosing && <LazyEmojiPicker onChoose={(emoji) => void react(emoji)} onClose={close} />}
+    </>
+  )
+}
+
+/** Whether the team can react to it: the person said it, the provider knows it, and nobody took it back. */
+const isReactable = ({ from, deleted, reaction }: Said, { callback }: Speaking): boolean =>
+  providerNamed(callback)?.outbound.objects?.ofReaction !== undefined &&
+  from === 'person' &&
+  deleted === undefined &&
+  reaction === undefined
 
 const LONGEST_LABEL = 40
 const LONGEST_QUOTE = 200
 const QUOTABLE = ['sent', 'delivered', 'read']
 
 /** Whether a reply can quote it, as far as is known here: the provider knows it, and nobody took it back. */
-const isQuotable = ({ from, state, deleted, reason }: Said, { callback }: Speaking): boolean =>
+const isQuotable = ({ from, state, deleted, reaction }: Said, { callback }: Speaking): boolean =>
   providerNamed(callback)?.outbound.objects !== undefined &&
   deleted === undefined &&
-  reason !== 'reaction' &&
+  reaction === undefined &&
   (from === 'person' || (from !== 'provider' && QUOTABLE.includes(state)))
 
 /** What was said, in words. */

@@ -1,6 +1,7 @@
 import type { Schemas } from '@parley/client'
 import { call, type Page } from '../api.ts'
 import { Badge, Fact, Failure, Loading, Time } from '../components/basics.tsx'
+import { ScrollRegion } from '../components/scroll-region.tsx'
 import { clockTime, languageName } from '../format.ts'
 import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
@@ -10,24 +11,26 @@ import { hrefOf } from '../router.ts'
 import { nameOf, shownLast, type Thread } from '../threads.ts'
 import { wordOf } from '../words.ts'
 
-type Campaign = Pick<Schemas['Campaign'], '_id' | 'name'>
+type Campaign = Schemas['PersonCampaign']
 
 const TONES = { granted: 'good', withdrawn: 'bad', unknown: 'neutral' } as const
 const MOST_OTHERS = 20
+const MOST_CAMPAIGNS = 5
 
 /** Who somebody talks to: what is known of them, what they agreed to, and where else they write. */
 export function PersonAside({ thread }: { thread: Thread }) {
   const person = usePersonOf(thread)
   return (
-    <aside class="conversation-person" aria-label={t('About {name}', { name: nameOf(thread) })}>
+    <ScrollRegion as="aside" class="conversation-person" label={t('About {name}', { name: nameOf(thread) })}>
       {person.data === undefined && (person.error ? <Failure error={person.error} /> : <Loading lines={5} />)}
       {person.data === null && (
         <p class="quiet">{t('No record of this person may be read, or there is none.')}</p>
       )}
       {person.data && <PersonFacts person={person.data} />}
-      {thread.campaign && <LastCampaign campaign={thread.campaign} />}
+      {thread.task && <TaskFact task={thread.task} />}
+      <Campaigns thread={thread} person={person.data ?? undefined} />
       <OtherThreads thread={thread} />
-    </aside>
+    </ScrollRegion>
   )
 }
 
@@ -88,22 +91,45 @@ function PersonFacts({ person }: { person: Person }) {
   )
 }
 
-/** The campaign that wrote to the person last. */
-function LastCampaign({ campaign: { _id, at } }: { campaign: NonNullable<Thread['campaign']> }) {
-  const isReadable = may('read', 'campaigns')
-  const { data } = useLoad(`campaign ${isReadable} ${_id}`, (signal) =>
-    isReadable
-      ? call<Campaign>('GET', `/rest/campaigns/${_id}`, { signal }).catch(() => undefined)
-      : Promise.resolve(undefined),
+const TaskFact = ({ task: { _id, name, status } }: { task: NonNullable<Thread['task']> }) => (
+  <dl class="facts">
+    <Fact term={t('Task')}>
+      <a href={hrefOf(`/assistants/tasks/${_id}`)}>{name || _id}</a> <Badge>{wordOf(status)}</Badge>
+    </Fact>
+  </dl>
+)
+
+/** The campaigns that wrote to the person last, and what became of that; where they may not be read, when the last one did. */
+function Campaigns({ thread, person }: { thread: Thread; person: Person | undefined }) {
+  const path = may('read', 'campaigns') && person ? `/rest/people/${person._id}/campaigns` : undefined
+  const { data = [] } = useLoad(`${path} of ${thread.campaign?._id}`, async (signal) =>
+    path === undefined ? [] : (await call<{ data: Campaign[] }>('GET', path, { signal })).data,
   )
+  if (data.length === 0) return thread.campaign ? <LastCampaign at={thread.campaign.at} /> : null
   return (
-    <dl class="facts">
-      <Fact term={t('Last campaign')}>
-        {data?.name ?? t('A campaign')} <Time at={at} relative />
-      </Fact>
-    </dl>
+    <>
+      <h2>{t('Campaigns')}</h2>
+      <ul class="other-threads">
+        {data.slice(0, MOST_CAMPAIGNS).map(({ _id, name, state, sentAt, due }) => (
+          <li key={_id}>
+            <a href={hrefOf(`/campaigns/${_id}`)}>{name}</a>{' '}
+            <span class="quiet">
+              <Time at={sentAt ?? due} relative /> · {wordOf(state)}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </>
   )
 }
+
+const LastCampaign = ({ at }: { at: string }) => (
+  <dl class="facts">
+    <Fact term={t('Last campaign')}>
+      <Time at={at} relative />
+    </Fact>
+  </dl>
+)
 
 /** The same person's conversations on other channels. */
 function OtherThreads({ thread }: { thread: Thread }) {

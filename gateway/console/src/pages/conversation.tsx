@@ -1,4 +1,5 @@
 import { markedUp } from '@parley/shared/providers/marked-up'
+import { providerNamed, usualProvider } from '@parley/shared/providers/registry'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { useChannelNamed } from '../channel-named.ts'
@@ -6,8 +7,10 @@ import { Button } from '../components/actions.tsx'
 import { Badge, Failure, Loading, Time } from '../components/basics.tsx'
 import { ScrollRegion } from '../components/scroll-region.tsx'
 import { useDraft } from '../drafts.ts'
+import { allOf } from '../format.ts'
 import { rich, t } from '../language.ts'
 import { type Loaded, useLoad } from '../load.ts'
+import { usePresence } from '../presence.ts'
 import type { Draft } from '../replies.ts'
 import { may, me } from '../rights.ts'
 import { hrefOf } from '../router.ts'
@@ -17,15 +20,23 @@ import { useTemplates } from '../templates.ts'
 import { knownBy, type Note, nameOf, objectIn, type Said, type SaidPage, type Thread } from '../threads.ts'
 import { setTitle } from '../title.ts'
 import { useShown } from '../unread.ts'
-import { Bubbles, type OnQuote } from './bubbles.tsx'
+import { Bubbles, type OnQuote, type OnReact } from './bubbles.tsx'
 import { PersonAside } from './conversation-person.tsx'
 import { Sorting } from './conversation-sorting.tsx'
 import { NoteBox, NoteBubble, useNotes } from './notes.tsx'
 import { ReplyBox } from './reply-box.tsx'
 
 const PAGE = 50
-/** Whether what is known of the person stands beside conversations, in this tab. */
-const personShown = createStore(false)
+const PERSON_SHOWN = 'parley.person-shown'
+/** Whether what is known of the person stands beside conversations: where there is room for it, or as it was chosen in this browser. */
+const personShown = createStore(
+  (localStorage.getItem(PERSON_SHOWN) ?? String(matchMedia('(width >= 90rem)').matches)) === 'true',
+)
+
+function showPerson(isShown: boolean): void {
+  localStorage.setItem(PERSON_SHOWN, String(isShown))
+  personShown.set(isShown)
+}
 
 interface ConversationProps {
   /** The thread's `_id`, or its `extId`. */
@@ -44,7 +55,7 @@ export function ConversationPane({ id, channel, message }: ConversationProps) {
     (signal) => call<Thread>('GET', path, { query, signal }),
     {
       everyMs: 3_000,
-      live: ({ event, data }) => event !== 'delta' && isOf(thread.data, data),
+      live: (event) => isStored(event) && isOf(thread.data, event.data),
     },
   )
   useEffect(() => {
@@ -54,6 +65,9 @@ export function ConversationPane({ id, channel, message }: ConversationProps) {
     return thread.error ? <Failure error={thread.error} /> : <Loading lines={8} />
   return <Conversation thread={thread.data} message={message} reload={thread.reload} />
 }
+
+/** What is passed on and no more changes nothing that can be loaded. */
+const isStored = ({ event }: LiveEvent): boolean => event !== 'delta' && event !== 'presence'
 
 const isOf = (thread: Thread | undefined, data: LiveEvent['data']): boolean =>
   thread !== undefined &&
@@ -103,7 +117,7 @@ function Conversation({
               <span key={address}>{address}</span>
             ))}
             <span>{thread.channel}</span>
-            {thread.task && (
+            {thread.task && !isPersonShown && (
               <a href={hrefOf(`/assistants/tasks/${thread.task._id}`)}>
                 {t('Task {name}', { name: thread.task.name || thread.task._id })}
               </a>
@@ -124,7 +138,7 @@ function Conversation({
             type="button"
             class="button small"
             aria-pressed={isPersonShown}
-            onClick={() => personShown.set(!isPersonShown)}
+            onClick={() => showPerson(!isPersonShown)}
           >
             {t('Person')}
           </button>
@@ -136,6 +150,7 @@ function Conversation({
         </div>
       </header>
       <Sorting thread={thread} change={change} />
+      <Colleagues thread={thread} said={said.items} />
       {isPersonShown && <PersonAside thread={thread} />}
       <Talk
         {...{ thread, said, notes, message }}
@@ -147,6 +162,7 @@ function Conversation({
               }
             : undefined
         }
+        isReactable={writable && isOurs}
       />
       {isNoting && <NoteBox thread={thread} onSaved={notes.reload} onClose={() => setNoting(false)} />}
       {writable && isOurs && !isNoting && (
@@ -184,6 +200,20 @@ function Conversation({
   )
 }
 
+/** Who else of the team has the conversation open, and who of them types in it. */
+function Colleagues({ thread, said }: { thread: Thread; said: Said[] | undefined }) {
+  const present = usePresence({ thread, isOf: (data) => isOf(thread, data), said })
+  const namesOf = (isTyping: boolean) =>
+    allOf(present.filter((one) => one.isTyping === isTyping).map(({ name }) => name))
+  const [typing, reading] = [namesOf(true), namesOf(false)]
+  return (
+    <div class="colleagues" role="status">
+      {typing !== '' && <strong>{t('Typing: {names}', { names: typing })}</strong>}
+      {reading !== '' && <span>{t('Seen by: {names}', { names: reading })}</span>}
+    </div>
+  )
+}
+
 interface Conversed {
   items: Said[] | undefined
   error: Error | undefined
@@ -217,7 +247,7 @@ function useSaid(thread: Thread): Conversed {
       setTyped(undefined)
       return page
     },
-    { everyMs: 3_000, live: ({ event, data }) => event !== 'delta' && isOf(thread, data) },
+    { everyMs: 3_000, live: (event) => isStored(event) && isOf(thread, event.data) },
   )
   useEffect(() => {
     let text = ''
@@ -256,19 +286,27 @@ const MOST_PAGES = 20
 /** Stays at the end where somebody reads the end; goes to the message that was asked for. */
 function Talk({
   thread,
-  said: { items, error, previous, older, typed },
+  said: { items, error, previous, older, reload, typed },
   notes,
   message,
   onQuote,
+  isReactable,
 }: {
   thread: Thread
   said: Conversed
   notes: Loaded<Note[]>
   message: string | undefined
   onQuote: OnQuote | undefined
+  isReactable: boolean
 }) {
   const { channel } = thread
   const speaking = useChannelNamed(channel)
+  const react: OnReact = async ({ _id: quoted, emoji }) => {
+    const { name, outbound } = providerNamed(speaking.callback) ?? usualProvider()
+    const body = { [name]: outbound.objects?.ofReaction?.(emoji), quoted }
+    await call('POST', `/rest/threads/${thread._id}/messages`, { body })
+    reload()
+  }
   const templates = useTemplates(speaking, items?.some(isOfTemplate) ?? false)
   const box = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
@@ -317,7 +355,12 @@ function Talk({
           </Button>
         </div>
       )}
-      <Bubbles {...{ items, interleaved, templates, onQuote }} channel={speaking} sought={message} />
+      <Bubbles
+        {...{ items, interleaved, templates, onQuote }}
+        onReact={isReactable ? react : undefined}
+        channel={speaking}
+        sought={message}
+      />
       {typed && <p class="bubble ours typed">{markedUp(typed, speaking)}</p>}
     </ScrollRegion>
   )

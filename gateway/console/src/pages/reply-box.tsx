@@ -26,9 +26,9 @@ import { sendable, showTemplate, type Template, useTemplates } from '../template
 import { previewOf, type Thread } from '../threads.ts'
 import { endTyping, showTyping } from '../typing.ts'
 import { wordOf } from '../words.ts'
-import { ObjectContent, TemplateContent } from './bubbles.tsx'
+import { LazyEmojiPicker, ObjectContent, TemplateContent } from './bubbles.tsx'
 import { CannedReplies, useCannedReplies } from './canned-replies.tsx'
-import { AttachButton, ReplyFiles, useAttaching } from './reply-files.tsx'
+import { AttachButtons, ReplyFiles, useAttaching } from './reply-files.tsx'
 import { TemplatePicker, TypedTemplate } from './template-picker.tsx'
 
 const KINDS: { kind: ReplyKind; name: string }[] = [
@@ -73,6 +73,18 @@ export function ReplyBox({ thread, stored, setDraft, isFirst, onSent, onNote }: 
   const choose = (one: Parameters<typeof canned.filled>[0] | undefined) => {
     if (one !== undefined) set({ text: canned.filled(one) })
     text.current?.focus()
+  }
+  const [isPicking, setPicking] = useState(false)
+  const endPicking = () => {
+    setPicking(false)
+    text.current?.focus()
+  }
+  const insert = (emoji: string) => {
+    const { current: box } = text
+    if (box === null) return
+    box.setRangeText(emoji, box.selectionStart, box.selectionEnd, 'end')
+    set({ text: box.value })
+    endPicking()
   }
   const templates = useTemplates(channel, kind === 'template')
   const isTemplateKnown = templates === undefined || sendable(templates).size > 0
@@ -178,6 +190,7 @@ export function ReplyBox({ thread, stored, setDraft, isFirst, onSent, onNote }: 
           }}
         />
       )}
+      {kind === 'text' && isPicking && <LazyEmojiPicker onChoose={insert} onClose={endPicking} />}
       {kind === 'template' &&
         (isTemplateKnown ? (
           <TemplatePicker {...{ thread, provider, templates, template, draft, set }} />
@@ -193,7 +206,19 @@ export function ReplyBox({ thread, stored, setDraft, isFirst, onSent, onNote }: 
       />
       <Failure error={error} />
       <div class="actions end">
-        {kind === 'text' && !isOver && <AttachButton {...{ provider, attach }} />}
+        {kind === 'text' && !isOver && (
+          <>
+            <button
+              type="button"
+              class="button small"
+              aria-expanded={isPicking}
+              onClick={() => setPicking((before) => !before)}
+            >
+              {t('Emoji')}
+            </button>
+            <AttachButtons {...{ provider, attach }} />
+          </>
+        )}
         <Button type="submit" kind="primary" disabled={busy || reply === undefined || attaching.isBusy}>
           {t('Send')}
         </Button>

@@ -189,28 +189,59 @@ export function ReplyFiles({ draft: { files }, attaching, set }: FilesProps) {
 const sizeOf = (bytes: number): string =>
   bytes < MIB ? `${Math.max(1, Math.round(bytes / 1024))} KiB` : `${rounded(bytes / MIB, 1)} MiB`
 
-/** A button that opens the system's picker of files; on a phone the camera as well. */
-export function AttachButton({ provider, attach }: { provider: Provider } & Pick<Attaching, 'attach'>) {
-  const input = useRef<HTMLInputElement>(null)
+/** Buttons that open the system's picker of files and, on what is touched, the camera. */
+export function AttachButtons({ provider, attach }: { provider: Provider } & Pick<Attaching, 'attach'>) {
   const accepts = provider.outbound.media?.upload?.accepts
   if (accepts === undefined) return null
+  const types = accepts.flatMap(({ contentTypes }) => contentTypes)
+  const [attachLabel, cameraLabel] = [t('Files to attach'), t('A photo to attach')]
+  return (
+    <>
+      <FileButton {...{ attach, label: attachLabel }} accept={types.join(',')} multiple>
+        {t('Attach files')}
+      </FileButton>
+      {types.some((type) => type.startsWith('image/')) && (
+        // Of some types alone, or of several at once, phones offer their gallery in place of the camera.
+        <FileButton {...{ attach, label: cameraLabel }} accept="image/*" capture="environment">
+          {t('Take a photo')}
+        </FileButton>
+      )}
+    </>
+  )
+}
+
+interface FileButtonProps extends Pick<Attaching, 'attach'> {
+  label: string
+  accept: string
+  multiple?: boolean
+  /** The camera on the back takes it. */
+  capture?: 'environment'
+  children: string
+}
+
+function FileButton({ attach, label, children, capture, ...asked }: FileButtonProps) {
+  const input = useRef<HTMLInputElement>(null)
   return (
     <>
       <input
         ref={input}
         type="file"
         class="hidden"
-        multiple
         tabIndex={-1}
-        aria-label={t('Files to attach')}
-        accept={accepts.flatMap(({ contentTypes }) => contentTypes).join(',')}
+        aria-label={label}
+        {...asked}
+        {...(capture && { capture })}
         onChange={(event) => {
           attach(event.currentTarget.files ?? [])
           event.currentTarget.value = ''
         }}
       />
-      <button type="button" class="button small" onClick={() => input.current?.click()}>
-        {t('Attach files')}
+      <button
+        type="button"
+        class={capture ? 'button small camera' : 'button small'}
+        onClick={() => input.current?.click()}
+      >
+        {children}
       </button>
     </>
   )

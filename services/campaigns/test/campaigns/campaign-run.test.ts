@@ -74,6 +74,14 @@ test('whoever replies is counted, and their thread knows its campaign', async ()
   if (person === undefined) throw new Error('nobody')
   await line.writes(person, 'Quero')
   await eventually(async () => (await world.results(campaign)).replied === 1)
+  const ofPerson = (id: string) => world.ask('campaigns', 'GET', `/rest/people/${id}/campaigns`)
+  const [address = ''] = person.addresses
+  for (const id of [person._id, address]) {
+    const { data } = (await ofPerson(id)).json
+    expect(data).toMatchObject([{ _id: campaign, name: expect.any(String), repliedAt: expect.any(String) }])
+    expect(data[0]).not.toHaveProperty('person')
+  }
+  expect((await ofPerson('phone:4915100000000')).status).toBe(404)
   const { json } = await world.ask('dispatcher', 'GET', `/rest/threads?channel=${line.extId}`)
   expect(json.data.every((thread: { campaign?: { _id: string } }) => thread.campaign?._id === campaign)).toBe(
     true,

@@ -28,7 +28,7 @@ const GATHER_MS = 50
 const MAX_CHARACTERS = 8 * 1024
 const IN_FLIGHT = { of: 'deltas', total: 1_000, spare: 1 }
 
-/** The channel of Redis that the deltas of a workspace go through; instances of one database share it. */
+/** The channel of Redis that what is passed on in a workspace goes through; instances of one database share it. */
 export const deltaChannel = (database: string, workspace: number): string =>
   `parley:deltas:${database}:${workspace}`
 

@@ -10,6 +10,7 @@ import type { EventCollections } from '../store/event-collections.ts'
 import { createIsFirstOfName } from '../thread-log/first-of-name.ts'
 import { createMediaSlots } from './media/media-routes.ts'
 import { createEventStreams } from './streams/event-streams.ts'
+import { createShowPresence } from './streams/presence.ts'
 import { eraseAudio, eraseDeliveries, eraseNotes, erasePerson, eraseTasks } from './threads/erasers.ts'
 import { threadSummary } from './threads/view.ts'
 
@@ -33,6 +34,7 @@ export function createApi(
     ...connecting,
     ...{ channels, agents, discoverTools, http: media, deliveries: collections.deliveries },
     showTyping: agents.showTyping,
+    showPresence: createShowPresence({ redis, database: config.MONGO_DATABASE }),
     committer: createCommitter(collections.messages, `cancel:${instance}`),
     streams: createEventStreams({
       ...options,

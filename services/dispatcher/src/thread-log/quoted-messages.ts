@@ -15,6 +15,8 @@ const QUERY_MS = 5_000
 
 /** A message that another one replies or reacts to. */
 export interface Quoted {
+  /** Of the entry of the conversation: the message, or a send of it. */
+  _id: string
   messageId: string
   from: 'person' | 'business'
   /** 500 characters at most. */
@@ -102,7 +104,7 @@ function writtenIn({ _id, source, changed, transcript, body }: Found): Quoted {
   const now = message && currentMessage(message, changed)
   const media = content?.type === undefined ? '' : `[${content.type}]`
   const text = changed?.isDeleted ? '[deleted]' : now?.input || transcript || media
-  return { messageId: _id, from, text: shown(text) }
+  return { _id, messageId: _id, from, text: shown(text) }
 }
 
 function sentAmong({ _id, sends, body }: Found, ids: ReadonlySet<string>): [string, Quoted][] {
@@ -110,7 +112,7 @@ function sentAmong({ _id, sends, body }: Found, ids: ReadonlySet<string>): [stri
     const { providerId = '' } = send
     if (!ids.has(providerId) || !isPersonal(send)) return []
     const text = textOfContent(send.content, () => messageIn(body))
-    return [[providerId, { messageId: _id, from: 'business', text: shown(text) }]]
+    return [[providerId, { _id: send.id, messageId: _id, from: 'business', text: shown(text) }]]
   })
 }
 

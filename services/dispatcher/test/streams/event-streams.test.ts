@@ -212,6 +212,46 @@ describe('deltas', () => {
   })
 })
 
+describe('who has a thread open', () => {
+  test('comes to the readers of that thread without an id, and to nobody of another workspace', async () => {
+    const { world } = line
+    await world.post('p-1', text('x', 'opened'))
+    await world.post('p-2', text('x', 'unopened'))
+    await eventually(async () => (await world.get('/rest/threads/unopened')).status === 200)
+    const workspace = world.workspace + 1
+    const [all, one, other, foreign] = [
+      await follow('/rest/events'),
+      await follow('/rest/threads/opened/events'),
+      await follow('/rest/threads/unopened/events'),
+      await follow('/rest/events', { workspace }),
+    ]
+    const show = (body?: object) => world.call('POST', '/rest/threads/opened/presence', body)
+    expect(await show({ typing: true })).toEqual({ status: 200, json: { shown: true } })
+    expect(await show()).toEqual({ status: 200, json: { shown: true } })
+    const presenceIn = (stream: ReadStream) => stream.events.filter(({ event }) => event === 'presence')
+    for (const stream of [all, one]) {
+      const found = await stream.until(() =>
+        presenceIn(stream).length === 2 ? presenceIn(stream) : undefined,
+      )
+      const { _id, name } = world.account
+      const data = { thread: 'opened', channel: 'line', by: { _id, name } }
+      expect(found.map(({ data }) => JSON.parse(data))).toEqual([
+        { ...data, typing: true },
+        { ...data, typing: false },
+      ])
+    }
+    expect([...presenceIn(other), ...presenceIn(foreign)]).toEqual([])
+  })
+
+  test('is refused of a thread that is not there, and where it says anything else', async () => {
+    const show = (thread: string, body: object) =>
+      line.world.call('POST', `/rest/threads/${thread}/presence`, body)
+    expect((await show('never-there', {})).status).toBe(404)
+    expect((await show('opened', { typing: 'yes' })).status).toBe(422)
+    expect((await show('opened', { name: 'Somebody else' })).status).toBe(422)
+  })
+})
+
 test('a stream is refused where its query or method is wrong', async () => {
   const { world } = line
   expect((await world.stream('/rest/events?x=1')).status).toBe(422)

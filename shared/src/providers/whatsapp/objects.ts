@@ -21,6 +21,7 @@ const TYPES = [
   'reaction',
 ]
 
+const REACTION = 'reaction'
 const WITHOUT_CAPTION = ['audio', 'sticker']
 
 /** Message objects of the Cloud API, as a reply may carry them. */
@@ -57,14 +58,23 @@ export const objects: ObjectRules = {
     return { type, id, ...defined({ fileName: textAt(object, type, 'filename') }) }
   },
   ofText: (body) => ({ type: 'text', text: { body } }),
-  quoting: (object, providerId) => ({ ...object, context: { message_id: providerId } }),
-  quotedIn: (object) => textAt(object, 'context', 'message_id'),
+  ofReaction: (emoji) => ({ type: REACTION, reaction: { emoji } }),
+  reactionIn: (object) => (object.type === REACTION ? (textAt(object, REACTION, 'emoji') ?? '') : undefined),
+  quoting(object, providerId) {
+    const about = { message_id: providerId }
+    if (object.type !== REACTION || !isJsonObject(object.reaction)) return { ...object, context: about }
+    return { ...object, reaction: { ...object.reaction, ...about } }
+  },
+  quotedIn: (object) => textAt(object, 'context', 'message_id') ?? textAt(object, REACTION, 'message_id'),
   preview(object) {
     const type = textAt(object, 'type') ?? 'message'
     const name = textAt(object, 'template', 'name')
     if (name !== undefined) return templatePreview(object, name)
     const text =
-      textAt(object, type, 'caption') ?? textAt(object, type, 'body', 'text') ?? textAt(object, type, 'body')
+      textAt(object, type, 'caption') ??
+      textAt(object, type, 'body', 'text') ??
+      textAt(object, type, 'body') ??
+      textAt(object, REACTION, 'emoji')
     const shown = [textAt(object, type, 'filename'), text, ...choicesIn(object)]
       .filter((line) => line !== undefined)
       .join('\n')

@@ -7,7 +7,13 @@ import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
 import type { Dependencies } from '../../dependencies.ts'
 import { historyRoute } from '../../history/history-route.ts'
-import { visibleTo as visiblePeople } from '../../people/find-person.ts'
+import {
+  findPerson,
+  personName,
+  personParameter,
+  requireReadable,
+  visibleTo as visiblePeople,
+} from '../../people/find-person.ts'
 import { peopleOf } from '../../store/people-collection.ts'
 import type { PersonRecord } from '../../store/person-record.ts'
 import { RECIPIENT_STATES, type RecipientRecord } from '../../store/recipient-record.ts'
@@ -117,7 +123,7 @@ const recipientExample = {
   updatedAt: '2026-11-27T12:00:02.000Z',
 }
 
-function recipientOf(recipient: RecipientRecord): object {
+function recipientOf(recipient: RecipientRecord) {
   const {
     person,
     state,
@@ -136,6 +142,76 @@ function recipientOf(recipient: RecipientRecord): object {
     ...{ person, state, reason, code, due, category, billable, repliedAt, optedOutAt, updatedAt },
     ...(wasPosted && { message: messageIdOf(recipient), sentAt: claimedAt }),
   }
+}
+
+const MOST_OF_PERSON = 20
+const { person: _person, name: _name, addresses: _addresses, ...ofRecipient } = recipientView.shape
+const personCampaign = z
+  .object({ _id: z.uuid(), name: z.string(), ...ofRecipient })
+  .meta({ id: 'PersonCampaign', description: 'A campaign, and what became of its message to one person' })
+const { person: _of, name: _called, addresses: _known, ...exampleOfRecipient } = recipientExample
+
+const listCampaignsOfPerson = route({
+  method: 'GET',
+  path: '/rest/people/{id}/campaigns',
+  access: 'read',
+  id: 'listPersonCampaigns',
+  tag: 'people',
+  summary: 'List the campaigns that wrote to a person',
+  description: `The latest ${MOST_OF_PERSON}, newest first, of which the caller may read the campaign: what became of its message.`,
+  parameters: [personParameter],
+  response: {
+    schema: z.object({ data: z.array(personCampaign) }).meta({ id: 'PersonCampaigns' }),
+    example: {
+      data: [{ _id: campaignViewExample._id, name: campaignViewExample.name, ...exampleOfRecipient }],
+    },
+  },
+  errors: ['invalid_id', 'not_found'],
+  handle: (needed: CampaignRoutesNeeded) => async (req, res) => {
+    const { authorizer } = needed
+    const caller = callerOf(res)
+    const workspace = caller.workspace._id
+    const read = await authorizer.require(caller, 'people', 'read')
+    const person = requireReadable(read, await findPerson(needed, workspace, personName(req.params)))
+    const written = await writtenTo(needed, person)
+    const names = await namesOf(needed, caller, written)
+    const data = written.flatMap((recipient) => {
+      const name = names.get(recipient.campaign)
+      const { person: _who, ...became } = recipientOf(recipient)
+      return name === undefined ? [] : [{ _id: recipient.campaign, name, ...became }]
+    })
+    res.json({ data })
+  },
+})
+
+/** The latest that campaigns did about a person, also under the ids of those who turned out to be them. */
+function writtenTo(
+  { campaigns }: CampaignRoutesNeeded,
+  { _id, workspace, joined = [] }: PersonRecord,
+): Promise<RecipientRecord[]> {
+  return campaigns.collections.recipients
+    .find(
+      { workspace, person: { $in: [_id, ...joined] }, claimedAt: { $exists: true } },
+      { maxTimeMS: QUERY_MS },
+    )
+    .sort({ claimedAt: -1 })
+    .limit(MOST_OF_PERSON)
+    .toArray()
+}
+
+/** The names of the campaigns that the caller may read. */
+async function namesOf(
+  { authorizer, campaigns }: CampaignRoutesNeeded,
+  caller: Caller,
+  written: readonly RecipientRecord[],
+): Promise<ReadonlyMap<string, string>> {
+  const read = await authorizer.decide(caller, 'campaigns', 'read')
+  const ids = written.map(({ campaign }) => campaign)
+  if (read.kind === 'none' || ids.length === 0) return new Map()
+  const found = await campaigns.collections.campaigns
+    .find({ $and: [visibleTo(caller, read), { _id: { $in: ids } }] }, { maxTimeMS: QUERY_MS })
+    .toArray()
+  return new Map(found.map(({ _id, name }) => [_id, name]))
 }
 
 const recipientFilter = {
@@ -270,6 +346,6 @@ const campaignHistory = historyRoute({
 })
 
 export const readCampaignRoutes: readonly Route<Dependencies & CampaignRoutesNeeded>[] = [
-  ...[listCampaigns, readCampaign, listRecipients, exportRecipients],
+  ...[listCampaigns, readCampaign, listRecipients, exportRecipients, listCampaignsOfPerson],
   campaignHistory,
 ]

@@ -5,7 +5,7 @@ import { summaryOf } from '../messages/view.ts'
 
 /** An event of a stream; its data as JSON text, made once for all readers. */
 export interface StreamEvent {
-  event: 'message' | 'state' | 'thread' | 'delta'
+  event: 'message' | 'state' | 'thread' | 'delta' | 'presence'
   data: string
 }
 

@@ -7,10 +7,13 @@ import type { Response } from 'express'
 import type { Redis } from 'ioredis'
 import type { mongo } from 'mongoose'
 import { Gauge, type Registry } from 'prom-client'
+import { z } from 'zod'
 import { type Delta, delta, deltaChannel } from '../../agents/deltas.ts'
+import { threadId } from '../../message/thread-record.ts'
 import { createChangeFeed } from './change-feed.ts'
 import type { ThreadView } from './open-changes.ts'
 import type { Position } from './position.ts'
+import { type Presence, presence } from './presence.ts'
 import { createStreamReader, type Readable, type Scope, type StreamReader } from './reader.ts'
 
 const CONNECT_MS = 500
@@ -50,7 +53,7 @@ export function createEventStreams(options: {
   const readers = new Set<StreamReader>()
   const slots = new FairSlots(LIMITS)
   const feed = createChangeFeed({ db, view, log })
-  const deltas = createDeltaFeed({ connect: options.connectRedis, database: options.database })
+  const passing = createPassingFeed({ connect: options.connectRedis, database: options.database })
   let isEnding = false
   showOpen(registry, readers)
   const beats = setInterval(() => {
@@ -79,8 +82,8 @@ export function createEventStreams(options: {
         release()
         throw error
       })
-      const unfollow = await deltas.follow(scope.workspace, (delta) => {
-        if (reader !== undefined) offerDelta(reader, delta)
+      const unfollow = await passing.follow(scope.workspace, (passed) => {
+        if (reader !== undefined) offerPassed(reader, passed)
       })
       if (res.destroyed) {
         release()
@@ -102,7 +105,7 @@ export function createEventStreams(options: {
     async close() {
       clearInterval(beats)
       end()
-      deltas.close()
+      passing.close()
       await feed.close()
     },
   }
@@ -115,6 +118,22 @@ const HEADERS = {
   'cache-control': 'no-store',
   // For proxies that would gather what is sent, as nginx does.
   'x-accel-buffering': 'no',
+}
+
+/** What is not stored: a piece of what a model says, or who of the team has a thread open. */
+const passedOn = z.union([delta, presence])
+type Passed = z.output<typeof passedOn>
+
+function offerPassed(reader: StreamReader, passed: Passed): void {
+  if ('message' in passed) offerDelta(reader, passed)
+  else offerPresence(reader, passed)
+}
+
+function offerPresence(reader: StreamReader, { channel, thread, by, isTyping }: Presence): void {
+  const id = threadId({ workspace: reader.workspace, channel, extId: thread })
+  const data = JSON.stringify({ thread, channel, by, typing: isTyping })
+  const subject = { resource: 'threads' as const, id }
+  reader.offerPassing({ channel, thread, subject }, { event: 'presence', data })
 }
 
 function offerDelta(reader: StreamReader, { message, channel, thread, ...piece }: Delta): void {
@@ -134,24 +153,24 @@ function showOpen(registry: Registry, readers: ReadonlySet<unknown>): void {
   })
 }
 
-type Listener = (delta: Delta) => void
+type Listener = (passed: Passed) => void
 
-/** The deltas of models in the threads of a workspace, whichever instance they run at. */
-interface DeltaFeed {
+/** What is passed on in the threads of a workspace, whichever instance it comes from. */
+interface PassingFeed {
   /** Resolves once the listener hears it, or Redis does not answer; returns what ends that. */
   follow(workspace: number, listener: Listener): Promise<() => void>
   close(): void
 }
 
 /** Subscribes at Redis to the workspaces that have a listener; the connection is made for the first one. */
-function createDeltaFeed(options: { connect(): Redis; database: string }): DeltaFeed {
+function createPassingFeed(options: { connect(): Redis; database: string }): PassingFeed {
   const { connect, database } = options
   const listeners = new Map<string, Set<Listener>>()
   let redis: Redis | undefined
   const open = () => {
     const made = connect()
     made.on('message', (channel: string, text: string) => {
-      const heard = delta.safeParse(jsonOrUndefined(text))
+      const heard = passedOn.safeParse(jsonOrUndefined(text))
       if (heard.success) for (const listener of listeners.get(channel) ?? []) listener(heard.data)
     })
     // Also after a loss, and for those who came while it was unavailable.

@@ -25,7 +25,7 @@ const lastEventId: OperationParameter = {
 }
 
 const response = {
-  schema: z.string().describe('Server-sent events: `message`, `state`, `thread`, `delta`, `gap`'),
+  schema: z.string().describe('Server-sent events: `message`, `state`, `thread`, `delta`, `presence`, `gap`'),
   example: 'event: state\nid: 6920bd5100000003.82\ndata: {"_id":"48341280","state":"sent"}\n\n',
   types: ['text/event-stream'],
 } as const

@@ -43,8 +43,17 @@ const entry = z
     text: z.string().optional(),
     transcript: z.string().optional().describe('What is said in its audio'),
     media: z.string().optional().describe('What it is beside or in the place of text'),
+    reaction: z
+      .string()
+      .optional()
+      .describe('The emoji of what reacts to what is quoted; empty where it takes a reaction back'),
     quoted: z
-      .object({ messageId: z.string(), from: z.enum(['person', 'business']), text: z.string() })
+      .object({
+        _id: z.string(),
+        messageId: z.string(),
+        from: z.enum(['person', 'business']),
+        text: z.string(),
+      })
       .optional()
       .describe('What it replies or reacts to; 500 characters at most'),
     edited: z.literal(true).optional().describe('Its writer has given it another text'),

@@ -177,8 +177,10 @@ function quotedIn({ spoken, message, content }: Read): { id: string; source: str
 function quotedBySend({ content }: Send, message: WebhookMessage | undefined) {
   const object = objectIn(content)
   const sent = object && objectOf(object, message)
-  const id = sent && providerNamed(object?.provider)?.outbound.objects?.quotedIn(sent)
-  return { id, provider: object?.provider }
+  if (object === undefined || sent === undefined) return {}
+  const { provider } = object
+  const rules = providerNamed(provider)?.outbound.objects
+  return { id: rules?.quotedIn(sent), reaction: rules?.reactionIn?.(sent), provider }
 }
 
 /** What was said in one message: by the person, then to the person. */
@@ -206,6 +208,7 @@ function received({ spoken, message: given, content, quotes }: Read): object[] {
     ...(content?.isOwn ? { through: 'app' } : {}),
     ...(content?.isOfGroup ? { name: given?.user.name ?? undefined } : {}),
     text: text && shown(text),
+    reaction: nature?.kind === 'reaction' ? (text ?? '') : undefined,
     transcript: isDeleted ? undefined : transcript,
     media,
     quoted: quotes.get(content?.repliesTo ?? ''),
@@ -223,6 +226,7 @@ function toPerson({ spoken, message, quotes }: Read, send: Send): object {
   const { by } = (message?.reply ?? {}) as { by?: object }
   const at = send.state === 'pending' ? spoken.receivedAt : sentAt(spoken, send)
   const said = contentOf(send, message)
+  const { id, reaction } = quotedBySend(send, message)
   const state = shownState(spoken, send)
   const reason = state === 'failed' ? (send.failure?.reason ?? spoken.reason) : undefined
   return {
@@ -232,7 +236,7 @@ function toPerson({ spoken, message, quotes }: Read, send: Send): object {
     from,
     ...defined({ by: from === 'team' ? by : undefined }),
     ...said,
-    ...defined({ quoted: quotes.get(quotedBySend(send, message).id ?? '') }),
+    ...defined({ quoted: quotes.get(id ?? ''), reaction }),
     state,
     ...defined({ reason }),
   }
