@@ -53,12 +53,15 @@ const TOGETHER = {
   IDENTITY_SERVICE_KEY: JSON.stringify(keys.own.identity),
 }
 
-/** The lines that say `message`, as the services that said it. */
-const saidBy = (text: string, message: string): string[] =>
+/** The lines that say `message`. */
+const linesOf = (text: string, message: string): { service: string; time: string }[] =>
   text
     .split('\n')
     .filter((line) => line.includes(`"msg":"${message}"`))
-    .map((line) => JSON.parse(line).service)
+    .map((line) => JSON.parse(line))
+
+const saidBy = (text: string, message: string): string[] =>
+  linesOf(text, message).map(({ service }) => service)
 
 test('services of one process each have their port and their environment, and say once what it may use; the gateway starts last and stops first', async () => {
   const { child, ended, output } = start('services-together.ts', TOGETHER)
@@ -73,7 +76,12 @@ test('services of one process each have their port and their environment, and sa
   expect(await ask('identity')).toEqual({ GREETING: 'all', ready: true })
   child.kill('SIGTERM')
   expect(await ended).toEqual([0, null])
-  expect(saidBy(output.text, 'stopped')[0]).toBe('gateway')
+  // Each service writes its lines by itself, so that they may come in another sequence than they were made in.
+  const isGateway = ({ service }: { service: string }) => service === 'gateway'
+  const last = linesOf(output.text, 'stopped').find(isGateway)?.time ?? ''
+  for (const { service, time } of linesOf(output.text, 'stopping').filter((line) => !isGateway(line)))
+    expect([service, time >= last]).toEqual([service, true])
+  expect(saidBy(output.text, 'stopped').toSorted()).toEqual(['gateway', 'identity', 'webhook'])
   expect(saidBy(output.text, 'closed').toSorted()).toEqual(['gateway', 'identity', 'webhook'])
 })
 

@@ -121,6 +121,7 @@ describe('the words of messages', () => {
     follow()
     await messages.insertOne(ended('before', 'Before'))
     await untilWords('before', ['before'])
+    await eventually(async () => (await relays().findOne({ _id: 'words' }))?.from !== undefined)
     await relay?.close()
     // Built anew they would be gone.
     await messageWords.insertOne({
