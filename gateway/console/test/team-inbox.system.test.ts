@@ -308,7 +308,7 @@ describe('a channel', () => {
       await page.getByText('an https address that the internet can reach').waitFor()
       await page.reload()
       await page.getByRole('heading', { name: '2. Receive' }).waitFor()
-      await page.getByRole('heading', { name: '3. Send a test' }).waitFor()
+      await page.getByRole('heading', { name: '4. Send a test' }).waitFor()
     })
   })
 
