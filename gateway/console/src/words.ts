@@ -68,7 +68,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ...{ change_password: t('password changed'), login: t('login'), refused: t('refused') },
   ...{ 'take-over': t('taken over'), 'give-back': t('given back'), replay: t('replayed') },
   ...{ pause: t('paused'), resume: t('resumed'), cancel: t('cancelled'), schedule: t('scheduled') },
-  unschedule: t('unscheduled'),
+  ...{ unschedule: t('unscheduled'), import: t('imported') },
   // What may be chosen of colors
   ...{ system: t('theme of the system'), light: t('light'), dark: t('dark') },
   // What a role grants

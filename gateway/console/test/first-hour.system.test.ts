@@ -68,6 +68,12 @@ describe('a workspace without messages', () => {
         expect.objectContaining({ user: expect.objectContaining({ name: 'Marta Nunes' }) }),
       ])
 
+      // What is still under way would begin a conversation again.
+      await eventually(async () => {
+        const path = '/rest/messages/conservation'
+        const { json } = await system.parley.call('GET', path, { token: shop.token })
+        return json.inFlight === 0
+      })
       await page.reload()
       await page.getByRole('button', { name: 'Remove the sample data' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click()

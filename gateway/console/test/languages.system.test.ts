@@ -167,7 +167,9 @@ const NAMES = new Set([
 /** The texts of a page that are neither of the catalogue nor data. */
 async function wrongOn(page: Page, { catalogue, data, language }: Known): Promise<string[]> {
   const texts = await page.evaluate(readTexts)
-  const pieces = Object.values(catalogue)
+  const problems = readCatalogue('shared/src/problem-texts', language)
+  const pieces = [catalogue, problems]
+    .flatMap(Object.values<string>)
     .flatMap(piecesOf)
     .toSorted((one, other) => other.length - one.length)
   const all = [...data].join('\n')
