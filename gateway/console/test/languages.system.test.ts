@@ -122,8 +122,9 @@ const EXPLAINED = /^(?:reason|notes|error)$/
 const SENTENCE = /^(?!\(#\d).* /
 
 /** Every string that the services responded with, but for the sentences that are their own and in English. */
-function readData(page: Page): Set<string> {
+function readData(page: Page): Data {
   const strings = new Set<string>()
+  const reading: Promise<void>[] = []
   const add = (value: unknown, isExplained = false): void => {
     if (typeof value === 'string') {
       if (!(isExplained && SENTENCE.test(value))) strings.add(value)
@@ -133,17 +134,27 @@ function readData(page: Page): Set<string> {
         add(one, EXPLAINED.test(key) || (isExplained && Array.isArray(value)))
       }
   }
-  page.on('response', async (response) => {
+  page.on('response', (response) => {
     if (!/^\/(rest|api)\//.test(new URL(response.url()).pathname)) return
-    if (response.headers()['content-type']?.includes('json'))
-      add(await response.json().catch(() => undefined))
+    if (!response.headers()['content-type']?.includes('json')) return
+    reading.push(response.json().then(add, () => undefined))
   })
-  return strings
+  return {
+    async strings() {
+      await Promise.all(reading.splice(0))
+      return strings
+    },
+  }
+}
+
+interface Data {
+  /** Once the responses that have begun are read. */
+  strings(): Promise<ReadonlySet<string>>
 }
 
 interface Known {
   catalogue: Readonly<Record<string, string>>
-  data: ReadonlySet<string>
+  data: Data
   language: string
 }
 
@@ -172,7 +183,7 @@ async function wrongOn(page: Page, { catalogue, data, language }: Known): Promis
     .flatMap(Object.values<string>)
     .flatMap(piecesOf)
     .toSorted((one, other) => other.length - one.length)
-  const all = [...data].join('\n')
+  const all = [...(await data.strings())].join('\n')
   const lower = all.toLowerCase()
   const names = [...NAMES].join(' ').toLowerCase()
   const dates = datesOf(language)
