@@ -202,7 +202,7 @@ describe('parley why', () => {
       '--text',
       'x',
       '--wait',
-      '30',
+      '5',
     ])
     expect(sent).toMatchObject({ state: 'unrouted', warning: 'unknown-channel' })
     const { stdout } = await ana.run(['why', String(sent?._id)])

@@ -5,7 +5,7 @@ const milliseconds = (value: number) => z.int().min(1).default(value)
 /** What the dispatcher waits for, in milliseconds. `docs/times.md` is made of it. */
 export const times = {
   lookUpFor: milliseconds(10_000).describe(
-    'A message whose channel, assistant or operation is not configured waits this long for it, then it is `unrouted` or `dead`',
+    'A message whose assistant or operation is not configured waits this long for it, then it is `dead`',
   ),
   lookUpAgain: milliseconds(1_000).describe('It is looked up again after this long'),
   templateAgain: milliseconds(10_000).describe(

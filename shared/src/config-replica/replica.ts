@@ -26,9 +26,10 @@ const BACKGROUND_READS = 4
 /** The documents of configuration that a service works with. */
 export interface Replica {
   /**
-   * The documents, secrets sealed; empty when there are none. The configs of an owner come lowest id first. What was read before `notBefore` (milliseconds since
-   * the epoch) does not do as long as configuration answers. Rejects with `unavailable` when configuration is
-   * unavailable and there is no replica, or when 1,000 look-ups are under way.
+   * The documents, secrets sealed. Empty when there are none: configuration said so, asked no longer than `missesFreshMs`
+   * before this call. The configs of an owner come lowest id first. What was read before `notBefore` (milliseconds since the
+   * epoch) does not do as long as configuration answers. Rejects with `unavailable` when configuration is unavailable and
+   * there is no replica, or when 1,000 look-ups are under way.
    */
   find(query: ReplicaQuery, options?: { notBefore?: number }): Promise<ConfigurationDocument[]>
   /**
@@ -144,11 +145,16 @@ export function createReplica(options: {
     const forMs = isKnown ? freshMs : missesFreshMs
     return at > Math.max(changedAt.get(workspace) ?? 0, performance.now() - forMs)
   }
-  /** Shares the look-up under way, unless that one may have taken what was read before `notBefore`. */
+  /**
+   * Shares the look-up under way, unless that one may have taken what was read before `notBefore`, or found nothing where
+   * there is something by now.
+   */
   const lookUpOnce = async (key: string, query: ReplicaQuery, notBefore: number) => {
     const context = { query, notBefore }
+    const calledAt = performance.now()
     const shared = await misses.forceFetch(key, { context, forceRefresh: true })
-    if (shared.readAt >= notBefore || shared.notBefore >= notBefore) return shared
+    const isCurrent = shared.isKnown || shared.at >= calledAt - missesFreshMs
+    if (isCurrent && (shared.readAt >= notBefore || shared.notBefore >= notBefore)) return shared
     return misses.forceFetch(key, { context, forceRefresh: true })
   }
   const readAgain = (key: string, query: ReplicaQuery, found: Remembered) => {

@@ -73,7 +73,7 @@ async function send(options: Options): Promise<void> {
     say(
       paint(
         'yellow',
-        `No channel has the external id ${printable(message.extId)}: it goes nowhere until one has.`,
+        `No channel has the external id ${printable(message.extId)}: create one, and run it again by parley replay.`,
       ),
     )
   if (!options.json && isHardlyPhone(options.phone))

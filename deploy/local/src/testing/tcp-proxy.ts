@@ -7,6 +7,8 @@ export interface TcpProxy {
   cut(): void
   /** Passes nothing more on over the present connections, which stay open. */
   stall(): void
+  /** Passes requests on, and no response until the function that it returns is called. */
+  delayResponses(): () => void
   mend(): void
   /** How many connections it has passed on so far. */
   connections(): number
@@ -15,12 +17,16 @@ export interface TcpProxy {
 
 export async function startTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
+  const targets = new Set<Socket>()
   let cut = false
+  let isDelayed = false
   let connections = 0
   const server = createServer((incoming) => {
     if (cut) return void incoming.destroy()
     connections++
     const outgoing = connect(target)
+    targets.add(outgoing)
+    outgoing.on('close', () => targets.delete(outgoing))
     for (const [from, to] of [
       [incoming, outgoing],
       [outgoing, incoming],
@@ -33,6 +39,7 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
       })
       from.pipe(to)
     }
+    if (isDelayed) outgoing.pause()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const destroyAll = () => {
@@ -46,6 +53,14 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
     },
     stall() {
       for (const socket of sockets) socket.pause()
+    },
+    delayResponses() {
+      isDelayed = true
+      for (const socket of targets) socket.pause()
+      return () => {
+        isDelayed = false
+        for (const socket of targets) socket.resume()
+      }
     },
     mend() {
       cut = false

@@ -34,6 +34,8 @@ export interface PageQuery {
   limit: number
   /** AND-ed to the query: what the caller may see. */
   visible: Record<string, unknown>
+  /** Whether all is seen that was written before, also by another primary; waits for a majority. */
+  isLinearizable?: boolean
 }
 
 interface Page {
@@ -71,7 +73,7 @@ export function pageCursor(
   definition: ResourceDefinition,
   query: PageQuery,
 ) {
-  const { workspace, filters, visible, sort, after, limit } = query
+  const { workspace, filters, visible, sort, after, limit, isLinearizable = false } = query
   const documents = database.documents(definition.name)
   const id = filters.find(([field]) => field === '_id')?.[1]
   const conditions = filters.flatMap(([field, value]) => equality(field, value))
@@ -92,7 +94,7 @@ export function pageCursor(
     after && !sort.descending ? edge(undefined, { ...after, id: after.id + 1 }) : edge(new MinKey())
   const upper = after && sort.descending ? edge(undefined, after) : edge(new MaxKey())
   return documents
-    .find(matching)
+    .find(matching, isLinearizable ? { readConcern: 'linearizable' } : {})
     .hint(index)
     .min(lower)
     .max(upper)

@@ -87,14 +87,7 @@ const UNROUTED: readonly Rule<Unrouted>[] = [
         : end({ state: 'dead', reason: 'The channel is gone.', fault: 'channel' }),
   },
   {
-    when: 'there is no channel, and the message is new',
-    next: 'wait for configuration',
-    step: ({ record, facts: { now, times } }) =>
-      now - record.receivedAt.getTime() < times.lookUpFor
-        ? { kind: 'wait', until: now + times.lookUpAgain, for: 'configuration' }
-        : undefined,
-  },
-  {
+    // Configuration itself said so, asked since the message was there; while it can't say so, the message waits.
     when: 'there is no channel',
     next: 'end: unrouted',
     step: () => end({ state: 'unrouted', reason: 'The workspace has no channel with this external id.' }),

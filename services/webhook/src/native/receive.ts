@@ -117,7 +117,7 @@ export const receiveMessage = route({
       {
         name: 'Parley-Warning',
         description:
-          '`unknown-channel` where the workspace has no channel with this `extId`: the message is logged, and `unrouted` unless there is one within 10 seconds',
+          '`unknown-channel` where the workspace has no channel with this `extId`: the message is logged, and `unrouted` unless there is one once its turn comes',
       },
       { name: 'Idempotent-Replayed', description: '`true` where the key was confirmed before' },
     ],
