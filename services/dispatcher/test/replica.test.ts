@@ -152,6 +152,20 @@ describe('a version', () => {
     expect(await goal()).toContain('fifth')
   })
 
+  test('that configuration answered has the time of that, also where its event is written meanwhile', async () => {
+    const readAt = new Date()
+    const both = Array.from({ length: 50 }, async (_, n) => {
+      const job = { resource: 'jobs', workspace, id: 100 + n } as const
+      const document = { _id: job.id, goal: 'there' }
+      await Promise.all([
+        stored().save({ ...job, version: 1, document }),
+        stored().saveResponse(job, { documents: [{ ...document, version: 1 }], readAt }),
+      ])
+      return (await stored().read(job))[0]?.readAt
+    })
+    expect(await Promise.all(both)).toEqual(both.map(() => readAt))
+  })
+
   test('that configuration no longer has is gone, and what is not there is asked for each time', async () => {
     let responses: unknown[] = []
     const asked: string[] = []
@@ -175,6 +189,7 @@ describe('a version', () => {
     expect(await replica.find(job)).toMatchObject([{ _id: 7, goal: 'there' }])
     expect(await replica.find(job)).toMatchObject([{ goal: 'there' }])
     expect(asked.length).toBe(2)
+    await eventually(async () => (await stored().read(job))[0]?.document)
     expect(await replica.find(job, { notBefore: Date.now() + 1 })).toEqual([])
     expect(asked.length).toBe(3)
     await eventually(async () => (await stored().read(job))[0]?.document === undefined)

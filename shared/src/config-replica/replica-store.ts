@@ -242,8 +242,9 @@ async function replaceOlder(
   try {
     await replicas.updateOne(older, [{ $replaceWith: replica }], { upsert: true })
   } catch (error) {
-    // When a newer version is stored, the upsert finds its id taken.
+    // When a newer version is stored, or is being stored, the upsert finds its id taken.
     if (!isDuplicate(error, '_id')) throw error
+    await replicas.updateOne(older, [{ $replaceWith: replica }])
   }
 }
 
