@@ -1,5 +1,5 @@
 // How long `npm start` takes until it is ready: warm, beside its three servers alone on the same data; and the first time, with
-// empty caches, beside that of another checkout.
+// empty caches, beside that of another checkout. And how long the command line takes to begin.
 //   BASE=/folder npm run bench -- start
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -8,6 +8,7 @@ import { CACHE_DIRECTORY, CHECKOUT } from '@parley/local/checkout'
 import { startServers } from '@parley/local/servers/start-servers'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
+import { reportCommandLine } from './command-line.ts'
 import { reportFirstStart } from './first-start.ts'
 import { clock, cloneFiles, npmStart, type Start } from './npm-start.ts'
 import { compare, median, report } from './results.ts'
@@ -17,6 +18,7 @@ const size = z.object({
   BASE: z.string().optional().describe('Another checkout, whose first start ours is compared with'),
 })
 const MOST = 1.3
+const COMMANDS = 20
 
 const { RUNS, BASE } = parseConfig(size, process.env)
 const clone = mkdtempSync(join(tmpdir(), 'parley-start-'))
@@ -44,6 +46,7 @@ try {
 } finally {
   rmSync(clone, { recursive: true, force: true })
 }
+reportCommandLine({ turns: COMMANDS })
 await reportFirstStart({ base: BASE, turns: RUNS })
 
 /** The checkout, with a state of its own but for what was downloaded. */
