@@ -69,7 +69,8 @@ const options: ParleyOptions = {
 }
 /** The gateway as whoever is signed in. */
 export const parley = createParley(options)
-const patient = createParley({ ...options, timeoutMs: PATIENT_MS })
+/** The same for what takes long. */
+export const patient = createParley({ ...options, timeoutMs: PATIENT_MS })
 
 /** Calls the API by a path and returns the JSON of the response. Throws a `ParleyError`, or `TypeError` without a response. */
 export async function call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {

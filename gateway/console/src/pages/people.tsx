@@ -4,6 +4,7 @@ import { callTagged } from '../api.ts'
 import { Button, Dialog, notify } from '../components/actions.tsx'
 import { Badge, Empty, Failure, NotFound, PageHead, Tabs, Time } from '../components/basics.tsx'
 import { AreaField, SelectField, TextField } from '../components/fields.tsx'
+import { lazyPage } from '../components/lazy-page.tsx'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { byPath } from '../components/screens.tsx'
 import { useSubmit } from '../components/submit.ts'
@@ -16,6 +17,8 @@ import { wordOf } from '../words.ts'
 import { AttributesSection } from './attributes.tsx'
 import { PersonPage } from './person.tsx'
 import { SegmentPage, SegmentsSection } from './segments.tsx'
+
+const ImportDialog = lazyPage(async () => (await import('./people-import.tsx')).ImportDialog)
 
 const FILTERS = ['q', 'tag', 'marketing'] as const
 const TYPING_MS = 350
@@ -86,11 +89,17 @@ function PersonList({ query }: { query: URLSearchParams }) {
   const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? undefined]))
   const list = useList<Person>('/rest/people', filter)
   const [isAdding, setAdding] = useState(false)
+  const [isImporting, setImporting] = useState(false)
   const isFiltered = FILTERS.some((name) => query.get(name))
   return (
     <>
       <PageHead title={t('People')} note={t('Everybody who wrote, was written to, or was added')}>
-        {may('write', 'people') && <Button onClick={() => setAdding(true)}>{t('Add a person')}</Button>}
+        {may('write', 'people') && (
+          <>
+            <Button onClick={() => setImporting(true)}>{t('Import a file')}</Button>
+            <Button onClick={() => setAdding(true)}>{t('Add a person')}</Button>
+          </>
+        )}
       </PageHead>
       <Sections at="" />
       <Filters query={query} />
@@ -110,6 +119,7 @@ function PersonList({ query }: { query: URLSearchParams }) {
       />
       <More list={list} />
       {isAdding && <AddDialog onClose={() => setAdding(false)} />}
+      {isImporting && <ImportDialog onClose={() => setImporting(false)} />}
     </>
   )
 }
