@@ -14,7 +14,7 @@ export const PERSON_COLUMNS = [
 
 /** Headings, without accents and in small letters, in the languages of the console. */
 const HEADINGS: Record<string, (typeof PERSON_COLUMNS)[number]> = {
-  ...{ telefone: 'phone', telefono: 'phone', celular: 'phone', movil: 'phone', whatsapp: 'phone' },
+  ...{ telefone: 'phone', telefono: 'phone', celular: 'phone', movil: 'phone' },
   ...{ mobile: 'phone', 'phone number': 'phone', numero: 'phone', number: 'phone' },
   ...{ address: 'addresses', enderecos: 'addresses', direcciones: 'addresses' },
   ...{
@@ -101,7 +101,7 @@ function linesOf(bytes: ArrayBuffer): Beginning {
 }
 
 /** The header of CSV and the first rows, by the first bytes of it. */
-export function beginningOf(bytes: ArrayBuffer): Beginning {
+function beginningOf(bytes: ArrayBuffer): Beginning {
   const all = new TextDecoder().decode(bytes)
   const bom = new Uint8Array(bytes)[0] === 0xef ? UTF8_BOM_BYTES : 0
   const said = SAYS_SEPARATOR.exec(all)

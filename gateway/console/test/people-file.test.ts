@@ -58,7 +58,7 @@ describe('a file of people', () => {
   })
 
   test('has each thing in one column', () => {
-    expect(guessColumns(['Celular', 'WhatsApp', 'City', 'other'], ['city'])).toEqual([
+    expect(guessColumns(['Celular', 'Telefone', 'City', 'other'], ['city'])).toEqual([
       ...['phone', '', 'attributes.city', ''],
     ])
   })

@@ -36,7 +36,7 @@ interface Chosen extends PeopleFile {
 }
 
 /** Imports a file of people: how it is read, how far it is, and which of its rows were refused. */
-export function ImportDialog({ onClose }: { onClose(): void }) {
+export default function ImportDialog({ onClose }: { onClose(): void }) {
   const [chosen, setChosen] = useState<Chosen>()
   const [tags, setTags] = useState('')
   const [found, setFound] = useState<PeopleImport>()

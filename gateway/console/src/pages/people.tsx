@@ -18,7 +18,7 @@ import { AttributesSection } from './attributes.tsx'
 import { PersonPage } from './person.tsx'
 import { SegmentPage, SegmentsSection } from './segments.tsx'
 
-const ImportDialog = lazyPage(async () => (await import('./people-import.tsx')).ImportDialog)
+const ImportDialog = lazyPage(async () => (await import('./people-import.tsx')).default)
 
 const FILTERS = ['q', 'tag', 'marketing'] as const
 const TYPING_MS = 350
