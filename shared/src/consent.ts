@@ -51,6 +51,8 @@ export const PEOPLE_TYPE = 'person.seen.v1'
 const seenPerson = z.object({
   workspace: safeInteger,
   addresses: personAddresses,
+  /** Addresses that they said they left, at that time: whoever writes from there later is somebody else. */
+  left: personAddresses.optional(),
   name: z.string().max(1_024).optional(),
   /** When something was last said, by whomever. */
   at: z.iso.datetime(),

@@ -72,7 +72,7 @@ export interface DispatchWorld {
   post(
     messageId: string,
     message: WebhookMessage,
-    options?: { workspace?: number; source?: 'api' | 'meta'; channelId?: number },
+    options?: { workspace?: number; source?: 'api' | 'meta'; channelId?: number; left?: string[] },
   ): Promise<void>
   get(path: string, options?: { workspace?: number }): Promise<{ status: number; json: unknown }>
   /** GETs from the dispatcher whatever it answers. */
@@ -181,7 +181,9 @@ export async function startDispatchWorld(environment: Record<string, string> = {
         traceparent: undefined,
       } as const
       const body = Buffer.from(JSON.stringify(message))
-      return publisher.publish(messagePublication({ messageId, message, body, provenance }))
+      return publisher.publish(
+        messagePublication({ messageId, message, body, provenance, left: options.left }),
+      )
     },
     get: (path, { workspace } = {}) => ask('GET', path, { headers: as('dispatcher', workspace) }),
     async bytes(path, options = {}) {

@@ -12,13 +12,14 @@ beforeAll(async () => {
 afterAll(() => world.close(), START_MS)
 
 let number = 0
-async function write(named: { from?: string; from_user_id?: string }): Promise<void> {
+async function write(said: {
+  from?: string
+  from_user_id?: string
+  [field: string]: unknown
+}): Promise<void> {
   const message = {
-    ...named,
-    id: `wamid.${++number}`,
-    timestamp: '1760000000',
-    type: 'text',
-    text: { body: 'x' },
+    ...{ id: `wamid.${++number}`, timestamp: '1760000000', type: 'text', text: { body: 'x' } },
+    ...said,
   }
   expect((await postPayload(hook, payloadOf({ messages: [message] }))).status).toBe(200)
 }
@@ -46,4 +47,17 @@ test('only messages of a person who has several threads name those that joined, 
     ]),
   )
   expect(headers.filter(({ joined }) => joined !== undefined)).toHaveLength(2)
+})
+
+test('the message that says that a person has another number names the one that they left, and no other does', async () => {
+  const [old, now] = ['5511900000011', '5511900000012']
+  const system = { type: 'user_changed_number', body: 'Ana changed', wa_id: now }
+  await write({ from: old })
+  await write({ from: old, type: 'system', system })
+  await write({ from: now })
+  await world.post({ extId: 'line', user: { phone: now, left: [`phone:${now}`] }, thread: {}, answer: {} })
+  const taken = await world.drain()
+  const headers = taken.map(({ delivery }) => delivery.properties.headers ?? {})
+  expect(headers.map(({ thread }) => thread)).toEqual(Array(4).fill(old))
+  expect(headers.flatMap(({ left }) => left ?? [])).toEqual([`phone:${old}`])
 })

@@ -37,9 +37,22 @@ test('a message goes to its person’s thread, with all addresses that they did 
   const one = update('2', { addresses: [phone('2')] })
   const places = await placesOf(claiming(ana).people, { workspace: 1, updates: [one] })
   expect(places.get(one)).toEqual({
-    ...{ thread: '1', joined: ['2'] },
+    ...{ thread: '1', joined: ['2'], left: [] },
     message: { user: { addresses: ['phone:2', 'whatsapp:BR.1'] }, thread: { extId: '1' }, answer: {} },
   })
+})
+
+test('a message says which addresses its person leaves with it, but for one that somebody else has since', async () => {
+  const [moving, late] = [['phone:1', 'phone:2'], ['phone:2']].map((addresses) =>
+    record(['1'], addresses, ['phone:1']),
+  ) as [PersonRecord, PersonRecord]
+  const leaves = update('2', { addresses: [phone('1'), phone('2')], left: [phone('1')] })
+  const writes = update('2', { addresses: [phone('2')] })
+  const leftOf = async (ana: PersonRecord, one: Update) =>
+    (await placesOf(claiming(ana).people, { workspace: 1, updates: [one] })).get(one)?.left
+  expect(await leftOf(moving, leaves)).toEqual(['phone:1'])
+  expect(await leftOf(moving, writes)).toEqual([])
+  expect(await leftOf(late, leaves)).toEqual([])
 })
 
 test('persons are taken together, what is said of one of them in sequence', async () => {

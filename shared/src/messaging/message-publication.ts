@@ -28,6 +28,8 @@ interface PublicationHeaders {
   thread: string | undefined
   /** Names of threads of the same person that go on in this one, where there are some. */
   joined: string[] | undefined
+  /** Addresses that the message says its person has left. */
+  left: string[] | undefined
 }
 
 /** Where a message came from, and what belongs to the request that brought it. */
@@ -48,10 +50,11 @@ export function messagePublication(options: {
   provenance: Provenance
   thread?: string
   joined?: string[] | undefined
+  left?: string[] | undefined
 }): MessagePublication {
-  const { messageId, message, body, provenance, joined } = options
+  const { messageId, message, body, provenance, joined, left } = options
   const { thread = threadOf(message, messageId) } = options
-  const headers = headersOf(provenance, { channel: message.extId, thread, joined })
+  const headers = headersOf(provenance, { channel: message.extId, thread, joined, left })
   const routingKey = slotKey(slotOf(provenance.workspace, thread))
   return { exchange: MESSAGES_EXCHANGE, routingKey, messageId, type: MESSAGE_TYPE, headers, body }
 }
@@ -94,13 +97,17 @@ export function noticePublication(options: {
 
 function headersOf(
   provenance: Provenance,
-  { channel, thread, joined }: { channel: string; thread: string | undefined; joined?: string[] | undefined },
+  of: Pick<PublicationHeaders, 'channel' | 'thread'> & Partial<Pick<PublicationHeaders, 'joined' | 'left'>>,
 ): PublicationHeaders {
   const { workspace, source, requestId, channelId, traceparent } = provenance
+  const { channel, thread } = of
+  const [joined, left] = [someOf(of.joined), someOf(of.left)]
   // All have the same names: a publisher sends those that it is not given as they were before.
-  const others = joined === undefined || joined.length === 0 ? undefined : joined
-  return { workspace, channel, source, requestId, channelId, traceparent, thread, joined: others }
+  return { workspace, channel, source, requestId, channelId, traceparent, thread, joined, left }
 }
+
+const someOf = (names: string[] | undefined): string[] | undefined =>
+  names === undefined || names.length === 0 ? undefined : names
 
 const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 

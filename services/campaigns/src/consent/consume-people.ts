@@ -92,7 +92,7 @@ async function work(connection: Connection, type: unknown, body: unknown): Promi
 
 /** What somebody calls themselves is their name as long as nobody has given them another one. */
 async function noteSeen(connection: Connection, workspace: number, people: SeenPerson[]): Promise<void> {
-  const addresses = people.flatMap((one) => one.addresses)
+  const addresses = people.flatMap((one) => [...one.addresses, ...(one.left ?? [])])
   const known = await peopleOf(connection)
     .find(
       { workspace, addresses: { $in: addresses }, name: { $exists: true } },
@@ -100,9 +100,10 @@ async function noteSeen(connection: Connection, workspace: number, people: SeenP
     )
     .toArray()
   const named = new Set(known.flatMap((one) => one.addresses))
-  const claims = people.map(({ addresses, name, lastContactAt }) => ({
+  const claims = people.map(({ addresses, left, name, at, lastContactAt }) => ({
     addresses,
     ...defined({
+      left: left && { addresses: left, at: new Date(at) },
       name: addresses.some((one) => named.has(one)) ? undefined : name?.slice(0, MAX_NAME).toWellFormed(),
       lastContactAt: lastContactAt === undefined ? undefined : new Date(lastContactAt),
     }),

@@ -7,7 +7,13 @@ import type { Connection, mongo } from 'mongoose'
 import { addToHistory, type ConsentEntry, endedFileEntries } from '../store/consent-history.ts'
 import { peopleOf } from '../store/people-collection.ts'
 import type { PersonRecord } from '../store/person-record.ts'
-import { type PersonClaim, type Settled, settlePerson, TooMuchOfOnePerson } from './settle-person.ts'
+import {
+  type PersonClaim,
+  peopleOfClaim,
+  type Settled,
+  settlePerson,
+  TooMuchOfOnePerson,
+} from './settle-person.ts'
 import { type Suppressing, suppressAddresses } from './suppress-addresses.ts'
 
 const QUERY_MS = 5_000
@@ -53,7 +59,7 @@ export async function upsertPerson(
  */
 export async function upsertPeople(options: Upserting): Promise<Outcome[]> {
   const people = peopleOf(options.connection)
-  const addresses = [...new Set(options.claims.flatMap((claim) => claim.addresses))]
+  const addresses = [...new Set(options.claims.flatMap(namedIn))]
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const known = await people
       .find({ workspace: options.workspace, addresses: { $in: addresses } }, { maxTimeMS: QUERY_MS })
@@ -66,6 +72,8 @@ export async function upsertPeople(options: Upserting): Promise<Outcome[]> {
   }
   throw new Problem('unavailable', { detail: 'These people are changed by too many at once.' })
 }
+
+const namedIn = ({ addresses, left }: PersonClaim): string[] => [...addresses, ...(left?.addresses ?? [])]
 
 interface Settling {
   outcomes: Outcome[]
@@ -87,8 +95,7 @@ function settleAll(options: Upserting, known: PersonRecord[]): Settling {
   const gone = new Map<string, PersonRecord>()
   const ended: ConsentEntry[] = []
   const outcomes = claims.map((claim): Outcome => {
-    const found = claim.addresses.flatMap((address) => current.get(address) ?? [])
-    const before = [...new Set(found)]
+    const before = peopleOfClaim(claim, current)
     const settled = settledOr(before, { ...claim, workspace })
     if (settled instanceof TooMuchOfOnePerson) return { result: 'refused', reason: settled.field }
     const { person, change, joined, consent, staysWithdrawn, isRepeated } = settled
@@ -100,6 +107,7 @@ function settleAll(options: Upserting, known: PersonRecord[]): Settling {
       after.delete(one._id)
       gone.set(one._id, one)
     }
+    for (const one of before) for (const address of one.addresses) current.delete(address)
     for (const address of person.addresses) current.set(address, person)
     const result = change === 'new' ? 'created' : change === 'none' ? 'unchanged' : 'updated'
     return { result, person, joined: joined.length, consent, staysWithdrawn, isRepeated }

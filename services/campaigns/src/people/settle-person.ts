@@ -9,6 +9,8 @@ const MAX_IMPORTS = 20
 export interface PersonClaim {
   /** `kind:value`, all of them theirs: who else had one of them is the same person. */
   addresses: readonly string[]
+  /** Addresses that they have left, and when: whoever had one of them, and has not written since, is the same person without it. */
+  left?: { addresses: readonly string[]; at: Date } | undefined
   name?: string | undefined
   language?: string | undefined
   timeZone?: string | undefined
@@ -75,6 +77,21 @@ export function settlePerson(
   }
 }
 
+/**
+ * Those whom a claim is about, of the people by their addresses. Whoever writes from an address after it was left is
+ * somebody else.
+ */
+export function peopleOfClaim(
+  { addresses, left }: PersonClaim,
+  people: ReadonlyMap<string, PersonRecord>,
+): PersonRecord[] {
+  const own = addresses.flatMap((address) => people.get(address) ?? [])
+  const before = (left?.addresses ?? []).flatMap((address) => people.get(address) ?? [])
+  const hasMoved = ({ lastContactAt }: PersonRecord) =>
+    lastContactAt === undefined || left === undefined || lastContactAt <= left.at
+  return [...new Set([...own, ...before.filter(hasMoved)])]
+}
+
 function newConsent(
   { consent: before }: PersonRecord,
   { consent: said = {} }: PersonClaim,
@@ -138,7 +155,7 @@ function withClaim(person: PersonRecord, claim: PersonClaim): PersonRecord {
   const { name, language, timeZone, importId, consent = {} } = claim
   return {
     ...person,
-    addresses: union(person.addresses, claim.addresses),
+    addresses: union(person.addresses, claim.addresses).filter((one) => !claim.left?.addresses.includes(one)),
     ...(name !== undefined && { name, nameKey: nameKeyOf(name) }),
     ...(language !== undefined && { language }),
     ...(timeZone !== undefined && { timeZone }),
@@ -161,13 +178,14 @@ function union(one: readonly string[], other: readonly string[]): string[] {
 
 const SCALARS = ['name', 'language', 'timeZone', 'lastContactAt'] as const
 
-/** Whether a claim said nothing new: it only ever adds, so that equal sizes are equal sets. */
+/** Whether a claim said nothing new: tags are only ever added, so that equal sizes are equal sets. */
 function isUnchanged(before: PersonRecord, after: PersonRecord): boolean {
   return (
     SCALARS.every((field) => before[field] === after[field]) &&
     PURPOSES.every((purpose) => before.consent[purpose] === after.consent[purpose]) &&
     (before.imports ?? []).at(-1) === (after.imports ?? []).at(-1) &&
     before.addresses.length === after.addresses.length &&
+    before.addresses.every((one) => after.addresses.includes(one)) &&
     before.tags.length === after.tags.length &&
     areEqual(before.attributes, after.attributes)
   )

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
+import { withSlowPeople } from '../slow-people.ts'
 import { type CampaignWorld, START_MS, startCampaignWorld } from './campaign-world.ts'
 
 let world: CampaignWorld
@@ -88,6 +89,20 @@ test('whoever got an earlier campaign is written to by another one', async () =>
   )
 })
 
+test('a campaign whose audience is never found in time pauses, and goes on once it is', async () => {
+  const line = await world.line()
+  const people = await world.people(3)
+  const audience = { people: people.map(({ _id }) => _id) }
+  const campaign = await world.draft({ channel: line.channel, audience })
+  await withSlowPeople(world.parley.database('campaigns'), async () => {
+    await world.act(campaign, 'schedule')
+    expect((await world.until(campaign, 'paused')).paused.reason).toBe('audience_slow')
+  })
+  await world.act(campaign, 'resume')
+  await world.until(campaign, 'finished')
+  expect(await line.sends()).toHaveLength(3)
+})
+
 test.each([
   ['a segment that is not there', { segment: 'nobody' }, 'schedule'],
   ['an import that is not there', { import: '0198c0de-7a00-7000-8000-3f6d5a4b2c11' }, 'schedule'],
@@ -104,4 +119,58 @@ test.each([
   const path = `/rest/campaigns/${drafted.json._id}/schedule`
   const { status, json } = await world.ask('campaigns', 'POST', path)
   expect([status, json.errors[0].path]).toEqual([422, `/audience/${Object.keys(audience)[0]}`])
+})
+
+const systemMessage = (wa_id: string) => ({
+  ...{ type: 'system', system: { type: 'user_changed_number', body: 'Ana changed', wa_id } },
+})
+const numberOf = (address = '') => address.slice('phone:'.length)
+
+test('two of an audience who turn out to be one get it once, at the number that they have now', async () => {
+  const line = await world.line()
+  const people = await world.people(2, () => ({ timeZone: 'America/Sao_Paulo' }))
+  const [first, second] = people
+  if (!first || !second) throw new Error('nobody')
+  const campaign = await world.draft({
+    ...{ channel: line.channel, audience: { people: people.map(({ _id }) => _id) } },
+    schedule: { at: new Date().toISOString().slice(0, 19), timeZone: 'UTC', inEachTimeZone: true },
+  })
+  await world.act(campaign, 'schedule')
+  await eventually(async () => (await world.results(campaign)).states.waiting === 2)
+  await line.writes(first, systemMessage(numberOf(second.addresses[0])))
+  await eventually(async () => {
+    const { json } = await world.ask('campaigns', 'GET', `/rest/people/${second._id}`)
+    return json._id === first._id
+  })
+  await world.parley
+    .database('campaigns')
+    .collection('recipients')
+    .updateMany({ campaign }, { $set: { due: new Date() } })
+  await world.until(campaign, 'finished')
+  const results = await world.results(campaign)
+  expect([results.leftOutBy, results.difference]).toEqual([[{ reason: 'joined', recipients: 1 }], 0])
+  expect((await line.sends()).map(({ to }) => `phone:${to}`)).toEqual(second.addresses)
+})
+
+test('whoever has the number that somebody left has agreed to nothing, and who left it is written to at the new one', async () => {
+  const line = await world.line()
+  const [person, other] = await world.people(2)
+  if (!person || !other) throw new Error('nobody')
+  const [old] = person.addresses
+  const now = `${numberOf(old)}9`
+  const find = async (address = '') => (await world.ask('campaigns', 'GET', `/rest/people/${address}`)).json
+  await line.writes(person, systemMessage(now))
+  await eventually(async () => (await find(`phone:${now}`))._id === person._id)
+  await line.writes(person, 'I am somebody else, with a SIM card of the operator’s')
+  const stranger = await eventually(async () => {
+    const found = await find(old)
+    return found.lastContactAt === undefined ? undefined : found
+  })
+  expect([stranger._id === person._id, stranger.consent.marketing.status]).toEqual([false, 'unknown'])
+  const filter = { all: [{ consent: 'marketing', is: 'granted' }] }
+  const campaign = await world.draft({ channel: line.channel, audience: { filter } })
+  await world.act(campaign, 'schedule')
+  await world.until(campaign, 'finished')
+  const reached = (await line.sends()).filter(({ template }) => template !== undefined).map(({ to }) => to)
+  expect([reached.includes(now), reached.includes(numberOf(old))]).toEqual([true, false])
 })

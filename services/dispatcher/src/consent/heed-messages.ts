@@ -4,30 +4,38 @@ import type { ReceivedContent } from '@parley/shared/providers/inbound'
 import type { MessageRecord } from '../message/message-record.ts'
 import type { WordsOfWorkspace } from './consent-words.ts'
 import type { RecordConsent } from './record-consent.ts'
+import type { ReportMoves } from './report-moves.ts'
 import { type ConsentSaid, MAX_WORD, statusSaid } from './words.ts'
 
-/** A message that may say something of consent. */
+/** A message that may say something of consent, or says that its person is elsewhere now. */
 export interface SaidMessage {
   message: Pick<MessageRecord, '_id' | 'workspace' | 'addresses' | 'receivedAt'>
-  said: ConsentSaid
+  said?: ConsentSaid | undefined
+  /** Addresses that the person has left. */
+  left?: readonly string[] | undefined
   /** By the provider's clock. */
   writtenAt?: Date | undefined
 }
 
-/** Stores what messages say of consent, before anything else is done with them. Rejects while the database is unavailable. */
+/** Stores what messages say, before anything else is done with them. Rejects while the database or the broker is unavailable. */
 export type HeedMessages = (messages: readonly SaidMessage[]) => Promise<void>
 
 /** Recognises the words of each workspace. What comes again is the same. */
 export function createHeedMessages(options: {
   wordsOf: WordsOfWorkspace
   record: RecordConsent
+  reportMoves: ReportMoves
 }): HeedMessages {
-  const { wordsOf, record } = options
+  const { wordsOf, record, reportMoves } = options
   return async (messages) => {
+    await reportMoves(
+      messages.flatMap(({ message, left }) => (left === undefined ? [] : { ...message, left })),
+    )
     const events = await Promise.all(
       messages.map(async ({ message, said, writtenAt }) => {
         const { _id: id, workspace, addresses = [], receivedAt } = message
-        const status = addresses.length === 0 ? undefined : statusSaid(said, await wordsOf(workspace))
+        if (said === undefined || addresses.length === 0) return []
+        const status = statusSaid(said, await wordsOf(workspace))
         if (status === undefined) return []
         const at = writtenAt !== undefined && writtenAt < receivedAt ? writtenAt : receivedAt
         const source = said.payload === undefined ? ('message' as const) : ('button' as const)

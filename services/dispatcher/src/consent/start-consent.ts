@@ -8,6 +8,7 @@ import { createWordsOfWorkspace } from './consent-words.ts'
 import { createHeedMessages, type HeedMessages } from './heed-messages.ts'
 import { startConsentPublication } from './publish-consent.ts'
 import { createRecordConsent, type RecordConsent } from './record-consent.ts'
+import { createReportMoves } from './report-moves.ts'
 import { createSuppressions, type Suppressions } from './suppressions.ts'
 
 /** Who is written to for what, and who tells others of it. */
@@ -30,6 +31,10 @@ export function startConsent(options: {
   const suppressions = createSuppressions(collections, createAddressHash(collections, secrets))
   const { stored, stop } = startConsentPublication({ collections, publisher, ready, log })
   const record = createRecordConsent({ collections, suppressions, stored })
-  const heed = createHeedMessages({ wordsOf: createWordsOfWorkspace({ replica }), record })
+  const wordsOf = createWordsOfWorkspace({ replica })
+  const heed = createHeedMessages({
+    ...{ wordsOf, record },
+    reportMoves: createReportMoves({ publisher, suppressions }),
+  })
   return { suppressions, record, heed, stop }
 }

@@ -19,6 +19,11 @@ interface Addressed {
   addresses: readonly string[]
 }
 
+/** Whose addresses are known, also those that they left. */
+interface Known extends Addressed {
+  left?: readonly string[] | undefined
+}
+
 export interface SuppressionChange extends Addressed {
   purpose: SuppressionRecord['purpose']
   status: z.output<typeof consentStatus>
@@ -36,8 +41,8 @@ export interface Suppressions {
   find(
     of: Addressed,
   ): Promise<(Omit<SuppressionRecord, '_id' | 'workspace' | 'expiresAt'> & { address: string })[]>
-  /** What was last said of one address of a person counts for all that are known to be theirs. */
-  spread(people: readonly Addressed[]): Promise<void>
+  /** What was last said of one address of a person, also of one that they left, counts for all that are known to be theirs. */
+  spread(people: readonly Known[]): Promise<void>
   /** Notes for a day that a person is erased. */
   erase(of: Addressed, at: Date): Promise<void>
   /** Those of the people who were not erased since. */
@@ -107,11 +112,14 @@ export function createSuppressions(
       return people.filter(({ at }, position) => !isErased(at, ids[position]))
     },
     async spread(people) {
-      const several = people.filter(({ addresses }) => addresses.length > 1)
-      const ids = await Promise.all(several.map((one) => idsOf(one, PURPOSES)))
+      const all = people.map(({ left = [], ...of }) => ({ of, addresses: [...of.addresses, ...left] }))
+      const several = all.filter(({ addresses }) => addresses.length > 1)
+      const ids = await Promise.all(
+        several.map(({ of: { workspace }, addresses }) => idsOf({ workspace, addresses }, PURPOSES)),
+      )
       if (ids.length === 0) return
       const found = new Map((await read(ids.flat().map(({ _id }) => _id))).map((one) => [one._id, one]))
-      const changes = several.flatMap((of, at) => {
+      const changes = several.flatMap(({ of }, at) => {
         const said = (ids[at] ?? []).flatMap(({ _id }) => found.get(_id) ?? [])
         return PURPOSES.flatMap((purpose) => {
           const [last] = said

@@ -21,6 +21,7 @@ const propertiesSchema = z.object({
     channelId: z.number().int().optional(),
     thread: z.string(),
     joined: z.array(z.string()).optional(),
+    left: z.array(z.string()).optional(),
     source: z.string(),
     requestId: z.string().optional(),
     traceparent: z.string().max(64).optional(),
@@ -38,7 +39,7 @@ export type DeliveryReading =
       message: Omit<MessageRecord, 'partition' | 'order'>
       /** What it is, where that is no speech. */
       unspoken?: ReceivedContent | undefined
-      /** What it may say of consent. */
+      /** What it may say of consent, and of where its person is. */
       said?: Omit<SaidMessage, 'message'> | undefined
     }
   | ({ kind: 'replay' } & z.output<typeof replaySchema>)
@@ -58,7 +59,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
   if (!knownMessage.validate(message))
     return unreadable(`body field /${invalidPath(acceptedMessage, message)?.join('/')} is wrong`)
   const { messageId, headers } = properties as z.input<typeof propertiesSchema>
-  const { workspace, channel, channelId, thread, joined, source, requestId, traceparent } = headers
+  const { workspace, channel, channelId, thread, joined, left, source, requestId, traceparent } = headers
   const addresses = addressesOf(message.user)
   const names = namesOf(message.user)
   const at = new Date()
@@ -70,7 +71,7 @@ export function readDelivery(delivery: Pick<ConsumeMessage, 'content' | 'propert
   return {
     kind: 'message',
     unspoken: isUnspoken ? received : undefined,
-    said: said && { said, writtenAt: received?.writtenAt },
+    said: (said ?? left) && { said, left, writtenAt: received?.writtenAt },
     message: {
       _id: messageId,
       workspace,

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { PEOPLE_TYPE, type SeenPerson } from '@parley/shared/consent'
+import type { SeenPerson } from '@parley/shared/consent'
 import { defined } from '@parley/shared/defined'
 import type { Publisher } from '@parley/shared/messaging/publisher'
-import { PEOPLE_EXCHANGE, PEOPLE_QUEUE } from '@parley/shared/messaging/topology'
 import { LRUCache } from 'lru-cache'
+import { publishPeople } from '../consent/publish-people.ts'
 import type { Suppressions } from '../consent/suppressions.ts'
 import { threadId } from '../message/thread-record.ts'
 import type { ThreadWrite } from './write-threads.ts'
@@ -41,11 +41,7 @@ export function createReportPeople(options: {
     const found = await suppressions.withoutErased([...people.values()].map(({ person }) => person))
     if (found.length === 0) return
     await suppressions.spread(found)
-    const body = Buffer.from(JSON.stringify({ people: found }))
-    await publisher.publish({
-      ...{ exchange: PEOPLE_EXCHANGE, routingKey: PEOPLE_QUEUE, mandatory: true, type: PEOPLE_TYPE, body },
-      messageId: createHash('sha256').update(body).digest('base64url'),
-    })
+    await publishPeople(publisher, found)
     for (const [thread, { known }] of people) reported.set(thread, known)
   }
 }

@@ -66,7 +66,12 @@ function somebody() {
 type Person = ReturnType<typeof somebody>
 
 let messages = 0
-async function say(person: Person, input: string, meta: object = { type: 'text' }, name?: string) {
+async function say(
+  person: Person,
+  input: string,
+  meta: object = { type: 'text' },
+  { name, left }: { name?: string; left?: string[] } = {},
+) {
   const id = `said-${++messages}`
   await world.post(
     id,
@@ -75,7 +80,7 @@ async function say(person: Person, input: string, meta: object = { type: 'text' 
       user: { phone: person.phone, addresses: [`whatsapp:${person.userId}`], ...(name && { name }) },
       meta: { id, from: person.phone, ...meta },
     } as never,
-    { source: 'meta' },
+    { source: 'meta', ...(left && { left }) },
   )
   await world.message(id, 'sent', 'dead', 'done')
 }
@@ -264,7 +269,7 @@ test('a person is reported when they first write, and once more when their name 
   const last = `whatsapp:DE.${people}a`
   await eventually(async () => seen.some(({ addresses }) => addresses.includes(last)))
   expect(reported()).toMatchObject([{ workspace: world.workspace, lastContactAt: expect.any(String) }])
-  await say(person, 'It is me', { type: 'text' }, 'Ana')
+  await say(person, 'It is me', { type: 'text' }, { name: 'Ana' })
   await eventually(async () => reported().at(-1)?.name === 'Ana')
 })
 
@@ -274,4 +279,16 @@ test('what one address of a person opted out of counts for another one as soon a
   expect(await offer({ phone: later.phone })).toEqual(SENT)
   await say({ ...known, phone: later.phone }, 'Hello again')
   await eventually(async () => (await offer({ phone: later.phone })).code === 'opted_out')
+})
+
+test('who opted out and has another number since gets nothing there either, and is reported without the old one', async () => {
+  const person = somebody()
+  const now = somebody().phone
+  await say(person, 'stop')
+  const left = [`phone:${person.phone}`]
+  const system = { type: 'user_changed_number', body: 'Ana changed', wa_id: now }
+  await say({ ...person, phone: now }, '', { type: 'system', system }, { left })
+  expect(await offer({ phone: now })).toEqual(OPTED_OUT)
+  const moved = await eventually(async () => seen.find((one) => one.left !== undefined))
+  expect(moved).toMatchObject({ addresses: [`phone:${now}`, `whatsapp:${person.userId}`], left })
 })

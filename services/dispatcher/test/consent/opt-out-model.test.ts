@@ -73,7 +73,10 @@ class Person {
       reports: true,
       model: () => 'You are welcome.',
       send: ({ id, messageId, content }) => this.#send(id, messageId, content.kind),
-      heed: createHeedMessages({ wordsOf: async () => words, record: recordConsent }),
+      heed: createHeedMessages({
+        ...{ wordsOf: async () => words, record: recordConsent },
+        reportMoves: async () => {},
+      }),
       options: { threads: noThreads, suppressions, recordConsent, uncertainWindow: 30 },
     })
   }

@@ -82,6 +82,20 @@ test('an address that turns out to be the same person’s is suppressed as the o
   expect(await marketing(workspace, 'whatsapp:BR.1')).toBe(false)
 })
 
+test('what was said of an address that somebody left counts for where they are now, and nothing that they say later for whoever has it next', async () => {
+  const workspace = ++workspaces
+  const [old, now] = ['phone:5511988887777', 'phone:5511988886666']
+  const moved = { workspace, addresses: [now], left: [old] }
+  await suppressionsNow().change([change(workspace, { addresses: [old] })])
+  await suppressionsNow().spread([moved])
+  expect(await marketing(workspace, now)).toBe(true)
+  await suppressionsNow().change([
+    change(workspace, { addresses: [now], status: 'granted', at: later(1), source: 'message' }),
+  ])
+  await suppressionsNow().spread([moved])
+  expect([await marketing(workspace, now), await marketing(workspace, old)]).toEqual([false, true])
+})
+
 test('no address can be read from what is stored, and it is found again when the environment’s keys are rotated', async () => {
   const workspace = ++workspaces
   await suppressionsNow().change([change(workspace, {})])

@@ -7,6 +7,8 @@ import type { PersonRecord } from '../people/person.ts'
 /** A message with the thread that it goes to, in that thread and with all addresses of its person. */
 export interface Placed extends Place {
   message: PersonMessage
+  /** Addresses that the message says its person has left, as far as nobody else has them since. */
+  left?: string[]
 }
 
 /** Persons whose claims are under way at a time. */
@@ -51,10 +53,17 @@ async function placeOfUpdate(
   if (kind === 'message' && !isNamed) return unplaced(update)
   if (!isNamed) return undefined
   const named = { ...person, workspace, thread }
-  if (kind === 'message') return inThread(update.message, await people.claim(named))
+  if (kind === 'message') {
+    const found = await people.claim(named)
+    const left = (person.left ?? []).map(addressText).filter((one) => isLeftBy(found, one))
+    return { ...inThread(update.message, found), left }
+  }
   await people.note(named)
   return undefined
 }
+
+const isLeftBy = ({ addresses, left }: PersonRecord, address: string): boolean =>
+  addresses.includes(address) && left.includes(address)
 
 /** True for a text that can be stored as the name of a thread; a message with another one is left out. */
 const isName = (text: string | null | undefined): text is string =>
