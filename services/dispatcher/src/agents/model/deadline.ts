@@ -1,5 +1,5 @@
 /** A signal that aborts with another one, or when its time is over. */
-export interface Deadline {
+interface Deadline {
   readonly signal: AbortSignal
   readonly isOver: boolean
   /** Nobody waits for it any more. */
