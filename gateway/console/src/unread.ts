@@ -10,6 +10,7 @@ import { leaveTo } from './router.ts'
 import { account } from './session.ts'
 import { isReader, onLive } from './shared-stream.ts'
 import { createStore } from './store.ts'
+import { teams } from './teams.ts'
 import { nameOf, type Thread } from './threads.ts'
 import { setUnreadInTitle } from './title.ts'
 import { createUnreadCount } from './unread-count.ts'
@@ -99,7 +100,7 @@ type Note = { asks: Reported[] } | { reported: Reported[] } | Mark
  */
 export function useNotices(): void {
   useEffect(() => {
-    const newLedger = () => createNoticeLedger({ own: () => me.get()?._id })
+    const newLedger = () => createNoticeLedger({ own: () => me.get()?._id, teams: teams.get })
     let ledger = newLedger()
     let tabs: BroadcastChannel | undefined
     const say = (note: Note) => tabs?.postMessage(note)
@@ -162,11 +163,11 @@ export function useNotices(): void {
     const report = (asked: readonly DueNotice[]) => {
       const taken = asked.flatMap((one) => {
         const found = ledger.take(one)
-        return found === undefined ? [] : [{ ...found, kind: one.kind }]
+        return found ?? []
       })
       if (taken.length > 0) say({ reported: taken.map(({ reported }) => reported) })
-      for (const { kind, thread, reported, count } of taken)
-        if (!looks(reported) && isRequestedHere({ kind, thread })) raise({ kind, thread, count })
+      for (const { due, reported, count } of taken)
+        if (!looks(reported) && isRequestedHere(due)) raise({ ...due, count })
     }
     let leading: AbortController | undefined
     /** What the tab that read before did not come to; what it did come to is heard first. */
@@ -206,8 +207,8 @@ const reportOf = ({ kind, thread: { _id, unread }, at }: DueNotice): Reported =>
   ...{ reported: _id, kind, at, unread },
 })
 
-const isRequestedHere = (due: Pick<DueNotice, 'kind' | 'thread'>): boolean =>
-  isRequested(due, { settings: readNoticeSettings(), own: me.get()?._id })
+const isRequestedHere = (due: DueNotice): boolean =>
+  isRequested(due, { settings: readNoticeSettings(), own: me.get()?._id, teams: teams.get() })
 
 function raise(noticed: NoticedThread): void {
   const { thread } = noticed

@@ -17,7 +17,11 @@ const state = (second: number, unread: number, more: Partial<Thread> = {}): Thre
     ...more,
   }) as Thread
 
-const newLedger = () => createNoticeLedger({ own: () => OWN, now: () => NOW })
+const TEAMS = [
+  { _id: 5, name: 'Sales', members: [OTHER, OWN] },
+  { _id: 6, name: 'Support', members: [OTHER] },
+]
+const newLedger = () => createNoticeLedger({ own: () => OWN, teams: () => TEAMS, now: () => NOW })
 const NOTHING = { data: [], next: null }
 
 /** A tab that reads the stream and reports at once; what it says is in `reported`. */
@@ -161,6 +165,17 @@ describe('of what is written', () => {
   })
 })
 
+test('a hand-over is one until it is told, also with what is written after it', () => {
+  const unreadFor = { why: 'handed_off', reason: null, at: time(1) } as const
+  const ledger = newLedger()
+  ledger.read(NOTHING)
+  ledger.hear(state(1, 1, { unreadFor }))
+  const [due] = ledger.hear(state(2, 2, { unreadFor }))
+  expect(due).toMatchObject({ isHandOver: true })
+  expect(due && ledger.take(due)).toMatchObject({ count: 2, due: { isHandOver: true } })
+  expect(ledger.hear(state(3, 3, { unreadFor }))).toMatchObject([{ isHandOver: false }])
+})
+
 describe('of what is assigned', () => {
   const assigned = (by: number, at: string, _id = OWN) =>
     state(1, 0, { assignee: { _id, name: 'Ana', at, by } })
@@ -176,6 +191,22 @@ describe('of what is assigned', () => {
       ['assignment', 1],
       ['assignment', 1],
     ])
+  })
+
+  test('to a team its members are told once, while nobody of it has it, and nobody of a team that is gone', () => {
+    const ofTeam = (_id: number, at: string, more: Partial<Thread> = {}) =>
+      state(1, 0, { team: { _id, name: 'Sales', at, by: OTHER }, ...more })
+    const tab = reader()
+    tab.hear(ofTeam(5, time(1)))
+    tab.hear(ofTeam(5, time(1)))
+    tab.hear(ofTeam(5, time(1), { assignee: { _id: OTHER, name: 'Bruno', at: time(2), by: OTHER } }))
+    tab.hear(ofTeam(5, time(1)))
+    tab.hear(ofTeam(6, time(3)))
+    tab.hear(ofTeam(7, time(4)))
+    expect(tab.reported).toEqual([['assignment', 1]])
+    const later = reader({ data: [ofTeam(5, time(1))], next: null })
+    later.hear(ofTeam(5, time(1)))
+    expect(later.reported).toEqual([])
   })
 })
 
@@ -284,7 +315,7 @@ function browserModel() {
       for (const due of leader.ledger.waiting()) {
         const taken = leader.ledger.take(due)
         if (taken === undefined) continue
-        reported.push(taken.thread.lastMessage)
+        reported.push(taken.due.thread.lastMessage)
         count += taken.count
         for (const one of tabs) if (one !== leader) one.unheard.push(taken.reported)
       }

@@ -1,12 +1,11 @@
 import { useId, useRef, useState } from 'preact/hooks'
 import { call } from '../api.ts'
-import { useColleagues } from '../colleagues.ts'
 import { Button, notify, notifyUndoable } from '../components/actions.tsx'
 import { useKeys } from '../components/keyboard.ts'
 import { t } from '../language.ts'
 import { messageOf } from '../problems.ts'
-import { me } from '../rights.ts'
 import type { Thread } from '../threads.ts'
+import { assignedTo, useAssigneeOptions } from './conversation-sorting.tsx'
 
 const AT_ONCE = 4
 
@@ -141,14 +140,14 @@ const statusOf = ({ status, snoozedUntil }: Thread): object => ({
   ...(status === 'snoozed' && { snoozedUntil }),
 })
 
-const assignTo = (assignee: number | null, name: string): Work => ({
+const assignTo = (value: string, name: string): Work => ({
   said: (count) =>
     t(
       '{count, plural, one {# conversation is assigned to {name}.} other {# conversations are assigned to {name}.}}',
       { count, name },
     ),
-  change: () => ({ assignee }),
-  undo: (thread) => ({ assignee: thread.assignee?._id ?? null }),
+  change: () => assignedTo(value),
+  undo: ({ assignee, team }) => ({ assignee: assignee?._id ?? null, team: team?._id ?? null }),
 })
 
 const label = (text: string): Work => ({
@@ -208,9 +207,7 @@ interface ChoiceProps {
 
 function AssignAll({ isDisabled, run }: ChoiceProps) {
   const id = useId()
-  const colleagues = useColleagues()
-  const own = me.get()?._id
-  const names = new Map(colleagues.map(({ _id, name }) => [String(_id), name]))
+  const options = useAssigneeOptions({})
   return (
     <span class="inline-field">
       <label class="hidden" for={id}>
@@ -221,22 +218,17 @@ function AssignAll({ isDisabled, run }: ChoiceProps) {
         value=""
         disabled={isDisabled}
         onChange={(event) => {
-          const { value } = event.currentTarget
+          const { value, selectedOptions } = event.currentTarget
+          const name = selectedOptions[0]?.dataset.name ?? ''
           event.currentTarget.value = ''
-          void run(
-            value === 'none' ? assignTo(null, t('nobody')) : assignTo(Number(value), names.get(value) ?? ''),
-          )
+          void run(value === 'none' ? assignTo('', t('nobody')) : assignTo(value, name))
         }}
       >
         <option value="" disabled>
           {t('Assign to …')}
         </option>
         <option value="none">{t('Nobody')}</option>
-        {colleagues.map(({ _id, name }) => (
-          <option key={_id} value={String(_id)}>
-            {_id === own ? t('{name} (me)', { name }) : name}
-          </option>
-        ))}
+        {options}
       </select>
     </span>
   )

@@ -10,6 +10,8 @@ import { rich, t } from '../language.ts'
 import type { Draft } from '../replies.ts'
 import { may } from '../rights.ts'
 import { hrefOf, type PageProps } from '../router.ts'
+import { useStore } from '../store.ts'
+import { teamNameOf, teams } from '../teams.ts'
 import { initialsOf, nameOf, shownLast, type Thread } from '../threads.ts'
 import { reasonOf } from '../words.ts'
 import { ConversationPane } from './conversation.tsx'
@@ -43,6 +45,8 @@ function Inbox({ rest: [id], query }: PageProps) {
 }
 
 function ThreadList({ query, current }: { query: URLSearchParams; current: string | undefined }) {
+  // Whose the teams are is a part of the query.
+  useStore(teams)
   const list = useList<Thread>('/rest/threads', listQuery(query), {
     everyMs: 4_000,
     live: ({ event }) => event === 'thread',
@@ -155,7 +159,11 @@ class ThreadLink extends Component<LinkProps> {
 }
 
 /** Who has it, whose it is, and what it is sorted by. */
-const Marks = ({ thread: { handler, assignee, labels = [], status, snoozedUntil } }: { thread: Thread }) => (
+const Marks = ({
+  thread: { handler, assignee, team, labels = [], status, snoozedUntil },
+}: {
+  thread: Thread
+}) => (
   <span class="marks">
     {handler === 'person' && (
       <Badge tone="warn">
@@ -163,6 +171,7 @@ const Marks = ({ thread: { handler, assignee, labels = [], status, snoozedUntil 
       </Badge>
     )}
     {handler === 'assistant' && assignee && <Badge tone="neutral">{assignee.name}</Badge>}
+    {team && <Badge tone="neutral">{teamNameOf(team)}</Badge>}
     {status === 'resolved' && <Badge tone="good">{t('resolved')}</Badge>}
     {status === 'snoozed' && snoozedUntil && (
       <Badge tone="neutral">{rich('until {time}', { time: <Time at={snoozedUntil} /> })}</Badge>
