@@ -82,6 +82,8 @@ test('a team is made, has conversations, of which its members are told once, and
       await assignee(page).selectOption({ label: 'Delivery' })
       await row(page, 'Alda').getByText('Delivery').waitFor()
       await eventually(() => raised.length > 0)
+      // Who has a conversation open has read what comes.
+      await open(page, '/conversations', '.threads a')
       // What comes for others is told to nobody of the team, and each thing once over both tabs.
       await writes('Bela', '5511988884002', 'Of this he is not told')
       await row(page, 'Bela').getByText('Of this he is not told').waitFor()
