@@ -1,7 +1,8 @@
 /** Figures by their name, such as the processor time of each process. */
 export type Figures = Record<string, number>
 
-export const sum = (figures: Figures) => Object.values(figures).reduce((all, figure) => all + figure, 0)
+export const sum = (figures: Figures | readonly number[]) =>
+  Object.values(figures).reduce((all, figure) => all + figure, 0)
 
 /** What each has grown by. */
 export function since(before: Figures, after: Figures): Figures {

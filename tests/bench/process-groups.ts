@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { findOwned } from '@parley/local/processes/owned'
 import type { OwnSystem } from '../dispatch/own-system.ts'
-import { type Figures, mapValues } from './figures.ts'
+import { type Figures, mapValues, sum } from './figures.ts'
 import { cpuSeconds } from './processes.ts'
 
 const SERVICES = ['gateway', 'webhook', 'dispatcher', 'configuration', 'identity', 'campaigns']
@@ -58,14 +58,17 @@ export function childrenOf(pid: number): number[] {
   return ofThread === '' ? [] : ofThread.split(' ').map(Number)
 }
 
-/** Seconds of processor time that each group has used so far. */
+/** Seconds of processor time that each group has used so far; those of a process that has ended are its parent's. */
 export function secondsOf(groups: ProcessGroups): Figures {
-  return mapValues(groups, ({ pids }) => pids.reduce((all, pid) => all + cpuSeconds({ pid }), 0))
+  return mapValues(groups, ({ pids }) => sum(pids.filter(isRunning).map((pid) => cpuSeconds({ pid }))))
 }
+
+// A server may have started something for a moment, as RabbitMQ does to look at the disk.
+const isRunning = (pid: number): boolean => existsSync(`/proc/${pid}`)
 
 /** Memory of each group at the moment, in MiB; pages that processes share count once. */
 export function memoryOf(groups: ProcessGroups): Figures {
-  return mapValues(groups, ({ pids }) => pids.reduce((all, pid) => all + proportionalKib(pid), 0) / 1_024)
+  return mapValues(groups, ({ pids }) => sum(pids.filter(isRunning).map(proportionalKib)) / 1_024)
 }
 
 function proportionalKib(pid: number): number {

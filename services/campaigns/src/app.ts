@@ -30,6 +30,7 @@ import { PEOPLE_INDEXES } from './store/people-collection.ts'
 import { TEMPLATE_FIELDS } from './templates/template-schema.ts'
 import { TEMPLATE_INDEXES } from './templates/template-store.ts'
 import { startTemplates } from './templates/template-worker.ts'
+import { TIMES, type Times } from './times.ts'
 
 /** The fields that the rules of roles see, by resource. */
 const RULED_FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
@@ -52,7 +53,11 @@ const INDEXES = {
 }
 
 /** Connects to the database in the background and wires the campaigns service. */
-export async function buildApp(config: Config & BaseConfig, log: Log): Promise<Service> {
+export async function buildApp(
+  config: Config & BaseConfig,
+  log: Log,
+  times: Times = TIMES,
+): Promise<Service> {
   const registry = new Registry()
   const tracing = await createTracing('campaigns', config)
   const signer = createInternalSigner(config.SERVICE_KEY)
@@ -78,7 +83,7 @@ export async function buildApp(config: Config & BaseConfig, log: Log): Promise<S
   }
   const campaigns: RunServices = {
     ...{ connection: mongo.connection, collections: campaignCollectionsOf(mongo.connection), log },
-    ...{ ...others, findTemplate },
+    ...{ ...others, findTemplate, times },
   }
   const running = startCampaigns({ ...campaigns, ready: mongo.ready })
   const dependencies: Dependencies & CampaignRoutesNeeded = {

@@ -12,6 +12,8 @@ const CHECK_MS = 5_000
 // The one in /usr/sbin would switch to another user.
 const FOLDERS = ['/usr/lib/rabbitmq/bin', '/opt/homebrew/sbin', '/usr/local/sbin']
 const USER = 'parley'
+// What quorum queues take stays in memory until so much was written, thrice at most; by itself RabbitMQ has 512 MiB.
+const WAL_BYTES = 32 * 1024 * 1024
 
 /** RabbitMQ: `AMQP_URL`, a Docker engine, or `rabbitmq-server` on this machine. */
 export function planRabbitmq(
@@ -159,6 +161,7 @@ export async function readBrokerSettings(options: {
       `load_definitions = ${options.definitionsPath}`,
       'vm_memory_high_watermark.absolute = 1GB',
       'disk_free_limit.absolute = 50MB',
+      `raft.wal_max_size_bytes = ${WAL_BYTES}`,
       'log.file.level = warning',
       '',
     ].join('\n'),

@@ -23,7 +23,7 @@ import {
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 import { declareTestLayoutAt, TEST_LAYOUT } from './test-layout.ts'
 import { freshDatabase, releaseDatabase, testServers } from './test-servers.ts'
-import { TEST_TIMES } from './test-times.ts'
+import { TEST_CAMPAIGN_TIMES, TEST_TIMES } from './test-times.ts'
 
 type Environment = Record<string, string>
 /** The parts that a proxy can stand in front of. */
@@ -160,7 +160,12 @@ const START: Record<ServiceName, Start> = {
       ...own,
     }),
   campaigns: (own) =>
-    startService({ name: 'campaigns', config: campaignsConfig, build: buildCampaigns, ...own }),
+    startService({
+      name: 'campaigns',
+      config: campaignsConfig,
+      build: (config, log) => buildCampaigns(config, log, TEST_CAMPAIGN_TIMES),
+      ...own,
+    }),
   gateway: (own) => startService({ name: 'gateway', config: gatewayConfig, build: buildGateway, ...own }),
 }
 

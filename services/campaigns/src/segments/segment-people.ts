@@ -26,12 +26,17 @@ export interface PeoplePage {
 export async function findPeoplePage(
   connection: Connection,
   asked: AskedPeople,
-  { after = '', limit, projection = {} }: { after?: string | undefined; limit: number; projection?: object },
+  {
+    after = '',
+    limit,
+    projection = {},
+    maxTimeMS = QUERY_MS,
+  }: { after?: string | undefined; limit: number; projection?: object; maxTimeMS?: number },
 ): Promise<PeoplePage> {
   const { workspace, filter, also = {} } = asked
   const find = (query: mongo.Filter<PersonRecord>) =>
     peopleOf(connection)
-      .find({ $and: [query, also] }, { projection, maxTimeMS: QUERY_MS })
+      .find({ $and: [query, also] }, { projection, maxTimeMS })
       .sort({ _id: 1 })
       .limit(limit)
       .toArray()

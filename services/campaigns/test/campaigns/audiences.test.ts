@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
+import { withSlowPeople } from '../slow-people.ts'
 import { type CampaignWorld, START_MS, startCampaignWorld } from './campaign-world.ts'
 
 let world: CampaignWorld
@@ -86,6 +87,20 @@ test('whoever got an earlier campaign is written to by another one', async () =>
   expect(sends.toSorted()).toEqual(
     [...first, ...first].map((id) => people.find(({ _id }) => _id === id)?.addresses[0]).toSorted(),
   )
+})
+
+test('a campaign whose audience is never found in time pauses, and goes on once it is', async () => {
+  const line = await world.line()
+  const people = await world.people(3)
+  const audience = { people: people.map(({ _id }) => _id) }
+  const campaign = await world.draft({ channel: line.channel, audience })
+  await withSlowPeople(world.parley.database('campaigns'), async () => {
+    await world.act(campaign, 'schedule')
+    expect((await world.until(campaign, 'paused')).paused.reason).toBe('audience_slow')
+  })
+  await world.act(campaign, 'resume')
+  await world.until(campaign, 'finished')
+  expect(await line.sends()).toHaveLength(3)
 })
 
 test.each([

@@ -35,7 +35,7 @@ export function startCampaignRun(
   services: RunServices,
   { campaignId, isLeader }: { campaignId: string; isLeader(): boolean },
 ): CampaignRun {
-  const { collections, log } = services
+  const { collections, times, log } = services
   const known: Known = {
     campaign: undefined,
     facts: undefined,
@@ -90,7 +90,8 @@ export function startCampaignRun(
         return
       const { channel, purpose } = known.facts
       const began = performance.now()
-      const listed = await listAudience(services, campaign, { channel, purpose }).catch(
+      const maxTimeMS = times.list
+      const listed = await listAudience(services, campaign, { channel, purpose, maxTimeMS }).catch(
         (error: Error & { code?: unknown }) => {
           if (error.code !== TOO_LONG) throw error
         },

@@ -2,6 +2,7 @@ import type { Log } from '@parley/shared/log'
 import type { mongo } from 'mongoose'
 import { RUNTIME } from '../../store/author.ts'
 import type { RecipientRecord } from '../../store/recipient-record.ts'
+import type { Times } from '../../times.ts'
 import type { CampaignRecord, CampaignWait } from '../store/campaign-record.ts'
 import { changeState } from '../store/change-campaign.ts'
 import { type CampaignFacts, type FindTemplate, readFacts } from './campaign-facts.ts'
@@ -14,6 +15,7 @@ import { leaveOutWaiting, replayPaused } from './wind-down.ts'
 /** What running a campaign takes. */
 export interface RunServices extends CampaignServices {
   findTemplate: FindTemplate
+  times: Times
   log: Log
 }
 

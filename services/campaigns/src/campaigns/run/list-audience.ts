@@ -22,10 +22,11 @@ const FIELDS = { addresses: 1, name: 1, language: 1, timeZone: 1, attributes: 1,
 export async function listAudience(
   { connection, collections }: Pick<CampaignServices, 'connection' | 'collections'>,
   campaign: CampaignRecord,
-  known: { channel: CampaignChannel; purpose: ConsentPurpose },
+  known: { channel: CampaignChannel; purpose: ConsentPurpose; maxTimeMS: number },
 ): Promise<NonNullable<CampaignRecord['listed']>> {
   const { _id, listed } = campaign
   const page = await findPeoplePage(connection, audienceOf(campaign), {
+    maxTimeMS: known.maxTimeMS,
     ...{ after: listed?.after, limit: listed === undefined ? FIRST_BATCH : BATCH, projection: FIELDS },
   })
   await insertNew(collections.recipients, recipientsFor(campaign, page.people, known))
