@@ -2,6 +2,7 @@ import { Component } from 'preact'
 import { Button } from '../components/actions.tsx'
 import { Badge, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { useRows } from '../components/keyboard.ts'
+import { lazyPage } from '../components/lazy-page.tsx'
 import { More, useList } from '../components/list.tsx'
 import { byPath } from '../components/screens.tsx'
 import { useDrafts } from '../drafts.ts'
@@ -15,8 +16,10 @@ import { teamNameOf, teams } from '../teams.ts'
 import { initialsOf, nameOf, shownLast, type Thread } from '../threads.ts'
 import { reasonOf } from '../words.ts'
 import { ConversationPane } from './conversation.tsx'
-import { BulkBar, useSelection } from './conversation-bulk.tsx'
 import { chosenFilters, Filters, listQuery } from './conversation-filters.tsx'
+import { useSelection } from './conversation-selection.ts'
+
+const BulkBar = lazyPage(async () => (await import('./audience-pages.ts')).audiencePages.bulk)
 
 /** The conversations with people, and the one that is open beside them. */
 export const ConversationsPage = byPath('/conversations', { '': Inbox, ':id': Inbox })
