@@ -37,7 +37,7 @@ const UPLOAD_BYTES = 64 * 1024 * MIB
 
 const COLLECTION_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 const CONFIGURATION_PATHS = [...CONFIGURATION_RESOURCES.flatMap(pathsOf), 'check', 'export', 'import']
-const IDENTITY_RESOURCES = ['users', 'roles', 'workspaces', 'invitations', 'audit']
+const IDENTITY_RESOURCES = ['users', 'roles', 'teams', 'workspaces', 'invitations', 'audit']
 const DISPATCHER_RESOURCES = ['messages', 'threads', 'usage']
 const WEBHOOK_RESOURCES = ['hooks']
 const CAMPAIGNS_RESOURCES = ['people', 'segments', 'templates', 'campaigns']

@@ -73,7 +73,7 @@ export const CONFIGURATION_RESOURCES = Object.keys(KINDS) as [ResourceName, ...R
 export const RULED_RESOURCES: readonly string[] = [
   ...['messages', 'threads'],
   ...CONFIGURATION_RESOURCES,
-  ...['users', 'roles', 'tokens', 'workspaces', 'audit', 'usage'],
+  ...['users', 'roles', 'teams', 'tokens', 'workspaces', 'audit', 'usage'],
   ...['people', 'segments', 'templates', 'campaigns'],
 ]
 

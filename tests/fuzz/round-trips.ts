@@ -68,6 +68,15 @@ const identity: Trip[] = [
     },
   },
   {
+    name: 'teams',
+    bodies: fc.record({ name: label }),
+    async store({ victims, request }, body) {
+      const path = `/rest/teams/${victims.teams}`
+      const made = await request('PATCH', path, body)
+      return made.status === 200 ? [made.json, (await request('GET', path)).json] : undefined
+    },
+  },
+  {
     name: 'users',
     bodies: fc.record({ name: label, phone: label, context: storableObject }),
     async store({ call, request }, body) {

@@ -97,6 +97,7 @@ async function plant(workspace: FuzzWorkspace, id: number): Promise<void> {
   }
   const role = 'VIEWER'
   await make('roles', '/rest/roles', { name: mark, permissions: [] })
+  await make('teams', '/rest/teams', { name: mark })
   await make('users', '/rest/users', { name: mark, email: `${mark}@example.com`, password: PASSWORD, role })
   await make('tokens', '/api/auth/tokens', { name: mark, role })
   await make('invitations', '/rest/invitations', { email: `invited.${mark}@example.com`, role })

@@ -54,6 +54,8 @@ async function target(world: MatrixWorld, path: string): Promise<string> {
       return newThread(world, { extId: 'with-account', user: {} })
     case '/rest/roles':
       return made('POST', collection, { ...newRole(), name })
+    case '/rest/teams':
+      return made('POST', collection, { name })
     case '/rest/users':
       return made('POST', collection, { name, email: newEmail(), password: PASSWORD, role: 'VIEWER' })
     case '/api/auth/tokens':
@@ -174,6 +176,8 @@ const plainBodies: Record<string, (world: MatrixWorld) => unknown> = {
   'POST /rest/roles': newRole,
   'PUT /rest/roles/{id}': newRole,
   'PATCH /rest/roles/{id}': () => ({ name: randomUUID() }),
+  'POST /rest/teams': () => ({ name: randomUUID() }),
+  'PATCH /rest/teams/{id}': () => ({ name: randomUUID() }),
   'POST /rest/roles/{id}/explain': () => ({ resource: 'channels' }),
   'POST /api/auth/tokens': () => ({ name: 'a provider', role: 'VIEWER' }),
   'PATCH /rest/workspaces/{id}': () => ({ context: {} }),

@@ -21,6 +21,7 @@ import type { PagePath } from './routes.ts'
 import { account, session } from './session.ts'
 import { followLive } from './shared-stream.ts'
 import { useStore } from './store.ts'
+import { useFollowedTeams } from './teams.ts'
 import { chooseTheme, THEMES, theme } from './theme.ts'
 import { useNotices, useUnread } from './unread.ts'
 import { mayLeave } from './unsaved.ts'
@@ -96,7 +97,7 @@ const PAGES: readonly PageEntry[] = [
       key: 'u',
       page: lazyPage(async () => (await setUp()).team),
     },
-    reads: ['users', 'roles', 'tokens', 'audit'],
+    reads: ['users', 'roles', 'teams', 'tokens', 'audit'],
   },
   {
     path: '/account',
@@ -247,6 +248,7 @@ function Elsewhere({ path }: { path: string }) {
 
 /** Tells of what is written; for who may read it. */
 function Noticing() {
+  useFollowedTeams()
   useNotices()
   return null
 }

@@ -1,4 +1,4 @@
-import type { Thread } from './threads.ts'
+import { assignmentOf, type Team, type Thread } from './threads.ts'
 
 type NoticeKind = 'message' | 'assignment'
 
@@ -56,11 +56,14 @@ interface Known {
  */
 export function createNoticeLedger({
   own,
+  teams = () => [],
   now = Date.now,
   mostKnown = MOST_KNOWN,
 }: {
   /** The `_id` of the account. */
   own(): number | undefined
+  /** Those that it may read. */
+  teams?: () => readonly Team[]
   now?: () => number
   /** Of so many conversations it knows what was said. */
   mostKnown?: number
@@ -112,10 +115,10 @@ export function createNoticeLedger({
     return add(known, { kind: 'message', thread, at, isHandOver })
   }
   const hearAssignment = (known: Known, thread: Thread): DueNotice[] => {
-    const { assignee } = thread
-    if (assignee === undefined) return []
-    const { _id, by, at } = assignee
-    if (_id === own() && by !== _id) return add(known, { kind: 'assignment', thread, at })
+    const assigned = assignmentOf(thread, { own: own(), teams: teams() })
+    if (assigned === undefined) return []
+    const { isOwn, by, at } = assigned
+    if (isOwn && by !== own()) return add(known, { kind: 'assignment', thread, at })
     const earlier = known.waiting.get('assignment')
     if (earlier !== undefined && at > earlier.at) known.waiting.delete('assignment')
     return []
@@ -130,10 +133,10 @@ export function createNoticeLedger({
       if (before !== undefined) return data.flatMap(hear)
       // What was received before the latest of it was another tab's to report, though its thread may be written later.
       const latest = data.map(({ lastUnreadAt = '' }) => lastUnreadAt).reduce(later, '')
-      for (const { _id, unread, lastUnreadAt = '', assignee } of data) {
+      for (const { _id, unread, lastUnreadAt = '', assignee, team } of data) {
         const known = knownOf(_id)
         settleAt(known, { kind: 'message', at: lastUnreadAt, unread })
-        settleAt(known, { kind: 'assignment', at: assignee?.at ?? '', unread })
+        settleAt(known, { kind: 'assignment', at: later(assignee?.at ?? '', team?.at ?? ''), unread })
       }
       // The same of what was heard meanwhile: it may have been reported before this tab was there.
       for (const known of all.values()) {

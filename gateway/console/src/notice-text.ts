@@ -1,7 +1,7 @@
 import { t } from './language.ts'
 import type { DueNotice } from './notice-ledger.ts'
 import type { NoticeSettings } from './notices.ts'
-import { shownLast } from './threads.ts'
+import { assignmentOf, shownLast, type Team } from './threads.ts'
 
 const LONGEST = 140
 
@@ -12,21 +12,27 @@ export interface NoticedThread extends Pick<DueNotice, 'kind' | 'thread'> {
 
 export function noticeText({ kind, thread, count }: NoticedThread): string {
   const last = shownLast(thread.lastMessage).slice(0, LONGEST)
-  if (kind === 'assignment') return t('Assigned to you. {last}', { last })
+  if (kind === 'assignment')
+    return thread.assignee === undefined && thread.team
+      ? t('Assigned to {name}. {last}', { name: thread.team.name, last })
+      : t('Assigned to you. {last}', { last })
   return count === 1 ? last : t('{count} new messages. {last}', { count, last })
 }
 
 /** Whether an account is told of such a thing, by its settings. */
 export function isRequested(
   { kind, thread, isHandOver }: Pick<DueNotice, 'kind' | 'thread' | 'isHandOver'>,
-  { settings, own }: { settings: NoticeSettings; own: number | undefined },
+  {
+    settings,
+    own,
+    teams = [],
+  }: { settings: NoticeSettings; own: number | undefined; teams?: readonly Team[] },
 ): boolean {
   const { messages, handOvers, assignments, onlyOwn } = settings
   if (kind === 'assignment') return assignments
-  const { assignee, unreadFor, lastUnreadAt } = thread
-  const isOthers = assignee !== undefined && assignee._id !== own
-  if (onlyOwn && isOthers) return false
+  if (onlyOwn && assignmentOf(thread, { own, teams })?.isOwn === false) return false
   if (isHandOver && handOvers) return true
   // What is written after a hand-over is a message like any other.
+  const { unreadFor, lastUnreadAt } = thread
   return messages && !(unreadFor?.why === 'handed_off' && unreadFor.at === lastUnreadAt)
 }

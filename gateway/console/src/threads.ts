@@ -4,6 +4,21 @@ import { isJsonObject, own } from '@parley/shared/providers/own'
 import { allProviders } from '@parley/shared/providers/registry'
 import { t } from './language.ts'
 
+/** Users to whom a conversation can be assigned together. */
+export interface Team {
+  _id: number
+  name: string
+  members: number[]
+}
+
+/** A person or a team whose work something is: since when, and who said so. */
+interface Assigned {
+  _id: number
+  name: string
+  at: string
+  by: number
+}
+
 /** A person's conversation on a channel. */
 export interface Thread {
   _id: string
@@ -15,8 +30,8 @@ export interface Thread {
   handler: 'assistant' | 'person'
   status: 'open' | 'resolved' | 'snoozed'
   snoozedUntil?: string
-  /** Since when, and by whom. */
-  assignee?: { _id: number; name: string; at: string; by: number }
+  assignee?: Assigned
+  team?: Assigned
   labels?: string[]
   /** Until when a person has it, where that ends by itself. */
   handlerUntil?: string
@@ -116,6 +131,21 @@ export function initialsOf(name: string): string {
   const words = name.match(/\p{L}+/gu) ?? []
   const letters = [words[0], words.length > 1 ? words.at(-1) : undefined].map((word) => word?.charAt(0) ?? '')
   return letters.join('').toUpperCase() || '#'
+}
+
+interface Viewer {
+  own: number | undefined
+  teams: readonly Team[]
+}
+
+/** To whom a conversation is assigned: a person before a team. Undefined for nobody, also where the team is gone. */
+export function assignmentOf(
+  { assignee, team }: Pick<Thread, 'assignee' | 'team'>,
+  { own, teams }: Viewer,
+): { isOwn: boolean; at: string; by: number } | undefined {
+  if (assignee !== undefined) return { ...assignee, isOwn: assignee._id === own }
+  const found = teams.find(({ _id }) => _id === team?._id)
+  return found && team && { ...team, isOwn: own !== undefined && found.members.includes(own) }
 }
 
 const TEMPLATE = /^\[Template (\S+) \([^)]*\)((?: \| .*?)?)\]?$/s

@@ -10,6 +10,7 @@ import { leaveTo } from './router.ts'
 import { account } from './session.ts'
 import { isReader, onLive } from './shared-stream.ts'
 import { createStore } from './store.ts'
+import { teams } from './teams.ts'
 import { nameOf, type Thread } from './threads.ts'
 import { setUnreadInTitle } from './title.ts'
 import { createUnreadCount } from './unread-count.ts'
@@ -99,7 +100,7 @@ type Note = { asks: Reported[] } | { reported: Reported[] } | Mark
  */
 export function useNotices(): void {
   useEffect(() => {
-    const newLedger = () => createNoticeLedger({ own: () => me.get()?._id })
+    const newLedger = () => createNoticeLedger({ own: () => me.get()?._id, teams: teams.get })
     let ledger = newLedger()
     let tabs: BroadcastChannel | undefined
     const say = (note: Note) => tabs?.postMessage(note)
@@ -207,7 +208,7 @@ const reportOf = ({ kind, thread: { _id, unread }, at }: DueNotice): Reported =>
 })
 
 const isRequestedHere = (due: DueNotice): boolean =>
-  isRequested(due, { settings: readNoticeSettings(), own: me.get()?._id })
+  isRequested(due, { settings: readNoticeSettings(), own: me.get()?._id, teams: teams.get() })
 
 function raise(noticed: NoticedThread): void {
   const { thread } = noticed

@@ -17,7 +17,11 @@ const state = (second: number, unread: number, more: Partial<Thread> = {}): Thre
     ...more,
   }) as Thread
 
-const newLedger = () => createNoticeLedger({ own: () => OWN, now: () => NOW })
+const TEAMS = [
+  { _id: 5, name: 'Sales', members: [OTHER, OWN] },
+  { _id: 6, name: 'Support', members: [OTHER] },
+]
+const newLedger = () => createNoticeLedger({ own: () => OWN, teams: () => TEAMS, now: () => NOW })
 const NOTHING = { data: [], next: null }
 
 /** A tab that reads the stream and reports at once; what it says is in `reported`. */
@@ -187,6 +191,22 @@ describe('of what is assigned', () => {
       ['assignment', 1],
       ['assignment', 1],
     ])
+  })
+
+  test('to a team its members are told once, while nobody of it has it, and nobody of a team that is gone', () => {
+    const ofTeam = (_id: number, at: string, more: Partial<Thread> = {}) =>
+      state(1, 0, { team: { _id, name: 'Sales', at, by: OTHER }, ...more })
+    const tab = reader()
+    tab.hear(ofTeam(5, time(1)))
+    tab.hear(ofTeam(5, time(1)))
+    tab.hear(ofTeam(5, time(1), { assignee: { _id: OTHER, name: 'Bruno', at: time(2), by: OTHER } }))
+    tab.hear(ofTeam(5, time(1)))
+    tab.hear(ofTeam(6, time(3)))
+    tab.hear(ofTeam(7, time(4)))
+    expect(tab.reported).toEqual([['assignment', 1]])
+    const later = reader({ data: [ofTeam(5, time(1))], next: null })
+    later.hear(ofTeam(5, time(1)))
+    expect(later.reported).toEqual([])
   })
 })
 

@@ -9,6 +9,11 @@ const NONE = {
 }
 const ofColleague = { assignee: { _id: 2, name: 'Bruno', at: '', by: 1 } }
 const own = { assignee: { _id: OWN, name: 'Ana', at: '', by: 2 } }
+const TEAMS = [
+  { _id: 5, name: 'Sales', members: [2, OWN] },
+  { _id: 6, name: 'Support', members: [2] },
+]
+const of = (_id: number) => ({ team: { _id, name: 'Sales', at: '', by: 2 } })
 const AT = '2026-11-21T12:00:00Z'
 const handedOver = {
   unreadFor: { why: 'handed_off', reason: 'asks for a person', at: AT },
@@ -25,6 +30,17 @@ test.each<[what: string, on: Partial<Thread>, settings: typeof NONE, isReported:
   ['a message in a colleague’s conversation', ofColleague, MESSAGES, true],
   ['a message in a colleague’s conversation', ofColleague, { ...MESSAGES, onlyOwn: true }, false],
   ['a message in one’s own conversation', own, { ...MESSAGES, onlyOwn: true }, true],
+  ['a message to a team of one’s own', of(5), { ...MESSAGES, onlyOwn: true }, true],
+  ['a message to another team', of(6), { ...MESSAGES, onlyOwn: true }, false],
+  ['a message to another team', of(6), MESSAGES, true],
+  ['a message to a team that is gone', of(7), { ...MESSAGES, onlyOwn: true }, true],
+  [
+    'a message to a colleague of the team',
+    { ...of(5), ...ofColleague },
+    { ...MESSAGES, onlyOwn: true },
+    false,
+  ],
+  ['a message to oneself of another team', { ...of(6), ...own }, { ...MESSAGES, onlyOwn: true }, true],
   ['a hand-over', handedOver, HAND_OVERS, true],
   ['a hand-over', handedOver, MESSAGES, false],
   ['what is written after a hand-over', LATER, MESSAGES, true],
@@ -34,7 +50,7 @@ test.each<[what: string, on: Partial<Thread>, settings: typeof NONE, isReported:
   expect(
     isRequested(
       { kind: 'message', thread, isHandOver: thread.unreadFor !== undefined },
-      { settings, own: OWN },
+      { settings, own: OWN, teams: TEAMS },
     ),
   ).toBe(isReported)
 })
@@ -59,6 +75,11 @@ test.each([
   ['assignment', 1, 'Assigned to you. Where is it?'],
 ] as const)('of a %s the notice of %i says “%s”', (kind, count, text) => {
   expect(noticeText({ kind, count, thread: { lastMessage: 'Where is it?' } as Thread })).toBe(text)
+})
+
+test('that a conversation is assigned to a team is told with its name', () => {
+  const thread = { lastMessage: 'Where is it?', ...of(5) } as Thread
+  expect(noticeText({ kind: 'assignment', count: 1, thread })).toBe('Assigned to Sales. Where is it?')
 })
 
 test('a notice has the beginning of a long message', () => {

@@ -160,6 +160,7 @@ export function consolePages({ thread, message, campaigns, template, role, task 
       '': [['/team', row]],
       ':section': [
         ['/team/roles', row],
+        ['/team/teams', '.empty'],
         ['/team/tokens', '.empty'],
         ['/team/audit', '.empty, tbody tr'],
       ],
@@ -197,6 +198,7 @@ export const dialogs = ({ campaigns, role }: Seeded): [...Visit, button: string]
   ['/team', 'tbody tr', 'Change {name}'],
   ['/team/roles', 'tbody tr', 'New role'],
   [`/team/roles/${role}`, '.explained', 'Change {name}'],
+  ['/team/teams', '.empty', 'New team'],
   ['/team/tokens', '.empty', 'New token'],
 ]
 

@@ -26,7 +26,9 @@ beforeAll(async () => {
     ...many(OPEN, (n) =>
       threadAt(2 * OPEN + n, { closed: { status: 'snoozed', upTo, until: new Date(Date.now() + DAY_MS) } }),
     ),
-    ...many(RESOLVED, (n) => threadAt(3 * OPEN + n, { closed: { status: 'resolved', upTo } })),
+    ...many(RESOLVED, (n) =>
+      threadAt(3 * OPEN + n, { closed: { status: 'resolved', upTo }, ...(n < OPEN && { team: teamOf(n) }) }),
+    ),
   ])
 })
 afterAll(async () => {
@@ -36,6 +38,8 @@ afterAll(async () => {
 
 const many = (count: number, make: (n: number) => ThreadRecord): ThreadRecord[] =>
   Array.from({ length: count }, (_, n) => make(n))
+
+const teamOf = (n: number) => ({ _id: 1 + (n % 3), name: 'Sales', at: new Date(0), by: 1 })
 
 function threadAt(n: number, more: Partial<ThreadRecord>): ThreadRecord {
   const thread = { workspace: WORKSPACE, channel: n % 2 === 0 ? 'line' : 'other', extId: randomUUID() }
@@ -80,6 +84,7 @@ describe('the list of open threads', () => {
   test.each([
     ['all', {}],
     ['those of nobody', { assignee: 'none' }],
+    ['those of no team', { team: 'none' }],
     ['those of a channel', { channel: 'line' }],
   ])('is read from its index, however many are resolved: %s', async (_name, filter) => {
     const { executionStats, queryPlanner } = await explained({ status: 'open', limit: LIMIT, ...filter })
@@ -90,4 +95,17 @@ describe('the list of open threads', () => {
     expect(executionStats.totalDocsExamined).toBeLessThan(4 * OPEN)
     expect(executionStats.totalKeysExamined).toBeLessThan(4 * OPEN)
   })
+})
+
+test('the list of what some teams have is read from its index, the newest activity first', async () => {
+  const asked = { team: '1,3', limit: LIMIT }
+  const { executionStats, queryPlanner } = await explained(asked)
+  const plan = JSON.stringify(queryPlanner.winningPlan)
+  expect(plan).toContain('team._id')
+  expect(plan).not.toMatch(/COLLSCAN|"SORT"/)
+  expect(executionStats.totalDocsExamined).toBeLessThan(2 * LIMIT)
+  const found = await find(asked)
+  expect(new Set(found.map(({ team }) => team?._id))).toEqual(new Set([1, 3]))
+  const times = found.map(({ lastAt }) => lastAt.getTime())
+  expect(times).toEqual(times.toSorted((one, other) => other - one))
 })

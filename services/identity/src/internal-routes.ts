@@ -49,6 +49,11 @@ export function internalRoutes({
       res.json({ _id, name, namespace, slug, host, status })
     },
   )
+  router.get('/internal/teams/:id', requireService(verifier, 'dispatcher'), async (req, res) => {
+    const found = await collections.teams.findOne({ _id: Number(req.params.id) })
+    if (found === null) throw new Problem('not_found')
+    res.json(found)
+  })
   router.get(
     '/internal/roles/:id/versions/:version',
     requireService(verifier, 'configuration', 'webhook', 'dispatcher', 'campaigns', 'gateway'),

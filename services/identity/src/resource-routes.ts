@@ -1,9 +1,11 @@
 import { collectPage } from '@parley/shared/collect-page'
+import { isDuplicate } from '@parley/shared/insert-new'
 import type { Caller } from '@parley/shared/internal-token'
 import { idCursor, pageLimit } from '@parley/shared/list-query'
 import { pageOf } from '@parley/shared/openapi/operation'
 import { idParameter, pathId } from '@parley/shared/openapi/path-id'
 import { type Route, route } from '@parley/shared/openapi/route'
+import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import { inTransaction } from '@parley/shared/transaction'
 import type { mongo } from 'mongoose'
@@ -127,7 +129,7 @@ interface Deleting<T> extends Words {
   /** The `_id` of the example. */
   example?: number
   /** Throws where the caller may not have this one. */
-  requireMayDelete(administration: Administration, caller: Caller, document: T): Promise<void>
+  requireMayDelete?(administration: Administration, caller: Caller, document: T): Promise<void>
   /** Selects the document for as long as nothing has changed that was judged. */
   asJudged?(document: T): Record<string, unknown>
   /** Deletes what goes with it, in the same transaction. */
@@ -159,7 +161,7 @@ export function deleteRoute<T extends { _id: number }>(
       const lookup = { ...lookupOf(resource, administration), caller, id: pathId(req.params) }
       const found = await findWritable(lookup)
       const document = found.document as T
-      await requireMayDelete(administration, caller, document)
+      await requireMayDelete?.(administration, caller, document)
       await inTransaction(connection, async (transaction) => {
         const unchanged = { $and: [found.writable, asJudged?.(document) ?? {}] }
         const { deletedCount } = await lookup.collection.deleteOne(
@@ -208,6 +210,15 @@ export async function storeNew<T extends { _id: number }>(
   })
 }
 
+/** Runs `store`, and turns its clash over the name into `name_taken`. */
+export async function refusingTakenName(store: () => Promise<void>): Promise<void> {
+  try {
+    await store()
+  } catch (error) {
+    throw isDuplicate(error, 'name') ? new Problem('name_taken') : error
+  }
+}
+
 /**
  * Stores a change with the act in the audit log, as long as the caller may still act; `along` follows in the same transaction.
  * Throws `precondition_failed` where `selected` selects the document no more.
@@ -223,7 +234,7 @@ export async function storeChange<T extends { _id: number }>(
     before: T
     details: Record<string, unknown>
     /** The callers that the gateway forgets. */
-    forgets: Pick<Change, 'kind' | 'key'>
+    forgets?: Pick<Change, 'kind' | 'key'>
     along?(transaction: mongo.ClientSession): Promise<void>
   },
 ): Promise<void> {
@@ -239,7 +250,7 @@ export async function storeChange<T extends { _id: number }>(
       )
     requireFound(matchedCount)
     await along?.(transaction)
-    await announce(collections.changes, transaction, forgets)
+    if (forgets !== undefined) await announce(collections.changes, transaction, forgets)
     await audit(collections, transaction, caller, {
       ...{ action: 'update', resource: resource.name, document: before._id, details },
       changes: changesOf(before, set),

@@ -16,6 +16,7 @@ import { loginRoute } from './sessions/login.ts'
 import { logoutRoute } from './sessions/logout.ts'
 import { refreshRoute } from './sessions/refresh.ts'
 import { jwksRoute, type KeyRing } from './signing-keys/key-ring.ts'
+import { teamRoutes } from './teams/team-routes.ts'
 import { userRoutes } from './users/user-routes.ts'
 import { workspaceRoutes } from './workspaces/workspace-routes.ts'
 
@@ -37,6 +38,7 @@ export const routes: readonly Route<IdentityDependencies>[] = [
   ...userRoutes,
   ...invitationRoutes,
   ...roleRoutes,
+  ...teamRoutes,
   ...workspaceRoutes,
   auditRoute,
 ]

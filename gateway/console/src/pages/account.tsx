@@ -265,7 +265,7 @@ function NoticesCard() {
         {choices([
           { key: 'messages', name: t('What people write to the team'), isThere: isOn },
           { key: 'handOvers', name: t('What an assistant hands over'), isThere: isOn },
-          { key: 'assignments', name: t('What is assigned to me'), isThere: isOn },
+          { key: 'assignments', name: t('What is assigned to me or a team of mine'), isThere: isOn },
           { key: 'onlyOwn', name: t('Nothing of what is assigned to others'), isThere: isOn },
         ])}
       </fieldset>

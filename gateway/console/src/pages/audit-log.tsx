@@ -38,7 +38,18 @@ const ACTIONS = [
   ...['schedule', 'unschedule', 'pause', 'resume', 'cancel', 'accept'],
 ]
 const RESOURCES = [
-  ...['users', 'roles', 'tokens', 'invitations', 'workspaces', 'channels', 'assistant', 'actions', 'jobs'],
+  ...[
+    'users',
+    'roles',
+    'teams',
+    'tokens',
+    'invitations',
+    'workspaces',
+    'channels',
+    'assistant',
+    'actions',
+    'jobs',
+  ],
   ...['configs', 'workflows', 'steps', 'tasks', 'subscriptions', 'replies', 'threads', 'messages', 'people'],
   ...['segments', 'templates', 'campaigns', 'audit', 'usage'],
 ]

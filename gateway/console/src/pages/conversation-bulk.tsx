@@ -1,62 +1,13 @@
-import { useId, useRef, useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import { call } from '../api.ts'
-import { useColleagues } from '../colleagues.ts'
 import { Button, notify, notifyUndoable } from '../components/actions.tsx'
-import { useKeys } from '../components/keyboard.ts'
 import { t } from '../language.ts'
 import { messageOf } from '../problems.ts'
-import { me } from '../rights.ts'
 import type { Thread } from '../threads.ts'
+import type { Selection } from './conversation-selection.ts'
+import { assignedTo, useAssigneeOptions } from './conversation-sorting.tsx'
 
 const AT_ONCE = 4
-
-interface Selection {
-  /** Rows can be selected. */
-  isOn: boolean
-  chosen: Thread[]
-  has(thread: Thread): boolean
-  /** With the rows between it and the last one where the click was with Shift. */
-  toggle(thread: Thread, options?: { isRange: boolean }): void
-  all(): void
-  begin(): void
-  end(): void
-}
-
-/** Which of the rows that are loaded are selected; one that leaves the list is not any more. */
-export function useSelection(rows: readonly Thread[], at: number): Selection {
-  const [isOn, setOn] = useState(false)
-  const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
-  const last = useRef<string>(undefined)
-  const chosen = isOn ? rows.filter(({ _id }) => ids.has(_id)) : []
-  const toggle: Selection['toggle'] = ({ _id }, { isRange } = { isRange: false }) => {
-    const from = rows.findIndex((one) => one._id === last.current)
-    const to = rows.findIndex((one) => one._id === _id)
-    const range = isRange && from >= 0 ? rows.slice(Math.min(from, to), Math.max(from, to) + 1) : []
-    last.current = _id
-    setOn(true)
-    setIds((before) => {
-      const after = new Set(before)
-      if (range.length > 0) for (const one of range) after.add(one._id)
-      else if (!after.delete(_id)) after.add(_id)
-      return after
-    })
-  }
-  const end = () => {
-    setOn(false)
-    setIds(new Set())
-  }
-  const current = rows[at]
-  useKeys({
-    ...(current && { x: () => toggle(current) }),
-    ...(isOn && { Escape: end }),
-  })
-  return {
-    ...{ isOn, chosen, toggle, end },
-    has: ({ _id }) => ids.has(_id),
-    all: () => setIds(new Set(chosen.length === rows.length ? [] : rows.map(({ _id }) => _id))),
-    begin: () => setOn(true),
-  }
-}
 
 interface BulkProps {
   selection: Selection
@@ -141,14 +92,14 @@ const statusOf = ({ status, snoozedUntil }: Thread): object => ({
   ...(status === 'snoozed' && { snoozedUntil }),
 })
 
-const assignTo = (assignee: number | null, name: string): Work => ({
+const assignTo = (value: string, name: string): Work => ({
   said: (count) =>
     t(
       '{count, plural, one {# conversation is assigned to {name}.} other {# conversations are assigned to {name}.}}',
       { count, name },
     ),
-  change: () => ({ assignee }),
-  undo: (thread) => ({ assignee: thread.assignee?._id ?? null }),
+  change: () => assignedTo(value),
+  undo: ({ assignee, team }) => ({ assignee: assignee?._id ?? null, team: team?._id ?? null }),
 })
 
 const label = (text: string): Work => ({
@@ -208,9 +159,7 @@ interface ChoiceProps {
 
 function AssignAll({ isDisabled, run }: ChoiceProps) {
   const id = useId()
-  const colleagues = useColleagues()
-  const own = me.get()?._id
-  const names = new Map(colleagues.map(({ _id, name }) => [String(_id), name]))
+  const options = useAssigneeOptions({})
   return (
     <span class="inline-field">
       <label class="hidden" for={id}>
@@ -221,22 +170,17 @@ function AssignAll({ isDisabled, run }: ChoiceProps) {
         value=""
         disabled={isDisabled}
         onChange={(event) => {
-          const { value } = event.currentTarget
+          const { value, selectedOptions } = event.currentTarget
+          const name = selectedOptions[0]?.dataset.name ?? ''
           event.currentTarget.value = ''
-          void run(
-            value === 'none' ? assignTo(null, t('nobody')) : assignTo(Number(value), names.get(value) ?? ''),
-          )
+          void run(value === 'none' ? assignTo('', t('nobody')) : assignTo(value, name))
         }}
       >
         <option value="" disabled>
           {t('Assign to …')}
         </option>
         <option value="none">{t('Nobody')}</option>
-        {colleagues.map(({ _id, name }) => (
-          <option key={_id} value={String(_id)}>
-            {_id === own ? t('{name} (me)', { name }) : name}
-          </option>
-        ))}
+        {options}
       </select>
     </span>
   )

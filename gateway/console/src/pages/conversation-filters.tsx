@@ -7,14 +7,17 @@ import { useLoad } from '../load.ts'
 import { channelNames } from '../resources.ts'
 import { me } from '../rights.ts'
 import { setQuery } from '../router.ts'
+import { useStore } from '../store.ts'
+import { isOwnTeam, ownTeamIds, teams } from '../teams.ts'
 
 const VIEWS = [
   { name: t('All'), query: {} },
   { name: t('Unread'), query: { unread: 'true' } },
   { name: t('With the team'), query: { handler: 'person' } },
   { name: t('Mine'), query: { assignee: 'me' } },
+  { name: t('My teams'), query: { team: 'mine' } },
 ] as const
-const VIEWED = ['unread', 'handler', 'assignee'] as const
+const VIEWED = ['unread', 'handler', 'assignee', 'team'] as const
 const TYPING_MS = 350
 
 const STATUSES = [
@@ -24,9 +27,19 @@ const STATUSES = [
   { value: 'all', name: t('All') },
 ]
 
-const FILTERS = ['q', 'unread', 'handler', 'channel', 'status', 'assignee', 'label', 'silent'] as const
+const FILTERS = [
+  'q',
+  'unread',
+  'handler',
+  'channel',
+  'status',
+  'assignee',
+  'team',
+  'label',
+  'silent',
+] as const
 /** Where one of them is chosen, nothing else is out of the way. */
-const CHOSEN = ['q', 'unread', 'handler', 'assignee', 'label'] as const
+const CHOSEN = ['q', 'unread', 'handler', 'assignee', 'team', 'label'] as const
 
 /** What was chosen, by the parameters of the page. */
 export const chosenFilters = (query: URLSearchParams): URLSearchParams =>
@@ -42,11 +55,12 @@ export function listQuery(query: URLSearchParams): Record<string, string | undef
   const { silent, ...filter } = Object.fromEntries(
     FILTERS.map((name) => [name, query.get(name) ?? undefined]),
   )
-  const { status = usualStatus(query), assignee } = filter
+  const { status = usualStatus(query), assignee, team } = filter
   return {
     ...filter,
     status: status === 'all' ? undefined : status,
     assignee: assignee === 'me' ? String(me.get()?._id) : assignee,
+    team: team === 'mine' ? ownTeamIds() : team,
     wrote: hidesSilent(query) && silent === undefined ? 'true' : undefined,
   }
 }
@@ -71,7 +85,9 @@ export function Filters({ query }: { query: URLSearchParams }) {
   const isChosen = ({ query: view }: (typeof VIEWS)[number]) =>
     VIEWED.every((name) => (query.get(name) ?? undefined) === (view as Record<string, string>)[name])
   const channel = query.get('channel') ?? ''
-  const assignee = query.get('assignee') ?? ''
+  const [assignee, team] = [query.get('assignee') ?? '', query.get('team') ?? '']
+  const all = useStore(teams)
+  const hasTeam = all.some(isOwnTeam)
   const label = query.get('label') ?? ''
   const labels = [...new Set([...useKnownLabels(), ...(label === '' ? [] : [label])])]
   const own = me.get()?._id
@@ -79,7 +95,9 @@ export function Filters({ query }: { query: URLSearchParams }) {
     { value: '', name: t('Anybody') },
     { value: 'none', name: t('Nobody') },
     { value: 'me', name: t('Me') },
+    ...(hasTeam ? [{ value: 'team mine', name: t('My teams') }] : []),
     ...colleagues.filter(({ _id }) => _id !== own).map(({ _id, name }) => ({ value: String(_id), name })),
+    ...all.map(({ _id, name }) => ({ value: `team ${_id}`, name: t('Team {name}', { name }) })),
   ]
   const allChannels = [...new Set([...channels, ...(channel === '' ? [] : [channel])])]
   return (
@@ -94,13 +112,16 @@ export function Filters({ query }: { query: URLSearchParams }) {
         />
       </div>
       <div class="segments">
-        {VIEWS.map((view) => (
+        {VIEWS.filter((view) => hasTeam || !('team' in view.query)).map((view) => (
           <button
             key={view.name}
             type="button"
             aria-pressed={isChosen(view)}
             onClick={() =>
-              setQuery({ unread: undefined, handler: undefined, assignee: undefined, ...view.query })
+              setQuery({
+                ...{ unread: undefined, handler: undefined, assignee: undefined, team: undefined },
+                ...view.query,
+              })
             }
           >
             {view.name}
@@ -116,9 +137,15 @@ export function Filters({ query }: { query: URLSearchParams }) {
         />
         <SelectField
           label={t('Assigned to')}
-          value={assignee}
+          value={team === '' ? assignee : `team ${team}`}
           options={anybody}
-          onChange={(value) => setQuery({ assignee: value })}
+          onChange={(value) =>
+            setQuery(
+              value.startsWith('team ')
+                ? { assignee: '', team: value.slice(5) }
+                : { assignee: value, team: '' },
+            )
+          }
         />
         {allChannels.length > 1 && (
           <SelectField

@@ -1,3 +1,4 @@
+import type { Schemas } from '@parley/client'
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useColleagues } from '../colleagues.ts'
 import { Button, notify, notifyUndoable } from '../components/actions.tsx'
@@ -7,7 +8,11 @@ import { rich, t } from '../language.ts'
 import { messageOf } from '../problems.ts'
 import { may, me } from '../rights.ts'
 import { hrefOf } from '../router.ts'
+import { useStore } from '../store.ts'
+import { teamNameOf, teams } from '../teams.ts'
 import { nameOf, type Thread } from '../threads.ts'
+
+type ThreadChange = Schemas['ThreadChange']
 
 interface SortingProps {
   thread: Thread
@@ -49,35 +54,71 @@ export function Sorting({ thread, change: write }: SortingProps) {
   )
 }
 
-const AssigneeName = ({ thread: { assignee } }: { thread: Thread }) => (
-  <span class="note">
-    {assignee ? t('Assigned to {name}', { name: assignee.name }) : t('Assigned to nobody')}
-  </span>
-)
+function AssigneeName({ thread: { assignee, team } }: { thread: Thread }) {
+  const name = assignee?.name ?? (team && teamNameOf(team))
+  return (
+    <span class="note">
+      {name === undefined ? t('Assigned to nobody') : t('Assigned to {name}', { name })}
+    </span>
+  )
+}
 
-function AssigneeChoice({ thread: { assignee }, change }: SaferProps) {
+function AssigneeChoice({ thread, change }: SaferProps) {
+  const { assignee, team } = thread
+  const options = useAssigneeOptions(thread)
   const id = useId()
-  const colleagues = useColleagues()
-  const own = me.get()?._id
-  const isKnown = assignee === undefined || colleagues.some(({ _id }) => _id === assignee._id)
-  const choose = (value: string) => change({ assignee: value === '' ? null : Number(value) })
+  const current =
+    assignee === undefined ? (team === undefined ? '' : `team ${team._id}`) : String(assignee._id)
   return (
     <span class="inline-field">
       <label for={id}>{t('Assigned to')}</label>
       <select
         id={id}
-        value={String(assignee?._id ?? '')}
-        onChange={(event) => void choose(event.currentTarget.value)}
+        value={current}
+        onChange={(event) => void change(assignedTo(event.currentTarget.value))}
       >
         <option value="">{t('Nobody')}</option>
-        {!isKnown && <option value={String(assignee._id)}>{assignee.name}</option>}
-        {colleagues.map(({ _id, name }) => (
-          <option key={_id} value={String(_id)}>
-            {_id === own ? t('{name} (me)', { name }) : name}
-          </option>
-        ))}
+        {options}
       </select>
+      {assignee && team && <span class="note">{t('Team {name}', { name: teamNameOf(team) })}</span>}
     </span>
+  )
+}
+
+/** What is chosen in {@link useAssigneeOptions}: a person has it within its team, a team has it until a person does. */
+export const assignedTo = (value: string): Pick<ThreadChange, 'assignee' | 'team'> =>
+  value === ''
+    ? { assignee: null, team: null }
+    : value.startsWith('team ')
+      ? { assignee: null, team: Number(value.slice(5)) }
+      : { assignee: Number(value) }
+
+/** To whom a conversation can be assigned, and those to whom it is: for whoever has the choice, which is drawn anew with them. */
+export function useAssigneeOptions({ assignee, team }: Pick<Thread, 'assignee' | 'team'>) {
+  const colleagues = useColleagues()
+  const all = useStore(teams)
+  const own = me.get()?._id
+  const isKnown = assignee === undefined || colleagues.some(({ _id }) => _id === assignee._id)
+  const isThere = team === undefined || all.some(({ _id }) => _id === team._id)
+  return (
+    <>
+      {!isKnown && <option value={String(assignee._id)}>{assignee.name}</option>}
+      {!isThere && <option value={`team ${team._id}`}>{t('{name} (gone)', { name: team.name })}</option>}
+      {colleagues.map(({ _id, name }) => (
+        <option key={_id} value={String(_id)} data-name={name}>
+          {_id === own ? t('{name} (me)', { name }) : name}
+        </option>
+      ))}
+      {all.length > 0 && (
+        <optgroup label={t('Teams')}>
+          {all.map(({ _id, name }) => (
+            <option key={_id} value={`team ${_id}`} data-name={name}>
+              {name}
+            </option>
+          ))}
+        </optgroup>
+      )}
+    </>
   )
 }
 

@@ -2,6 +2,7 @@ import { Component } from 'preact'
 import { Button } from '../components/actions.tsx'
 import { Badge, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { useRows } from '../components/keyboard.ts'
+import { lazyPage } from '../components/lazy-page.tsx'
 import { More, useList } from '../components/list.tsx'
 import { byPath } from '../components/screens.tsx'
 import { useDrafts } from '../drafts.ts'
@@ -10,11 +11,15 @@ import { rich, t } from '../language.ts'
 import type { Draft } from '../replies.ts'
 import { may } from '../rights.ts'
 import { hrefOf, type PageProps } from '../router.ts'
+import { useStore } from '../store.ts'
+import { teamNameOf, teams } from '../teams.ts'
 import { initialsOf, nameOf, shownLast, type Thread } from '../threads.ts'
 import { reasonOf } from '../words.ts'
 import { ConversationPane } from './conversation.tsx'
-import { BulkBar, useSelection } from './conversation-bulk.tsx'
 import { chosenFilters, Filters, listQuery } from './conversation-filters.tsx'
+import { useSelection } from './conversation-selection.ts'
+
+const BulkBar = lazyPage(async () => (await import('./audience-pages.ts')).audiencePages.bulk)
 
 /** The conversations with people, and the one that is open beside them. */
 export const ConversationsPage = byPath('/conversations', { '': Inbox, ':id': Inbox })
@@ -43,6 +48,8 @@ function Inbox({ rest: [id], query }: PageProps) {
 }
 
 function ThreadList({ query, current }: { query: URLSearchParams; current: string | undefined }) {
+  // Whose the teams are is a part of the query.
+  useStore(teams)
   const list = useList<Thread>('/rest/threads', listQuery(query), {
     everyMs: 4_000,
     live: ({ event }) => event === 'thread',
@@ -155,7 +162,11 @@ class ThreadLink extends Component<LinkProps> {
 }
 
 /** Who has it, whose it is, and what it is sorted by. */
-const Marks = ({ thread: { handler, assignee, labels = [], status, snoozedUntil } }: { thread: Thread }) => (
+const Marks = ({
+  thread: { handler, assignee, team, labels = [], status, snoozedUntil },
+}: {
+  thread: Thread
+}) => (
   <span class="marks">
     {handler === 'person' && (
       <Badge tone="warn">
@@ -163,6 +174,7 @@ const Marks = ({ thread: { handler, assignee, labels = [], status, snoozedUntil 
       </Badge>
     )}
     {handler === 'assistant' && assignee && <Badge tone="neutral">{assignee.name}</Badge>}
+    {team && <Badge tone="neutral">{teamNameOf(team)}</Badge>}
     {status === 'resolved' && <Badge tone="good">{t('resolved')}</Badge>}
     {status === 'snoozed' && snoozedUntil && (
       <Badge tone="neutral">{rich('until {time}', { time: <Time at={snoozedUntil} /> })}</Badge>

@@ -7,6 +7,7 @@ import { hrefOf, type PageProps } from '../router.ts'
 import { ApiTokens } from './api-tokens.tsx'
 import { AuditLog } from './audit-log.tsx'
 import { Roles } from './roles.tsx'
+import { Teams } from './teams.tsx'
 import { Users } from './users.tsx'
 
 interface Section {
@@ -33,6 +34,13 @@ const SECTIONS: readonly Section[] = [
     section: Roles,
   },
   {
+    path: 'teams',
+    name: t('Teams'),
+    reads: 'teams',
+    note: t('To whom a conversation can be assigned together'),
+    section: Teams,
+  },
+  {
     path: 'tokens',
     name: t('API tokens'),
     reads: 'tokens',
@@ -48,7 +56,7 @@ const SECTIONS: readonly Section[] = [
   },
 ]
 
-/** Users, roles, API tokens and the audit log. */
+/** Users, roles, teams, API tokens and the audit log. */
 export const TeamPage = byPath('/team', { '': Team, 'roles/:id': Team, ':section': Team })
 
 function Team({ rest: [path, id], query }: PageProps) {

@@ -33,8 +33,8 @@ interface Closed {
 
 export const MOST_LABELS = 20
 
-/** Whose work a thread is, of the workspace's users. */
-interface Assignee {
+/** Whose work a thread is: a user or a team of the workspace. */
+interface Assigned {
   _id: number
   name: string
   /** When somebody said so, and which user. */
@@ -77,7 +77,8 @@ export interface ThreadRecord {
   unreadFor?: UnreadFor
   /** When the person's last message was received. */
   lastInboundAt?: Date
-  assignee?: Assignee
+  assignee?: Assigned
+  team?: Assigned
   /** What the team sorts it by. */
   labels?: string[]
   /** When a note was written or deleted last. */

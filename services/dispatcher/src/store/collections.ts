@@ -178,6 +178,10 @@ const THREAD_INDEXES: mongo.IndexDescription[] = [
     key: { workspace: 1, 'assignee._id': 1, ...LATEST },
     partialFilterExpression: { 'assignee._id': { $exists: true } },
   },
+  {
+    key: { workspace: 1, 'team._id': 1, ...LATEST },
+    partialFilterExpression: { 'team._id': { $exists: true } },
+  },
   { key: { workspace: 1, labels: 1, ...LATEST }, partialFilterExpression: { labels: { $exists: true } } },
   // Also of those that are open, which have no such field.
   { key: { workspace: 1, 'closed.status': 1, ...LATEST }, name: STATUS_INDEX },

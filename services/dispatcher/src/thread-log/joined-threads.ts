@@ -84,6 +84,7 @@ async function takeOver(
     handlerUntil,
     joined = [],
     assignee,
+    team,
     labels = [],
   } = own ?? {}
   const update = {
@@ -102,6 +103,7 @@ async function takeOver(
     await threads.updateOne({ _id, contactName: { $exists: false } }, { $set: { contactName } })
   if (assignee !== undefined)
     await threads.updateOne({ _id, assignee: { $exists: false } }, { $set: { assignee } })
+  if (team !== undefined) await threads.updateOne({ _id, team: { $exists: false } }, { $set: { team } })
   if (labels.length > 0) await threads.updateOne({ _id }, [addLabels(labels)])
   if (own === null || handlerOf(own, Date.now()) === 'assistant') return
   const given = { by: handedOff?.by ?? 'person', ...defined({ reason: handedOff?.reason }) }
@@ -127,8 +129,8 @@ async function mark(
   const marked = { ...named, ...record } as ThreadRecord
   const { _id } = named
   if (own !== null) {
-    const { handler, lastAt, unread, assignee = null, labels = null } = own
-    const unchanged = { _id, handler, lastAt, unread, assignee, labels } as mongo.Filter<ThreadRecord>
+    const { handler, lastAt, unread, assignee = null, team = null, labels = null } = own
+    const unchanged = { _id, handler, lastAt, unread, assignee, team, labels } as mongo.Filter<ThreadRecord>
     return (await threads.replaceOne(unchanged, marked)).matchedCount > 0
   }
   try {

@@ -163,8 +163,12 @@ test('what the team had put a thread under goes on with it, and what is there al
   const closed = { status: 'resolved' as const, upTo: at(1) }
   await threads.updateOne({ _id: threadId(nameOf(FIRST)) }, { $set: { labels: ['own'], closed } })
   const assignee = { _id: 7, name: 'Bruno', at: at(1), by: 6 }
-  await threads.updateOne({ _id: threadId(nameOf(LATER)) }, { $set: { labels: ['own', 'vip'], assignee } })
+  const team = { _id: 3, name: 'Sales', at: at(1), by: 6 }
+  await threads.updateOne(
+    { _id: threadId(nameOf(LATER)) },
+    { $set: { labels: ['own', 'vip'], assignee, team } },
+  )
   await joinThreads({ threads, messages }, { ...nameOf(FIRST), joined: [LATER] }, RETENTION_MS)
   // The person has written in the other one since.
-  expect(await stored(nameOf(FIRST))).toMatchObject({ labels: ['own', 'vip'], assignee, closed: null })
+  expect(await stored(nameOf(FIRST))).toMatchObject({ labels: ['own', 'vip'], assignee, team, closed: null })
 })

@@ -86,6 +86,7 @@ const INVITATION = ['email', 'account', 'expiresAt']
 const FIELDS: Record<string, ReadonlySet<string>> = {
   users: new Set([...USER, ...INVITATION, 'context', 'createdAt', 'updatedAt']),
   roles: new Set(['_id', 'workspace', 'name', 'version', 'permissions', 'createdAt', 'updatedAt']),
+  teams: new Set(['_id', 'workspace', 'name', 'members', 'createdAt', 'updatedAt']),
   tokens: new Set([
     ...['_id', 'workspace', 'account', 'role', 'name', 'createdAt', 'expiresAt', 'lastUsedAt'],
   ]),

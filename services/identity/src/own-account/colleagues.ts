@@ -2,9 +2,11 @@ import type { Authorizer } from '@parley/shared/authorizer'
 import type { Caller } from '@parley/shared/internal-token'
 import { route } from '@parley/shared/openapi/route'
 import { callerOf } from '@parley/shared/service-app'
+import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { seenByRules } from '../access/caller-of-today.ts'
 import { id, NO_STORE } from '../schemas.ts'
+import type { Account } from '../store/account.ts'
 import type { Collections } from '../store/collections.ts'
 
 const MOST_SHOWN = 1_000
@@ -43,13 +45,15 @@ export const colleaguesRoute = route({
     },
 })
 
-async function readersOfThreads(
+/** The users of a workspace, of those that are selected, who may read threads. */
+export async function readersOfThreads(
   { collections, authorizer }: Dependencies,
-  { workspace }: Caller,
+  { workspace }: Pick<Caller, 'workspace'>,
+  selected: mongo.Filter<Account> = {},
 ): Promise<{ _id: number; name: string }[]> {
   const ofWorkspace = { workspace: workspace._id }
   const accounts = await collections.accounts
-    .find(ofWorkspace, { maxTimeMS: MAX_MS })
+    .find({ ...selected, ...ofWorkspace }, { maxTimeMS: MAX_MS })
     .sort({ name: 1, _id: 1 })
     .limit(MOST_SHOWN)
     .toArray()

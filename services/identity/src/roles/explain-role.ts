@@ -132,6 +132,7 @@ async function documentOf(
   const lookup = { authorizer, caller, resource, id }
   if (resource === 'users') return findReadable({ ...lookup, collection: collections.accounts })
   if (resource === 'roles') return findReadable({ ...lookup, collection: collections.roles })
+  if (resource === 'teams') return findReadable({ ...lookup, collection: collections.teams })
   if (resource === 'tokens') return findReadable({ ...lookup, collection: collections.apiTokens })
   if (resource === 'audit') return findReadable({ ...lookup, collection: collections.audit })
   return sent ?? undefined

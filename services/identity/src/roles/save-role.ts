@@ -1,4 +1,3 @@
-import { isDuplicate } from '@parley/shared/insert-new'
 import { idParameter, pathId } from '@parley/shared/openapi/path-id'
 import { route } from '@parley/shared/openapi/route'
 import { type PermissionEntry, validateEntry } from '@parley/shared/permission/entry'
@@ -9,7 +8,7 @@ import { findWritable, requireSelected } from '../access/authorizer.ts'
 import { adminCheckOf, requireAdminLeft, requireMayManage, requirePermissions } from '../access/privileges.ts'
 import { label } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
-import { lookupOf, storeChange, storeNew } from '../resource-routes.ts'
+import { lookupOf, refusingTakenName, storeChange, storeNew } from '../resource-routes.ts'
 import { MERGE_PATCH, REST_BODY_BYTES } from '../schemas.ts'
 import { type Actor, actorOf } from '../store/audit.ts'
 import type { Collections } from '../store/collections.ts'
@@ -150,14 +149,6 @@ async function storeVersion(
   role: Role,
 ): Promise<void> {
   await collections.roleVersions.insertOne(versionOf(role), { session: transaction })
-}
-
-async function refusingTakenName(store: () => Promise<void>): Promise<void> {
-  try {
-    await store()
-  } catch (error) {
-    throw isDuplicate(error, 'name') ? new Problem('name_taken') : error
-  }
 }
 
 /** Throws `validation_failed` with the column for every expression that does not parse. */

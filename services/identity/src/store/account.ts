@@ -23,7 +23,10 @@ export interface Account {
   role: number
   context: Record<string, unknown>
   preferences?: StoredPreferences
-  /** Counts how often a session was given out, or the account gave something: an API token, an invitation, a role. */
+  /**
+   * Counts how often a session was given out, the account gave something (an API token, an invitation, a role), or came
+   * into a team.
+   */
   issued?: number
   createdAt: Date
   updatedAt: Date

@@ -8,6 +8,7 @@ import type { CounterDocument } from './ids.ts'
 import type { KeyRingDocument } from './key-ring.ts'
 import type { Role, RoleVersion } from './role.ts'
 import type { RefreshToken, Session } from './session.ts'
+import type { Team } from './team.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface Collections {
@@ -22,6 +23,7 @@ export interface Collections {
   roles: mongo.Collection<Role>
   roleVersions: mongo.Collection<RoleVersion>
   sessions: mongo.Collection<Session>
+  teams: mongo.Collection<Team>
   workspaces: mongo.Collection<Workspace>
 }
 
@@ -44,6 +46,7 @@ export function collectionsOf(connection: Connection): Collections {
     roles: native('roles'),
     roleVersions: native('roleVersions'),
     sessions: native('sessions'),
+    teams: native('teams'),
     workspaces: native('workspaces'),
   }
 }
@@ -71,6 +74,11 @@ const INDEXES: Record<keyof Collections, mongo.IndexDescription[]> = {
   roles: [{ key: { workspace: 1, name: 1 }, unique: true }, BY_WORKSPACE],
   roleVersions: [],
   sessions: [{ key: { account: 1 } }, EXPIRING],
+  teams: [
+    { key: { workspace: 1, name: 1 }, unique: true },
+    BY_WORKSPACE,
+    { key: { workspace: 1, members: 1 } },
+  ],
   workspaces: [{ key: { slug: 1 }, unique: true }],
 }
 

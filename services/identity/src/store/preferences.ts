@@ -8,7 +8,7 @@ const fields = {
   desktop: flag.describe('By the system, where the browser allows it'),
   messages: flag.describe('What people write to the team'),
   handOvers: flag.describe('What an assistant hands over'),
-  assignments: flag.describe('What is assigned to the account'),
+  assignments: flag.describe('What is assigned to the account or a team of theirs'),
   onlyOwn: flag.describe('Nothing of what is assigned to others'),
 }
 const USUAL = {

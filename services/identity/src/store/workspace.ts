@@ -17,6 +17,8 @@ export interface Workspace {
   adminChecks?: number
   /** Counts API tokens that were made, so that those made at once conflict. */
   tokensMade?: number
+  /** The same of teams. */
+  teamsMade?: number
   createdAt: Date
   updatedAt: Date
 }

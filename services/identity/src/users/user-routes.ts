@@ -181,7 +181,8 @@ export const userRoutes: readonly Route<Administration>[] = [
   deleteRoute(users, {
     id: 'deleteUser',
     summary: 'Remove a user',
-    description: 'Their sessions, API tokens and invitations end with them.',
+    description:
+      'Their sessions, API tokens and invitations end with them, and they are in no team any more.',
     errors: ['last_admin'],
     example: 2,
     asJudged,
@@ -191,6 +192,8 @@ export const userRoutes: readonly Route<Administration>[] = [
       await requireAdminLeft(collections, transaction, workspace)
       await collections.apiTokens.deleteMany({ account }, { session: transaction })
       await collections.invitations.deleteMany({ account }, { session: transaction })
+      const left = { $pull: { members: account } }
+      await collections.teams.updateMany({ workspace, members: account }, left, { session: transaction })
       await revokeSessions(collections, transaction, { account })
     },
     forgets: 'account',

@@ -3,6 +3,7 @@ import type { InternalClient } from '@parley/shared/internal-client'
 import { type Caller, callerSchema } from '@parley/shared/internal-token'
 import { safeInteger } from '@parley/shared/json-object'
 import type { Publisher } from '@parley/shared/messaging/publisher'
+import { allows } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
@@ -30,6 +31,10 @@ export const threadChange = z
       .nullable()
       .optional()
       .describe('Whose work it is: the `_id` of a user who may read it; null for nobody’s'),
+    team: safeInteger
+      .nullable()
+      .optional()
+      .describe('Which team’s work it is: the `_id` of one that the caller may read; null for none’s'),
     labels: threadLabels.optional().describe('All labels that it then has; 20 of 64 characters at most'),
     status: z
       .enum(['open', 'resolved', 'snoozed'])
@@ -64,7 +69,7 @@ interface ChangeOptions {
 /**
  * Changes a thread, and resolves with it as it then is. Once a person has it nothing of an agent or a handler leaves any
  * more. Throws `forbidden` where the role may not write what it becomes, `not_found` where it was erased meanwhile,
- * `validation_failed` for an assignee who may not read it.
+ * `validation_failed` for an assignee who may not read it, and a team that the caller may not read.
  */
 export async function changeThread(
   options: ChangeOptions,
@@ -90,8 +95,8 @@ export async function changeThread(
 }
 
 interface Sorted {
-  $set: Partial<Pick<ThreadRecord, 'assignee' | 'labels' | 'closed'>>
-  $unset: { assignee?: ''; labels?: ''; closed?: '' }
+  $set: Partial<Pick<ThreadRecord, 'assignee' | 'team' | 'labels' | 'closed'>>
+  $unset: { assignee?: ''; team?: ''; labels?: ''; closed?: '' }
 }
 
 /** What the team puts a thread under, as it is written. */
@@ -99,13 +104,19 @@ async function sortedAs(
   options: ChangeOptions,
   { thread, change, caller }: { thread: ThreadRecord; change: ThreadChange; caller: Caller },
 ): Promise<Sorted> {
-  const { assignee, labels, status, snoozedUntil } = change
+  const { assignee, team, labels, status, snoozedUntil } = change
   const sorted: Sorted = { $set: {}, $unset: {} }
+  const assigned = { at: new Date(), by: caller.account._id }
   if (typeof assignee === 'number' && assignee !== thread.assignee?._id) {
     const name = await requireReader(options, thread, assignee)
-    sorted.$set.assignee = { _id: assignee, name, at: new Date(), by: caller.account._id }
+    sorted.$set.assignee = { _id: assignee, name, ...assigned }
   }
   if (assignee === null) sorted.$unset.assignee = ''
+  if (typeof team === 'number' && team !== thread.team?._id) {
+    const name = await requireTeam(options, caller, team)
+    sorted.$set.team = { _id: team, name, ...assigned }
+  }
+  if (team === null) sorted.$unset.team = ''
   if (labels !== undefined && labels.length > 0) sorted.$set.labels = labels
   if (labels?.length === 0) sorted.$unset.labels = ''
   if (status === 'open') sorted.$unset.closed = ''
@@ -130,6 +141,22 @@ async function requireReader(
   }
   const message = 'is no user who may read the thread'
   throw new Problem('validation_failed', { errors: [{ path: '/assignee', code: 'not_found', message }] })
+}
+
+const teamSchema = z.looseObject({ workspace: safeInteger, name: z.string() })
+
+/** The name of a team of the workspace that the caller may read. Throws `validation_failed` for any other. */
+async function requireTeam(
+  { identity, authorizer }: Pick<ChangeOptions, 'identity' | 'authorizer'>,
+  caller: Caller,
+  _id: number,
+): Promise<string> {
+  const found = teamSchema.safeParse(await identity.get(`/internal/teams/${_id}`)).data
+  const decision = await authorizer.decide(caller, 'teams', 'read')
+  if (found !== undefined && found.workspace === caller.workspace._id && allows(decision, found))
+    return found.name
+  const message = 'is no team that the role may read'
+  throw new Problem('validation_failed', { errors: [{ path: '/team', code: 'not_found', message }] })
 }
 
 /** The thread is written behind its messages, of which somebody may have read the last ones already. */

@@ -39,6 +39,10 @@ export const threadQuery = z.object({
     .union([z.literal('none'), z.string().regex(/^[1-9]\d{0,15}$/)])
     .optional()
     .describe('Whose they are: the `_id` of a user, or `none`'),
+  team: z
+    .union([z.literal('none'), z.string().regex(/^\d{1,16}(?:,\d{1,16}){0,99}$/)])
+    .optional()
+    .describe('Whose they are: the `_id` of a team, or of several between commas, or `none`'),
   label: threadLabel.optional().describe('A label that they have'),
   wrote: z
     .enum(['true', 'false'])
@@ -108,9 +112,10 @@ export function listed(threads: Collections['threads'], visible: VisibleThreads,
  * Nearly all threads are resolved in the end, and in most only we wrote: by their activity the database would go through all
  * of them for the others.
  */
-function indexOf({ status, handler, unread, assignee, label, wrote }: ThreadQuery): string | undefined {
+function indexOf({ status, handler, unread, assignee, team, label, wrote }: ThreadQuery): string | undefined {
   const isRare = [handler, unread, label].some((one) => one !== undefined)
-  if (isRare || (assignee !== undefined && assignee !== 'none')) return undefined
+  const isOfSome = [assignee, team].some((one) => one !== undefined && one !== 'none')
+  if (isRare || isOfSome) return undefined
   if (wrote === 'true') return WRITTEN_INDEX
   return status === 'open' ? STATUS_INDEX : undefined
 }
@@ -121,6 +126,7 @@ function filterOf({
   unread,
   status,
   assignee,
+  team,
   label,
   wrote,
 }: ThreadQuery): mongo.Filter<ThreadRecord> {
@@ -130,15 +136,17 @@ function filterOf({
     ...(unread === undefined ? {} : { unread: unread === 'true' ? { $gt: 0 } : 0 }),
     ...(label === undefined ? {} : { labels: label }),
     ...(wrote === undefined ? {} : { lastInboundAt: { $exists: wrote === 'true' } }),
-    ...(assignee === undefined
-      ? {}
-      : { 'assignee._id': assignee === 'none' ? { $exists: false } : Number(assignee) }),
+    ...(assignee === undefined ? {} : { 'assignee._id': isOneOf(assignee) }),
+    ...(team === undefined ? {} : { 'team._id': isOneOf(team) }),
     $and: [
       handler === undefined ? {} : handledBy(handler, now),
       status === undefined ? (wrote === 'true' ? WITH_ANY_STATUS : {}) : withStatus(status, now),
     ],
   }
 }
+
+const isOneOf = (ids: string): mongo.Condition<number> =>
+  ids === 'none' ? { $exists: false } : { $in: ids.split(',').map(Number) }
 
 /** As the sequences of an index, which the database merges. */
 const WITH_ANY_STATUS = {

@@ -18,6 +18,13 @@ export const threadParameter: OperationParameter = {
 /** The errors of an operation on one thread. */
 export const threadErrors = ['not_found', 'several_channels'] as const
 
+const assigned = z.object({
+  _id: safeInteger,
+  name: z.string().describe('As it was then'),
+  at: time.describe('Since when'),
+  by: safeInteger.describe('Which user assigned it'),
+})
+
 /** A thread as it is listed. */
 const threadSummarySchema = z
   .object({
@@ -50,15 +57,10 @@ const threadSummarySchema = z
         'Whether the team is done with it, or has put it off: either way until the person writes again',
       ),
     snoozedUntil: time.optional().describe('When it is open again by itself'),
-    assignee: z
-      .object({
-        _id: safeInteger,
-        name: z.string(),
-        at: time.describe('Since when'),
-        by: safeInteger.describe('Which user assigned it'),
-      })
+    assignee: assigned.optional().describe('Whose work it is, of the users'),
+    team: assigned
       .optional()
-      .describe('Whose work it is, of the users'),
+      .describe('Whose work it is, of the teams: also of one that is deleted meanwhile'),
     labels: z.array(z.string()).optional().describe('What the team sorts it by'),
     lastMessage: z.string().describe('The beginning of what was said last, by whomever'),
     lastAt: time,

@@ -18,7 +18,7 @@ function threadView(thread: ThreadRecord, channel: Pick<Channel, 'callback'> | u
 /** What its document alone says of a thread. */
 export function threadSummary(thread: ThreadRecord): object {
   const { channel, extId, joined, lastMessage, lastAt, unread, lastUnreadAt } = thread
-  const { assignee, labels, closed, campaign } = thread
+  const { assignee, team, labels, closed, campaign } = thread
   const { contactName: name = thread.user.name } = thread
   const now = Date.now()
   const handler = handlerOf(thread, now)
@@ -31,7 +31,8 @@ export function threadSummary(thread: ThreadRecord): object {
     handler,
     ...defined({ handlerUntil }),
     status,
-    ...defined({ snoozedUntil: status === 'snoozed' ? closed?.until : undefined, assignee, labels }),
+    ...defined({ snoozedUntil: status === 'snoozed' ? closed?.until : undefined }),
+    ...defined({ assignee, team, labels }),
     ...{ lastMessage, lastAt, unread, ...defined({ lastUnreadAt }) },
     ...(campaign === undefined ? {} : { campaign: { _id: campaign._id, at: campaign.at } }),
     ...defined({ unreadFor: unread > 0 ? unreadView(thread) : undefined }),
