@@ -12,6 +12,7 @@ import { createOwnAuthorizer } from './access/authorizer.ts'
 import { freeLoginTries, type IdentityConfig, minPasswordLength } from './config.ts'
 import { internalRoutes } from './internal-routes.ts'
 import { introspectionRoutes } from './introspection/introspect.ts'
+import { createLinkMails } from './password-links/link-mails.ts'
 import { createPasswords, HashPool } from './passwords/passwords.ts'
 import { type IdentityDependencies, routes } from './routes.ts'
 import { createKeyRing, ensureKeyRing } from './signing-keys/key-ring.ts'
@@ -50,6 +51,7 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
   const throttles = createThrottles({ free: freeLoginTries(config), redis })
   const reports = createAuditReports({ send: (acts) => storeReported(collections, acts), log })
+  const linkMails = createLinkMails(config, { connection, collections, reports, registry, log })
   const dependencies: IdentityDependencies = {
     connection,
     collections,
@@ -62,6 +64,7 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
     baseDomain: config.BASE_DOMAIN,
     minPasswordLength: minPasswordLength(config),
     simulatorUrl: config.SIMULATOR_URL,
+    linkMails,
   }
   const app = createApp({
     log,
@@ -81,6 +84,7 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
     app,
     registry,
     close: async () => {
+      await linkMails?.close()
       redis?.disconnect()
       await reports.close()
       await Promise.all([pool.close(), mongo.close(), tracing.close()])
