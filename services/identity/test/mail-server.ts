@@ -12,7 +12,7 @@ interface ReceivedMail {
   text: string
 }
 
-export interface MailServer {
+interface MailServer {
   /** What `SMTP_URL` has to be. */
   url: string
   mails: ReceivedMail[]

@@ -88,7 +88,7 @@ export function LoginPage({ hasEnded }: { hasEnded: boolean }) {
           </Button>
         </form>
       )}
-      {!hasEnded && <OtherWays mode={mode} />}
+      {!hasEnded && <Alternatives mode={mode} />}
     </div>
   )
   if (!hasEnded)
@@ -115,7 +115,7 @@ function modeOf({ path, token, hasEnded }: { path: string; token: string; hasEnd
 }
 
 /** What else somebody may have come for. */
-function OtherWays({ mode }: { mode: Mode }) {
+function Alternatives({ mode }: { mode: Mode }) {
   if (mode === 'invitation') return null
   const isLogin = mode === 'login'
   return (

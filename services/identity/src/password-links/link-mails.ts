@@ -64,7 +64,7 @@ export function createLinkMails(config: MailConfig, dependencies: Dependencies):
     registers: [registry],
   })
   const slots = new FairSlots(LIMITS)
-  const underWay = new Set<Promise<void>>()
+  const unfinished = new Set<Promise<void>>()
   const ending = new AbortController()
   const deliver = async (asked: Asked) => {
     const release = await slots.enter([asked.by])
@@ -98,12 +98,12 @@ export function createLinkMails(config: MailConfig, dependencies: Dependencies):
             'a mail for a new password was not sent: it may be asked for again',
           )
         })
-        .finally(() => underWay.delete(delivered))
-      underWay.add(delivered)
+        .finally(() => unfinished.delete(delivered))
+      unfinished.add(delivered)
     },
     async close() {
       ending.abort()
-      await Promise.all(underWay)
+      await Promise.all(unfinished)
       transport.close()
     },
   }

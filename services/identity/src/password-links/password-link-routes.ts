@@ -21,7 +21,6 @@ import { announce } from '../store/change.ts'
 import { newPasswordLink, type PasswordLink, storePasswordLink } from '../store/password-link.ts'
 import { tokenHash } from '../store/session.ts'
 import { addressOf, slowDownGuessing } from '../throttles.ts'
-import { users } from '../users/user-routes.ts'
 import type { LinkMails } from './link-mails.ts'
 
 /** Whoever made it hands it over by themselves. */
@@ -36,7 +35,7 @@ const makePasswordLink = route({
   access: 'write',
   resource: 'users',
   id: 'makePasswordLink',
-  tag: users.tag,
+  tag: 'administration',
   summary: 'Make a link for a new password',
   description:
     'For somebody else, to hand over. The token in the answer sets a new password, once, within 24 hours, as long as whoever ' +

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { mongo } from 'mongoose'
-import { noteIssued, type ProvenAccount } from './account.ts'
-import type { Collections } from './collections.ts'
+import { type Account, noteIssued, type ProvenAccount } from './account.ts'
 import { tokenHash } from './session.ts'
 
 /** A link with which an account gets a new password, once. An account has one at most: the newest. */
@@ -41,7 +40,10 @@ export function newPasswordLink(
  * changed since it was read.
  */
 export async function storePasswordLink(
-  { accounts, passwordLinks }: Pick<Collections, 'accounts' | 'passwordLinks'>,
+  {
+    accounts,
+    passwordLinks,
+  }: { accounts: mongo.Collection<Account>; passwordLinks: mongo.Collection<PasswordLink> },
   transaction: mongo.ClientSession,
   { link, account }: { link: PasswordLink; account: Required<ProvenAccount> },
 ): Promise<boolean> {

@@ -36,7 +36,7 @@ import type { Account } from '../store/account.ts'
 import { actorOf } from '../store/audit.ts'
 import { newAccount, refusingTakenEmail } from './new-account.ts'
 
-export const users: Resource<Account> = {
+const users: Resource<Account> = {
   name: 'users',
   path: '/rest/users',
   tag: 'administration',
