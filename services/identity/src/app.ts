@@ -9,7 +9,7 @@ import { createApp, requireCaller, type Service } from '@parley/shared/service-a
 import type { Express } from 'express'
 import { Gauge, Registry } from 'prom-client'
 import { createOwnAuthorizer } from './access/authorizer.ts'
-import { freeLoginTries, type IdentityConfig, minPasswordLength } from './config.ts'
+import { freeLoginTries, type IdentityConfig, mailSettings, minPasswordLength } from './config.ts'
 import { internalRoutes } from './internal-routes.ts'
 import { introspectionRoutes } from './introspection/introspect.ts'
 import { createLinkMails } from './password-links/link-mails.ts'
@@ -22,6 +22,7 @@ import { createThrottles, slowDownByAddress } from './throttles.ts'
 
 /** Wires the identity service; the database is connected in the background. */
 export async function buildApp(config: IdentityConfig, log: Log): Promise<Service> {
+  const mail = mailSettings(config)
   const registry = new Registry()
   const tracing = await createTracing('identity', config)
   const encryptionKeys = config.KEY_ENCRYPTION_KEYS
@@ -51,7 +52,7 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
   const throttles = createThrottles({ free: freeLoginTries(config), redis })
   const reports = createAuditReports({ send: (acts) => storeReported(collections, acts), log })
-  const linkMails = createLinkMails(config, { connection, collections, reports, registry, log })
+  const linkMails = mail && createLinkMails(mail, { connection, collections, reports, registry, log })
   const dependencies: IdentityDependencies = {
     connection,
     collections,

@@ -7,6 +7,7 @@ import {
   randomInProduction,
   requiredInProduction,
   safeInProduction,
+  wrongConfig,
 } from '@parley/shared/config'
 import { keyring } from '@parley/shared/sealed-value'
 import { z } from 'zod'
@@ -82,6 +83,21 @@ export const identityConfig = {
 }
 
 export type IdentityConfig = z.output<z.ZodObject<typeof identityConfig>> & BaseConfig
+
+/** What mail is sent with. */
+export interface MailSettings {
+  smtpUrl: string
+  from: string
+  publicUrl: string
+}
+
+/** Undefined where no mail is sent. Throws a `ConfigError` where only a part of what it takes is set. */
+export function mailSettings({ SMTP_URL, MAIL_FROM, PUBLIC_URL }: IdentityConfig): MailSettings | undefined {
+  if (SMTP_URL === undefined) return undefined
+  if (MAIL_FROM === undefined || PUBLIC_URL === undefined)
+    throw wrongConfig('SMTP_URL: MAIL_FROM and PUBLIC_URL have to be set with it')
+  return { smtpUrl: SMTP_URL, from: MAIL_FROM, publicUrl: PUBLIC_URL }
+}
 
 const PRODUCTION_PASSWORD_LENGTH = 8
 

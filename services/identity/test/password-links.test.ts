@@ -66,7 +66,7 @@ describe('a link that is mailed', () => {
     const isLogged = async () => {
       const { json } = await identity.callWith(again.accessToken, 'GET', '/rest/audit?resource=users')
       const actions = (json.data as Parsed[]).map(({ action }) => action)
-      return ['forgot password', 'reset password'].every((one) => actions.includes(one))
+      return ['forgot-password', 'reset-password'].every((one) => actions.includes(one))
     }
     expect(await waitUntil(isLogged, { timeoutMs: 10_000 })).toBe(true)
   })
@@ -118,11 +118,14 @@ describe('a link that is mailed', () => {
   test('is one in five minutes; the newest is the only one that works', async () => {
     await ask(user.email)
     const first = await linkTo(user.email)
-    await ask(user.email)
+    // An instance ends once it has done what was asked for.
+    const other = await identity.startInstance({ SMTP_URL: mailServer.url, ...MAIL })
+    await other.call('POST', '/api/auth/forgot-password', { body: { email: user.email } })
+    await other.close()
+    expect(mailServer.mails).toEqual([])
     await age(5 * 60_000 + 1)
     await ask(user.email)
     const second = await linkTo(user.email)
-    expect(mailServer.mails).toEqual([])
     expect(await reset(first)).toEqual(INVALID)
     expect(await reset(second)).toEqual([200, user.email])
   })
@@ -185,10 +188,6 @@ describe('where the mail server', () => {
   )
 })
 
-test('a mail server takes an address to send from, and one to lead to', async () => {
-  await expect(startIdentity({ SMTP_URL: 'smtp://127.0.0.1:25' })).rejects.toThrow('SMTP_URL')
-})
-
 describe('a link that is handed over', () => {
   const workspace = administeredWorkspace()
   const { identity, addUser, as, asAdmin } = workspace
@@ -210,9 +209,9 @@ describe('a link that is handed over', () => {
     await expect(identity.confirm(user.token)).rejects.toThrow('not valid')
     const { data } = (await asAdmin('GET', '/rest/audit?resource=users')).json
     expect(data.map(({ action }: Parsed) => action)).toEqual(
-      expect.arrayContaining(['make password link', 'reset password']),
+      expect.arrayContaining(['make-password-link', 'reset-password']),
     )
-    const details = data.find(({ action }: Parsed) => action === 'reset password').details
+    const details = data.find(({ action }: Parsed) => action === 'reset-password').details
     expect(details).toEqual({ madeBy: workspace.admin._id })
     expect(JSON.stringify(data)).not.toContain(second.token)
   })

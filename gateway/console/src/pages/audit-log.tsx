@@ -36,7 +36,7 @@ type Filter = Partial<Record<(typeof FILTERS)[number], string>>
 const ACTIONS = [
   ...['login', 'create', 'update', 'delete', 'read', 'take-over', 'give-back', 'replay', 'import'],
   ...['schedule', 'unschedule', 'pause', 'resume', 'cancel', 'accept'],
-  ...['change password', 'forgot password', 'make password link', 'reset password'],
+  ...['forgot-password', 'make-password-link', 'reset-password'],
 ]
 const RESOURCES = [
   ...['users', 'roles', 'tokens', 'invitations', 'workspaces', 'channels', 'assistant', 'actions', 'jobs'],

@@ -1,5 +1,4 @@
 import type { AuditReports } from '@parley/shared/audit-acts'
-import { wrongConfig } from '@parley/shared/config'
 import { FairSlots, type SlotLimits } from '@parley/shared/fair-slots'
 import type { Language } from '@parley/shared/languages'
 import type { Log } from '@parley/shared/log'
@@ -7,7 +6,7 @@ import { inTransaction } from '@parley/shared/transaction'
 import type { Connection } from 'mongoose'
 import { createTransport } from 'nodemailer'
 import { Counter, type Registry } from 'prom-client'
-import type { IdentityConfig } from '../config.ts'
+import type { MailSettings } from '../config.ts'
 import type { Account } from '../store/account.ts'
 import type { Collections } from '../store/collections.ts'
 import { newPasswordLink, type PasswordLink, storePasswordLink } from '../store/password-link.ts'
@@ -47,16 +46,13 @@ interface Dependencies {
   log: Log
 }
 
-type MailConfig = Pick<IdentityConfig, 'SMTP_URL' | 'MAIL_FROM' | 'PUBLIC_URL'>
-
-/** Undefined where the installation sends no mail. Four are sent at once, for 15 s each; 256 wait, for a minute. */
-export function createLinkMails(config: MailConfig, dependencies: Dependencies): LinkMails | undefined {
-  const { SMTP_URL, MAIL_FROM: from, PUBLIC_URL } = config
-  if (SMTP_URL === undefined) return undefined
-  if (from === undefined || PUBLIC_URL === undefined)
-    throw wrongConfig('SMTP_URL: MAIL_FROM and PUBLIC_URL have to be set with it')
+/** Four are sent at once, for 15 s each; 256 wait, for a minute. */
+export function createLinkMails(
+  { smtpUrl, from, publicUrl }: MailSettings,
+  dependencies: Dependencies,
+): LinkMails {
   const { registry, log } = dependencies
-  const transport = createTransport(SMTP_URL, { from, disableFileAccess: true, disableUrlAccess: true })
+  const transport = createTransport(smtpUrl, { from, disableFileAccess: true, disableUrlAccess: true })
   const mails = new Counter({
     name: 'parley_password_mails_total',
     help: 'Mails with a link for a new password, by outcome: sent or lost',
@@ -74,7 +70,7 @@ export function createLinkMails(config: MailConfig, dependencies: Dependencies):
       if (planned === undefined) return
       const { account, secret, link } = planned
       const to = { name: '', address: account.username }
-      const mail = linkMail(asked.language, `${PUBLIC_URL}/console/new-password#${secret}`)
+      const mail = linkMail(asked.language, `${publicUrl}/console/new-password#${secret}`)
       try {
         await transport.sendMail({ to, ...mail, signal: AbortSignal.timeout(SEND_MS) })
       } catch (error) {
@@ -119,7 +115,7 @@ async function planMail(
   const { _id, name, workspace } = account
   reports.report({
     ...{ workspace, account: _id, name, ...origin, path },
-    ...{ action: 'forgot password', resource: 'users', document: _id, outcome: 'done' },
+    ...{ action: 'forgot-password', resource: 'users', document: _id, outcome: 'done' },
   })
   const since = new Date(Date.now() - REPEAT_MS)
   const mailed = { _id, maker: { $exists: false }, createdAt: { $gt: since } }

@@ -65,7 +65,7 @@ const makePasswordLink = route({
     await inTransaction(connection, async (transaction) => {
       await requireStillValid(collections, transaction, { caller })
       requireFound(Number(await storePasswordLink(collections, transaction, { link, account: user })))
-      const act = { action: 'make password link', resource: 'users', document: user._id, details: {} }
+      const act = { action: 'make-password-link', resource: 'users', document: user._id, details: {} }
       await audit(collections, transaction, caller, act)
     })
     const { _id, expiresAt } = link
@@ -150,7 +150,7 @@ const resetPassword = route({
         await announce(collections.changes, transaction, { kind: 'account', key: String(_id) })
         const who = { workspace: { _id: workspace }, account: { _id, name }, ...originOf(req) }
         const details = link.maker === undefined ? { byMail: true } : { madeBy: link.maker }
-        const act = { action: 'reset password', resource: 'users', document: _id, details }
+        const act = { action: 'reset-password', resource: 'users', document: _id, details }
         await audit(collections, transaction, who, act)
         return found
       })
