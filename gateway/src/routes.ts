@@ -99,6 +99,8 @@ export const routes: readonly Route[] = [
   { ...toIdentity('/api/auth/register', 'public', 'POST'), limit: 'credentials' },
   { ...toIdentity('/api/auth/login', 'public', 'POST'), limit: 'credentials' },
   { ...toIdentity('/api/auth/accept-invitation', 'public', 'POST'), limit: 'credentials' },
+  { ...toIdentity('/api/auth/forgot-password', 'public', 'POST'), limit: 'credentials' },
+  { ...toIdentity('/api/auth/reset-password', 'public', 'POST'), limit: 'credentials' },
   toIdentity('/api/auth/refresh', 'public', 'POST'),
   toIdentity('/api/auth/logout', 'optional', 'POST'),
   toIdentity('/api/auth/password', 'authenticated', 'POST'),

@@ -48,6 +48,11 @@ export const errors = {
     title: 'The invitation is not valid any more',
     help: 'It was accepted, withdrawn, or is too old; or whoever made it was removed, has a new password, may not invite for this role any more, or made it with an API token that has ended. Ask for another one.',
   },
+  invalid_password_link: {
+    status: 401,
+    title: 'The link for a new password is not valid any more',
+    help: 'It was used, is too old, or there is a newer one; or the password was changed since. One that was made by somebody also ends when they are removed, have a new password, may not manage the user any more, or made it with an API token that has ended. Ask for another one.',
+  },
   password_required: {
     status: 403,
     title: 'A recent login or the password is required',

@@ -33,7 +33,7 @@ const HASH = /\$2[aby]\$\d\d\$[./\w]{53}/
 const BEFORE_HEADERS = ['malformed_request', 'headers_too_large', 'request_timeout']
 const REVEALING_HEADERS = ['server', 'x-powered-by']
 /** Where passwords are hashed: behind a bounded queue. */
-const QUEUED = ['register', 'login', 'acceptInvitation', 'createUser', 'changePassword']
+const QUEUED = ['register', 'login', 'acceptInvitation', 'resetPassword', 'createUser', 'changePassword']
 
 /** What is wrong with the answers to a case; empty when nothing is. */
 export function judge(judging: Judging, { responses, broken }: Exchange): Failure[] {

@@ -136,6 +136,13 @@ export const standIns: Record<string, (run: RunSoFar, body: unknown) => StandIn 
   acceptInvitation: (run, body) => ({
     body: { ...(body as object), token: run.responses.get('invite')?.json.token },
   }),
+  makePasswordLink: idFrom('createUser'),
+  resetPassword: async (run, body) => {
+    const user = { name: 'Eva', email: 'eva@example.com', password: 'battery staple', role: 'VIEWER' }
+    const { _id } = await run.call('POST', '/rest/users', user)
+    const { token } = await run.call('POST', `/rest/users/${_id}/password-link`)
+    return { body: { ...(body as object), token } }
+  },
   withdrawInvitation: async (run) => {
     const { _id } = await run.call('POST', '/rest/invitations', { email: 'dora@example.com', role: 'VIEWER' })
     return { parameters: { id: String(_id) } }

@@ -161,6 +161,14 @@ const plainBodies: Record<string, (world: MatrixWorld) => unknown> = {
     const { json } = await call('POST', '/rest/invitations', { token, body })
     return { token: json.token, name: 'Bo', password: PASSWORD }
   },
+  'POST /api/auth/forgot-password': () => ({ email: newEmail() }),
+  'POST /api/auth/reset-password': async ({ call, admin: token }) => {
+    const body = { name: 'Bo', email: newEmail(), password: PASSWORD, role: 'VIEWER' }
+    const { json: user } = await call('POST', '/rest/users', { token, body })
+    const { json } = await call('POST', `/rest/users/${user._id}/password-link`, { token })
+    return { token: json.token, password: PASSWORD }
+  },
+  'POST /rest/users/{id}/password-link': () => undefined,
   'POST /api/auth/me': () => ({}),
   'POST /api/auth/sessions/end': () => ({}),
   'PATCH /api/auth/me': () => ({ phone: '+351 1' }),

@@ -34,7 +34,7 @@ const definitionsSchema = z.looseObject({
 
 /**
  * The Secrets that the chart names by default, with the values of an `.env` and the users of docker-compose.yml; where the
- * `.env` has a model's API key, also `parley-model`.
+ * `.env` has a model's API key, also `parley-model`; where it has SMTP_URL, `parley-mail`.
  */
 export function kubernetesSecrets(values: Record<string, string>, at: ServerAddresses): Secret[] {
   const compose = readComposeFile(values)
@@ -54,6 +54,7 @@ export function kubernetesSecrets(values: Record<string, string>, at: ServerAddr
     ...mongoUsers
   } = compose.services['mongo-replica-set']?.environment ?? {}
   const dispatcher = services.find(({ metadata }) => metadata.name === 'parley-dispatcher')
+  const smtpUrl = compose.services.identity?.environment?.SMTP_URL
   const modelKey = compose.services.dispatcher?.environment?.MODEL_API_KEY
   return [
     ...services,
@@ -67,6 +68,7 @@ export function kubernetesSecrets(values: Record<string, string>, at: ServerAddr
     secret('keda', { host: withUser(at.management, MONITOR, monitorPassword) }),
     secret('redis-users', { 'users.acl': redisUsers(compose.services.redis?.command ?? []) }),
     ...(modelKey ? [secret('model', { MODEL_API_KEY: modelKey })] : []),
+    ...(smtpUrl ? [secret('mail', { SMTP_URL: smtpUrl })] : []),
   ]
 }
 

@@ -116,7 +116,7 @@ describe('every pod', () => {
   test.each(pods)('%s runs a script of the image and gets secrets as files only', (_name, spec) => {
     for (const { args, env, volumeMounts } of spec.containers) {
       expect(existsSync(join(CHECKOUT, args[0]!))).toBe(true)
-      const secret = /KEY|SECRET|PASSWORD|PEPPERS|MONGO_URL|AMQP_URL|REDIS_URL|DEFINITIONS/
+      const secret = /KEY|SECRET|PASSWORD|PEPPERS|MONGO_URL|AMQP_URL|REDIS_URL|SMTP_URL|DEFINITIONS/
       const named = env.filter(({ name }) => secret.test(name))
       expect(named.length).toBeGreaterThan(1)
       for (const { name, value } of named) {

@@ -42,6 +42,7 @@ const WRONG: [path: string, value: unknown, where: string][] = [
   ['services.identity.autoscaling', { enabled: true }, '/services/identity'],
   ['services.identity.settings.PEPPERS', 'p1:secret', '/services/identity/settings'],
   ['services.dispatcher.settings.MODEL_API_KEY', 'sk-model', '/services/dispatcher/settings'],
+  ['services.identity.settings.SMTP_URL', 'smtps://parley:secret@mail', '/services/identity/settings'],
   ['services.webhook.settings.LOG_LEVL', 'info', '/services/webhook/settings'],
   ['services.dispatcher.existingSecret', '', '/services/dispatcher/existingSecret'],
   ['settings.MESSAGES_KEPT_DAYS', 3, '/settings'],

@@ -227,18 +227,24 @@ function Shell() {
   )
 }
 
+const LOGGED_IN: Partial<Record<string, string>> = {
+  '/invitation': t('The invitation is for a new account: log out to accept it.'),
+  '/new-password': t('The link sets a new password: log out to use it.'),
+}
+
 /** What is for who has not logged in yet, and what is not there. */
 function Elsewhere({ path }: { path: string }) {
-  const isEntrance = path === '/login' || path === '/register'
+  const isEntrance = ['/login', '/register', '/forgot-password'].includes(path)
   useEffect(() => {
     if (isEntrance) navigate('/', { replace: true })
   }, [isEntrance])
   if (isEntrance) return <Loading />
-  if (path !== '/invitation') return <NotFound />
+  const why = LOGGED_IN[path]
+  if (why === undefined) return <NotFound />
   return (
     <div class="empty">
       <h1 class="empty-title">{t('You are logged in already')}</h1>
-      <p class="quiet">{t('The invitation is for a new account: log out to accept it.')}</p>
+      <p class="quiet">{why}</p>
       <Button kind="primary" onClick={leave}>
         {t('Log out')}
       </Button>

@@ -15,7 +15,7 @@ const ROUTES = {
 } as const
 
 /** Where somebody comes in who has not logged in. */
-export const ENTRANCES = ['/login', '/register', '/invitation'] as const
+export const ENTRANCES = ['/login', '/register', '/invitation', '/forgot-password', '/new-password'] as const
 
 export type PagePath = keyof typeof ROUTES
 export type PathBelow<Page extends PagePath> = (typeof ROUTES)[Page][number]

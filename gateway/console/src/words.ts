@@ -65,6 +65,8 @@ const WORDS: Readonly<Record<string, string>> = {
   // The history of a document
   ...{ create: t('created'), update: t('changed'), delete: t('deleted'), restore: t('restored') },
   ...{ created: t('created'), updated: t('changed'), accept: t('accepted') },
+  ...{ 'forgot-password': t('new password asked for'), 'make-password-link': t('password link made') },
+  ...{ 'reset-password': t('password set by a link') },
   ...{ change_password: t('password changed'), login: t('login'), refused: t('refused') },
   ...{ 'take-over': t('taken over'), 'give-back': t('given back'), replay: t('replayed') },
   ...{ pause: t('paused'), resume: t('resumed'), cancel: t('cancelled'), schedule: t('scheduled') },

@@ -180,6 +180,8 @@ export const entrances: { [Entrance in (typeof ENTRANCES)[number]]: string } = {
   '/login': 'input[type=email]',
   '/register': 'input[type=tel]',
   '/invitation': 'input[type=password]',
+  '/forgot-password': 'input[type=email]',
+  '/new-password': 'input[type=password]',
 }
 
 /** The dialogs, and others that open by a button: where, and what it is called at its beginning in English. */

@@ -9,9 +9,10 @@ import { createApp, requireCaller, type Service } from '@parley/shared/service-a
 import type { Express } from 'express'
 import { Gauge, Registry } from 'prom-client'
 import { createOwnAuthorizer } from './access/authorizer.ts'
-import { freeLoginTries, type IdentityConfig, minPasswordLength } from './config.ts'
+import { freeLoginTries, type IdentityConfig, mailSettings, minPasswordLength } from './config.ts'
 import { internalRoutes } from './internal-routes.ts'
 import { introspectionRoutes } from './introspection/introspect.ts'
+import { createLinkMails } from './password-links/link-mails.ts'
 import { createPasswords, HashPool } from './passwords/passwords.ts'
 import { type IdentityDependencies, routes } from './routes.ts'
 import { createKeyRing, ensureKeyRing } from './signing-keys/key-ring.ts'
@@ -21,6 +22,7 @@ import { createThrottles, slowDownByAddress } from './throttles.ts'
 
 /** Wires the identity service; the database is connected in the background. */
 export async function buildApp(config: IdentityConfig, log: Log): Promise<Service> {
+  const mail = mailSettings(config)
   const registry = new Registry()
   const tracing = await createTracing('identity', config)
   const encryptionKeys = config.KEY_ENCRYPTION_KEYS
@@ -50,6 +52,7 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
   const throttles = createThrottles({ free: freeLoginTries(config), redis })
   const reports = createAuditReports({ send: (acts) => storeReported(collections, acts), log })
+  const linkMails = mail && createLinkMails(mail, { connection, collections, reports, registry, log })
   const dependencies: IdentityDependencies = {
     connection,
     collections,
@@ -62,6 +65,7 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
     baseDomain: config.BASE_DOMAIN,
     minPasswordLength: minPasswordLength(config),
     simulatorUrl: config.SIMULATOR_URL,
+    linkMails,
   }
   const app = createApp({
     log,
@@ -81,6 +85,7 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
     app,
     registry,
     close: async () => {
+      await linkMails?.close()
       redis?.disconnect()
       await reports.close()
       await Promise.all([pool.close(), mongo.close(), tracing.close()])

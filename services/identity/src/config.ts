@@ -3,14 +3,18 @@ import {
   integer,
   mongoConfig,
   optionalRedisConfig,
+  publicUrlConfig,
   randomInProduction,
   requiredInProduction,
   safeInProduction,
+  wrongConfig,
 } from '@parley/shared/config'
 import { keyring } from '@parley/shared/sealed-value'
 import { z } from 'zod'
 
 const MIN_PRODUCTION_COST = 10
+/** An address, alone or in angle brackets after a name. */
+const ADDRESS = /^[^@\r\n]{0,100}@[^@\s]{1,255}$/
 const DNS_NAME = /^(?=.{1,180}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/
 
 /** The environment of the identity service. */
@@ -48,6 +52,19 @@ export const identityConfig = {
     .describe(
       'Logins of one account in five minutes before they slow down; 5 in production, 1,000 elsewhere',
     ),
+  SMTP_URL: z
+    .url({ protocol: /^smtps?$/ })
+    .optional()
+    .describe(
+      'The server that takes mail, with user and password: smtps://user:password@host, or smtp:// with STARTTLS, which ' +
+        '?requireTLS=true insists on; needs MAIL_FROM and PUBLIC_URL; nobody gets mail when not set',
+    ),
+  MAIL_FROM: z
+    .string()
+    .regex(ADDRESS)
+    .optional()
+    .describe('From whom mail comes: Parley <parley@example.com>; required with SMTP_URL'),
+  ...publicUrlConfig('links in mails lead to its console; required with SMTP_URL'),
   SIMULATOR_URL: z
     .url({ protocol: /^https?$/ })
     .optional()
@@ -66,6 +83,21 @@ export const identityConfig = {
 }
 
 export type IdentityConfig = z.output<z.ZodObject<typeof identityConfig>> & BaseConfig
+
+/** What mail is sent with. */
+export interface MailSettings {
+  smtpUrl: string
+  from: string
+  publicUrl: string
+}
+
+/** Undefined where no mail is sent. Throws a `ConfigError` where only a part of what it takes is set. */
+export function mailSettings({ SMTP_URL, MAIL_FROM, PUBLIC_URL }: IdentityConfig): MailSettings | undefined {
+  if (SMTP_URL === undefined) return undefined
+  if (MAIL_FROM === undefined || PUBLIC_URL === undefined)
+    throw wrongConfig('SMTP_URL: MAIL_FROM and PUBLIC_URL have to be set with it')
+  return { smtpUrl: SMTP_URL, from: MAIL_FROM, publicUrl: PUBLIC_URL }
+}
 
 const PRODUCTION_PASSWORD_LENGTH = 8
 

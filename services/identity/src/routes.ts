@@ -10,6 +10,8 @@ import { changeOwnRoute } from './own-account/change-own.ts'
 import { colleaguesRoute } from './own-account/colleagues.ts'
 import { endOwnSessionsRoute, ownSessionsRoute } from './own-account/own-sessions.ts'
 import { changePasswordRoute } from './password-change/change-password.ts'
+import type { LinkMails } from './password-links/link-mails.ts'
+import { passwordLinkRoutes } from './password-links/password-link-routes.ts'
 import { registerRoute } from './registration/register.ts'
 import { roleRoutes } from './roles/role-routes.ts'
 import { loginRoute } from './sessions/login.ts'
@@ -27,6 +29,8 @@ export interface IdentityDependencies extends Administration {
   reports: Pick<AuditReports, 'report'>
   baseDomain: string
   simulatorUrl: string | undefined
+  /** None where this installation sends no mail. */
+  linkMails: LinkMails | undefined
 }
 
 /** Every public operation of this service. */
@@ -37,6 +41,7 @@ export const routes: readonly Route<IdentityDependencies>[] = [
   ...apiTokenRoutes,
   ...userRoutes,
   ...invitationRoutes,
+  ...passwordLinkRoutes,
   ...roleRoutes,
   ...teamRoutes,
   ...workspaceRoutes,

@@ -77,6 +77,11 @@ test('passwords of one address are hashed in turns with those of others', async 
   await flood
 })
 
+test('a mail server is refused without an address to send from and one to lead to', async () => {
+  const environment = { ...ENVIRONMENT, SMTP_URL: 'smtp://127.0.0.1:25', MAIL_FROM: 'parley@example.com' }
+  await expect(start(environment)).rejects.toThrow('SMTP_URL: MAIL_FROM and PUBLIC_URL')
+})
+
 test('what would be unsafe in production is refused', async () => {
   const environment = { ...ENVIRONMENT, NODE_ENV: 'production' }
   await expect(start(environment)).rejects.toThrow(/BASE_DOMAIN[\s\S]*BCRYPT_COST/)

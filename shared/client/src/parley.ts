@@ -141,7 +141,9 @@ function withToken(
 }
 
 /** Operations that callers without a session call. */
-const WITHOUT_TOKEN = ['register', 'login', 'refresh', 'accept-invitation'].map((name) => `/api/auth/${name}`)
+const WITHOUT_TOKEN = [
+  ...['register', 'login', 'refresh', 'accept-invitation', 'forgot-password', 'reset-password'],
+].map((name) => `/api/auth/${name}`)
 
 function bearing(request: Request, token: string | undefined): Request {
   if (token !== undefined) request.headers.set('authorization', `Bearer ${token}`)

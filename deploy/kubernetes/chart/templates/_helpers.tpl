@@ -11,6 +11,7 @@ identity:
   calls: []
   servers: [mongodb, redis]
   secrets: [MONGO_URL, REDIS_URL, PEPPERS, KEY_ENCRYPTION_KEYS]
+  publicUrl: true
   baseDomain: true
 webhook:
   command: services/webhook/src/server.ts

@@ -36,6 +36,7 @@ type Filter = Partial<Record<(typeof FILTERS)[number], string>>
 const ACTIONS = [
   ...['login', 'create', 'update', 'delete', 'read', 'take-over', 'give-back', 'replay', 'import'],
   ...['schedule', 'unschedule', 'pause', 'resume', 'cancel', 'accept'],
+  ...['forgot-password', 'make-password-link', 'reset-password'],
 ]
 const RESOURCES = [
   ...[

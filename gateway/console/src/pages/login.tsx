@@ -11,13 +11,19 @@ import { hrefOf, navigate, usePlace } from '../router.ts'
 import { ENTRANCES } from '../routes.ts'
 import { setTitle } from '../title.ts'
 
-type Mode = 'login' | 'register' | 'invitation'
+type Mode = 'login' | 'register' | 'invitation' | 'forgot' | 'reset'
 
 const TITLES: Record<Mode, string> = {
   login: t('Log in'),
   register: t('Create a workspace'),
   invitation: t('Accept the invitation'),
+  forgot: t('Forgot your password?'),
+  reset: t('Set a new password'),
 }
+
+/** The ways in whose secret is behind the `#`. */
+const BY_TOKEN: Partial<Record<string, Mode>> = { '/invitation': 'invitation', '/new-password': 'reset' }
+const BY_PATH: Partial<Record<string, Mode>> = { '/register': 'register', '/forgot-password': 'forgot' }
 
 interface Input {
   name: string
@@ -37,12 +43,13 @@ const emailInAddress = (): string => {
 
 /**
  * Logs in (whose email is behind the `#` of `/console/login` has it filled in), registers a workspace at
- * `/console/register`, or accepts the invitation whose token is behind the `#` of `/console/invitation`. Where the
- * session has ended by itself it lies over the page, which is as it was afterwards.
+ * `/console/register`, or accepts the invitation whose token is behind the `#` of `/console/invitation`. Who has forgotten
+ * their password asks for a link at `/console/forgot-password`, which leads to
+ * `/console/new-password`. Where the session has ended by itself it lies over the page, which is as it was afterwards.
  */
 export function LoginPage({ hasEnded }: { hasEnded: boolean }) {
   const { path } = usePlace()
-  const [token] = useState(() => (path === '/invitation' ? location.hash.slice(1) : ''))
+  const [token] = useState(() => (path in BY_TOKEN ? location.hash.slice(1) : ''))
   const [input, setInput] = useState<Input>({ ...NOTHING, email: path === '/login' ? emailInAddress() : '' })
   const mode = modeOf({ path, token, hasEnded })
   const title = TITLES[mode]
@@ -52,7 +59,10 @@ export function LoginPage({ hasEnded }: { hasEnded: boolean }) {
   }, [title, hasEnded])
   useEffect(() => dialog.current?.showModal(), [])
   const set = (field: keyof Input) => (value: string) => setInput((before) => ({ ...before, [field]: value }))
+  const [asked, setAsked] = useState<{ byMail: boolean }>()
+  useEffect(() => setAsked(undefined), [mode])
   const { busy, error, submit } = useSubmit(async () => {
+    if (mode === 'forgot') return setAsked(await askForLink(input.email))
     await enter(mode, input, token)
     if (ENTRANCES.some((one) => one === path)) navigate('/', { replace: true })
   })
@@ -67,21 +77,18 @@ export function LoginPage({ hasEnded }: { hasEnded: boolean }) {
           {t('Your session has ended. Log in again, and what you typed is still there.')}
         </p>
       )}
-      <form onSubmit={submit} data-passing>
-        <Fields key={mode} mode={mode} input={input} set={set} />
-        <Failure error={error} />
-        <Button type="submit" kind="primary" disabled={busy}>
-          {title}
-        </Button>
-      </form>
-      {mode !== 'invitation' && !hasEnded && (
-        <p class="login-switch">
-          {mode === 'login' ? `${t('New here?')} ` : `${t('You have an account?')} `}
-          <a href={hrefOf(mode === 'login' ? '/register' : '/login')}>
-            {mode === 'login' ? TITLES.register : TITLES.login}
-          </a>
-        </p>
+      {mode === 'forgot' && asked !== undefined ? (
+        <AskedNote byMail={asked.byMail} email={input.email} />
+      ) : (
+        <form onSubmit={submit} data-passing>
+          <Fields key={mode} mode={mode} input={input} set={set} />
+          <Failure error={error} />
+          <Button type="submit" kind="primary" disabled={busy}>
+            {mode === 'forgot' ? t('Ask for a link') : title}
+          </Button>
+        </form>
       )}
+      {!hasEnded && <Alternatives mode={mode} />}
     </div>
   )
   if (!hasEnded)
@@ -104,9 +111,49 @@ export function LoginPage({ hasEnded }: { hasEnded: boolean }) {
 
 function modeOf({ path, token, hasEnded }: { path: string; token: string; hasEnded: boolean }): Mode {
   if (hasEnded) return 'login'
-  if (token !== '') return 'invitation'
-  return path === '/register' ? 'register' : 'login'
+  return (token === '' ? undefined : BY_TOKEN[path]) ?? BY_PATH[path] ?? 'login'
 }
+
+/** What else somebody may have come for. */
+function Alternatives({ mode }: { mode: Mode }) {
+  if (mode === 'invitation') return null
+  const isLogin = mode === 'login'
+  return (
+    <>
+      {isLogin && (
+        <p class="login-switch">
+          <a href={hrefOf('/forgot-password')}>{TITLES.forgot}</a>
+        </p>
+      )}
+      <p class="login-switch">
+        {isLogin ? `${t('New here?')} ` : `${t('You have an account?')} `}
+        <a href={hrefOf(isLogin ? '/register' : '/login')}>{isLogin ? TITLES.register : TITLES.login}</a>
+      </p>
+    </>
+  )
+}
+
+const askForLink = (email: string) =>
+  call<{ byMail: boolean }>('POST', '/api/auth/forgot-password', { body: { email } })
+
+/** The same whether there is such an account or not. */
+const AskedNote = ({ byMail, email }: { byMail: boolean; email: string }) => (
+  <p class="note" role="status">
+    {byMail
+      ? t(
+          'If {email} has an account, a mail with a link is on its way. The link works once, for 30 minutes.',
+          {
+            email,
+          },
+        )
+      : t(
+          'No mail is sent here. Ask an administrator of your workspace for a link: they make one on the Team page.',
+        )}
+  </p>
+)
+
+const NAMED: ReadonlySet<Mode> = new Set(['register', 'invitation'])
+const WITH_EMAIL: ReadonlySet<Mode> = new Set(['login', 'register', 'forgot'])
 
 interface FieldsProps {
   mode: Mode
@@ -120,14 +167,14 @@ function Fields({ mode, input, set }: FieldsProps) {
   const text = (field: keyof Input) => ({ value: input[field], onChange: set(field), required: true })
   return (
     <>
-      {!isLogin && <TextField {...text('name')} label={t('Your name')} autocomplete="name" isFirst />}
-      {mode !== 'invitation' && (
+      {NAMED.has(mode) && <TextField {...text('name')} label={t('Your name')} autocomplete="name" isFirst />}
+      {WITH_EMAIL.has(mode) && (
         <TextField
           {...text('email')}
           label={t('Email')}
           type="email"
           autocomplete="username"
-          isFirst={isLogin && input.email === ''}
+          isFirst={!NAMED.has(mode) && input.email === ''}
         />
       )}
       {mode === 'register' && (
@@ -146,16 +193,18 @@ function Fields({ mode, input, set }: FieldsProps) {
           />
         </>
       )}
-      <PasswordField
-        {...text('password')}
-        label={t('Password')}
-        autocomplete={isLogin ? 'current-password' : 'new-password'}
-        isFirst={isLogin && input.email !== ''}
-        {...(!isLogin && {
-          least: LEAST_PASSWORD,
-          note: t('At least {count} characters', { count: LEAST_PASSWORD }),
-        })}
-      />
+      {mode !== 'forgot' && (
+        <PasswordField
+          {...text('password')}
+          label={mode === 'reset' ? t('New password') : t('Password')}
+          autocomplete={isLogin ? 'current-password' : 'new-password'}
+          isFirst={mode === 'reset' || (isLogin && input.email !== '')}
+          {...(!isLogin && {
+            least: LEAST_PASSWORD,
+            note: t('At least {count} characters', { count: LEAST_PASSWORD }),
+          })}
+        />
+      )}
     </>
   )
 }
@@ -207,6 +256,10 @@ async function enter(mode: Mode, input: Input, token: string): Promise<void> {
   if (mode === 'invitation') {
     const body = { token, name, password }
     username = (await call<{ username: string }>('POST', '/api/auth/accept-invitation', { body })).username
+  }
+  if (mode === 'reset') {
+    const body = { token, password }
+    username = (await call<{ username: string }>('POST', '/api/auth/reset-password', { body })).username
   }
   await logIn({ username, password }).catch(inWordsOfTheForm)
 }

@@ -190,6 +190,30 @@ function UserDialog({ user, roles, onClose, onDone }: InviteProps & { user: User
         <SelectField label={t('Role')} value={role} onChange={setRole} options={optionsOf(roles)} />
         <FormEnd action={t('Save')} busy={busy} error={error} />
       </form>
+      {user._id !== me.get()?._id && <PasswordLink user={user} />}
     </Dialog>
+  )
+}
+
+/** A link for who has forgotten their password: whoever makes it hands it over. */
+function PasswordLink({ user: { _id, name } }: { user: User }) {
+  const [link, setLink] = useState<string>()
+  const make = async () => {
+    const { token } = await call<{ token: string }>('POST', `/rest/users/${_id}/password-link`)
+    setLink(`${location.origin}${hrefOf('/new-password')}#${token}`)
+  }
+  if (link === undefined) return <Button onClick={make}>{t('Make a link for a new password')}</Button>
+  return (
+    <>
+      <p>
+        {t(
+          'Hand this address to {name}, and to nobody else. It is shown once, and works once, for 24 hours.',
+          {
+            name,
+          },
+        )}
+      </p>
+      <Paste value={link} label={t('the link')} />
+    </>
   )
 }

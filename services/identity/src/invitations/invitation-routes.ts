@@ -5,10 +5,10 @@ import { type Route, route } from '@parley/shared/openapi/route'
 import { Problem } from '@parley/shared/problem'
 import { inTransaction } from '@parley/shared/transaction'
 import { parse } from '@parley/shared/validate'
-import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { requireSelected } from '../access/authorizer.ts'
-import { callerOfAccount, roleOfToday, seenByRules } from '../access/caller-of-today.ts'
+import { seenByRules } from '../access/caller-of-today.ts'
+import { requireMayStillMake } from '../access/maker-of-today.ts'
 import { requireMayGive, requireMayManage } from '../access/privileges.ts'
 import {
   emailAddress,
@@ -30,7 +30,7 @@ import {
   type TokenDependencies,
   tokensExample,
 } from '../sessions/tokens.ts'
-import { type Account, type Invitation, invitationView, noteIssued } from '../store/account.ts'
+import { type Account, type Invitation, invitationView } from '../store/account.ts'
 import { actorOf, audit, originOf } from '../store/audit.ts'
 import { ID_ONLY } from '../store/collections.ts'
 import { takeIds } from '../store/ids.ts'
@@ -196,7 +196,12 @@ export const acceptInvitation = route({
           const { deletedCount } = await collections.invitations.deleteOne({ _id: invitation._id }, options)
           if (deletedCount === 0) throw new Problem('invalid_invitation')
           await giveRole(collections, transaction, role)
-          await requireMayStillInvite(dependencies, transaction, { invitation, invited: account })
+          await requireMayStillMake(collections, transaction, {
+            made: invitation,
+            otherwise: 'invalid_invitation',
+            requireMayMake: (caller) =>
+              requireMayInvite(dependencies, caller, { invitation, invited: account }),
+          })
           await collections.accounts.insertOne(account, options)
           await storeSession(collections, transaction, planned)
           const who = { workspace: { _id: workspace }, account, ...originOf(req) }
@@ -210,40 +215,14 @@ export const acceptInvitation = route({
   },
 })
 
-/**
- * Throws `invalid_invitation` unless whoever made an invitation may make it today for the account that it makes. `transaction` writes their account
- * first, so that what is read of it stays so until the user is made.
- */
-async function requireMayStillInvite(
+/** Throws `forbidden` unless the caller may make the invitation for the account that it makes. */
+async function requireMayInvite(
   { collections, authorizer }: Pick<Administration, 'collections' | 'authorizer'>,
-  transaction: mongo.ClientSession,
+  caller: Caller,
   { invitation, invited }: { invitation: Invitation; invited: Account },
 ): Promise<void> {
-  const { account, token } = invitation
-  const isThere = await noteIssued(collections.accounts, transaction, { _id: account })
-  const inviter = isThere ? await callerOfAccount(collections, account) : undefined
-  const withToken = token === undefined ? inviter : inviter && (await inRoleOf(collections, inviter, token))
+  requireSelected(await authorizer.require(caller, 'users', 'write'), invitation)
   const role = await collections.roles.findOne({ _id: invitation.role })
-  if (inviter === undefined || withToken === undefined || role === null)
-    throw new Problem('invalid_invitation')
-  try {
-    for (const caller of new Set([inviter, withToken])) {
-      requireSelected(await authorizer.require(caller, 'users', 'write'), invitation)
-      await requireMayGive({ collections, authorizer }, caller, role, seenByRules(invited))
-    }
-  } catch (error) {
-    throw error instanceof Problem && error.code === 'forbidden' ? new Problem('invalid_invitation') : error
-  }
-}
-
-/** The inviter in the role of the API token that was used; undefined once that has ended. */
-async function inRoleOf(
-  collections: Administration['collections'],
-  inviter: Caller,
-  _id: number,
-): Promise<Caller | undefined> {
-  const token = await collections.apiTokens.findOne({ _id })
-  if (token === null || (token.expiresAt !== undefined && token.expiresAt <= new Date())) return undefined
-  const role = await roleOfToday(collections, token.role)
-  return role && { ...inviter, role, token: _id }
+  if (role === null) throw new Problem('forbidden')
+  await requireMayGive({ collections, authorizer }, caller, role, seenByRules(invited))
 }

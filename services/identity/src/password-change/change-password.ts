@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { newPassword } from '../accounts/user-fields.ts'
 import type { Administration } from '../administration.ts'
 import { AUTH_BODY_BYTES, EXAMPLE_PASSWORD } from '../schemas.ts'
-import { revokeSessions } from '../sessions/revoke.ts'
+import { endGiven, revokeSessions } from '../sessions/revoke.ts'
 import { actorOf, audit } from '../store/audit.ts'
 import { announce } from '../store/change.ts'
 import { requireCurrentPassword } from './recent-password.ts'
@@ -27,7 +27,7 @@ export const changePasswordRoute = route({
   tag: 'accounts',
   summary: 'Change the password',
   description:
-    'Ends every other session of the account, and its API tokens and the invitations that it made unless ' +
+    'Ends every other session of the account, and its API tokens, and the invitations and password links that it made, unless ' +
     '`keepApiTokens` is true. An API token may not.',
   body: {
     schema: passwordChange(1),
@@ -60,10 +60,8 @@ export const changePasswordRoute = route({
         })
         // Of two changes at once the second one knew a password that is none any more.
         if (matchedCount === 0) throw new Problem('invalid_credentials')
-        if (sent.keepApiTokens !== true) {
-          await collections.apiTokens.deleteMany({ account: account._id }, { session: transaction })
-          await collections.invitations.deleteMany({ account: account._id }, { session: transaction })
-        }
+        if (sent.keepApiTokens !== true) await endGiven(collections, transaction, account._id)
+        await collections.passwordLinks.deleteOne({ _id: account._id }, { session: transaction })
         await revokeSessions(collections, transaction, { account: account._id, except })
         // Also of API tokens, and of an account without another session.
         await announce(collections.changes, transaction, { kind: 'account', key: String(account._id) })

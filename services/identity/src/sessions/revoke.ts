@@ -30,4 +30,16 @@ export async function revokeSessions(
     await announce(collections.changes, transaction, { kind: 'account', key: String(account) })
 }
 
+/** Ends what an account gave, in `transaction`: its API tokens, and the invitations and password links that it made. */
+export async function endGiven(
+  { apiTokens, invitations, passwordLinks }: Pick<Collections, 'apiTokens' | 'invitations' | 'passwordLinks'>,
+  transaction: mongo.ClientSession,
+  account: number,
+): Promise<void> {
+  const options = { session: transaction }
+  await apiTokens.deleteMany({ account }, options)
+  await invitations.deleteMany({ account }, options)
+  await passwordLinks.deleteMany({ maker: account }, options)
+}
+
 const revoked = () => ({ $set: { revokedAt: new Date() } })

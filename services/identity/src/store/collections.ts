@@ -6,6 +6,7 @@ import type { AuditEntry } from './audit.ts'
 import type { Change } from './change.ts'
 import type { CounterDocument } from './ids.ts'
 import type { KeyRingDocument } from './key-ring.ts'
+import type { PasswordLink } from './password-link.ts'
 import type { Role, RoleVersion } from './role.ts'
 import type { RefreshToken, Session } from './session.ts'
 import type { Team } from './team.ts'
@@ -19,6 +20,7 @@ export interface Collections {
   counters: mongo.Collection<CounterDocument>
   invitations: mongo.Collection<Invitation>
   keyRings: mongo.Collection<KeyRingDocument>
+  passwordLinks: mongo.Collection<PasswordLink>
   refreshTokens: mongo.Collection<RefreshToken>
   roles: mongo.Collection<Role>
   roleVersions: mongo.Collection<RoleVersion>
@@ -42,6 +44,7 @@ export function collectionsOf(connection: Connection): Collections {
     counters: native('counters'),
     invitations: native('invitations'),
     keyRings: native('keyRings'),
+    passwordLinks: native('passwordLinks'),
     refreshTokens: native('refreshTokens'),
     roles: native('roles'),
     roleVersions: native('roleVersions'),
@@ -70,6 +73,7 @@ const INDEXES: Record<keyof Collections, mongo.IndexDescription[]> = {
   counters: [],
   invitations: [{ key: { hash: 1 }, unique: true }, BY_WORKSPACE, { key: { account: 1 } }, BY_ROLE, EXPIRING],
   keyRings: [],
+  passwordLinks: [{ key: { hash: 1 }, unique: true }, { key: { maker: 1 } }, EXPIRING],
   refreshTokens: [EXPIRING],
   roles: [{ key: { workspace: 1, name: 1 }, unique: true }, BY_WORKSPACE],
   roleVersions: [],

@@ -31,7 +31,7 @@ import {
 } from '../resource-routes.ts'
 import { findRole, giveRole, roleReference } from '../roles/find-role.ts'
 import { EXAMPLE_PASSWORD, MERGE_PATCH, REST_BODY_BYTES, smallContext } from '../schemas.ts'
-import { revokeSessions } from '../sessions/revoke.ts'
+import { endGiven, revokeSessions } from '../sessions/revoke.ts'
 import type { Account } from '../store/account.ts'
 import { actorOf } from '../store/audit.ts'
 import { newAccount, refusingTakenEmail } from './new-account.ts'
@@ -190,8 +190,8 @@ export const userRoutes: readonly Route<Administration>[] = [
       requireMayManage(collections, caller, user.role, seenByRules(user)),
     along: async (collections, transaction, { _id: account, workspace }) => {
       await requireAdminLeft(collections, transaction, workspace)
-      await collections.apiTokens.deleteMany({ account }, { session: transaction })
-      await collections.invitations.deleteMany({ account }, { session: transaction })
+      await endGiven(collections, transaction, account)
+      await collections.passwordLinks.deleteOne({ _id: account }, { session: transaction })
       const left = { $pull: { members: account } }
       await collections.teams.updateMany({ workspace, members: account }, left, { session: transaction })
       await revokeSessions(collections, transaction, { account })
