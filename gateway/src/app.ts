@@ -11,7 +11,7 @@ import { Problem } from '@parley/shared/problem'
 import { connectRedis } from '@parley/shared/redis'
 import { createApp, type Readiness, type Service } from '@parley/shared/service-app'
 import { createServiceCalls, type ServiceCalls, type Target } from '@parley/shared/service-calls'
-import type { Request } from 'express'
+import type { Express, Request } from 'express'
 import { Registry } from 'prom-client'
 import { createAccessTokens } from './access-tokens.ts'
 import { awaitBody, boundRest } from './await-body.ts'
@@ -83,23 +83,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
     tracing,
     observe,
     readiness: gatewayReadiness({ services, calls, keySet, callers, redis }),
-    routes: (express) => {
-      express.use((req, res, next) => {
-        secureTransport(res)
-        requireUnambiguous(req)
-        next()
-      })
-      const admit = (req: Request) => limits.page(addressKey(clientAddress(req, trustedProxies)))
-      express.use(documentation({ admit }))
-      express.use(consolePages({ admit }))
-      express.use((req, res, next) => {
-        if (!cors(req, res, req.path)) next()
-      })
-      express.use((req) => {
-        admit(req)
-        throw new Problem('not_found', { detail: nearestPath(req.path) })
-      })
-    },
+    routes: ownRoutes({ secureTransport, limits, trustedProxies, cors }),
   })
   const listener = createListener({
     findRoute,
@@ -128,6 +112,33 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
       await calls.close()
       await tracing.close()
     },
+  }
+}
+
+/** What the gateway responds with itself: documentation, the console, and that nothing is at a path. */
+function ownRoutes(options: {
+  secureTransport: ReturnType<typeof strictTransport>
+  limits: Pick<ReturnType<typeof createRateLimits>['limits'], 'page'>
+  trustedProxies: GatewayConfig['TRUSTED_PROXIES']
+  cors: ReturnType<typeof createCors>
+}) {
+  const { secureTransport, limits, trustedProxies, cors } = options
+  const admit = (req: Request) => limits.page(addressKey(clientAddress(req, trustedProxies)))
+  return (express: Express): void => {
+    express.use((req, res, next) => {
+      secureTransport(res)
+      requireUnambiguous(req)
+      next()
+    })
+    express.use(documentation({ admit }))
+    express.use(consolePages({ admit }))
+    express.use((req, res, next) => {
+      if (!cors(req, res, req.path)) next()
+    })
+    express.use((req) => {
+      admit(req)
+      throw new Problem('not_found', { detail: nearestPath(req.path) })
+    })
   }
 }
 

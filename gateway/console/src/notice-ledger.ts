@@ -8,6 +8,8 @@ export interface DueNotice {
   thread: Thread
   /** When the message was received, or the conversation assigned. */
   at: string
+  /** That it was handed over was not told yet. */
+  isHandOver?: boolean
 }
 
 /** That something was told, as the tabs of a browser say it to each other. */
@@ -29,7 +31,7 @@ export interface NoticeLedger {
    * That something is told by whoever calls, how many messages that is since the last time, and the latest state; undefined where it was
    * told meanwhile, or read, or there is something later.
    */
-  take(due: DueNotice): { thread: Thread; reported: Reported; count: number } | undefined
+  take(due: DueNotice): { due: DueNotice; reported: Reported; count: number } | undefined
   /** That something was told by another tab. */
   settle(reported: Reported): void
   /** What is not told yet. */
@@ -98,14 +100,16 @@ export function createNoticeLedger({
     return earlier?.at === due.at ? [] : [due]
   }
   const hearMessages = (known: Known, thread: Thread): DueNotice[] => {
-    const { unread, lastUnreadAt: at = '', lastAt } = thread
+    const { unread, lastUnreadAt: at = '', lastAt, unreadFor } = thread
     // It is counted already, but its text comes with the next state.
     if (unread > 0 && at > lastAt) return []
     const latest = known.waiting.get('message')?.at ?? known.reportedAt.message
     if (at < latest) return []
     if (unread === 0) settleAt(known, { kind: 'message', at, unread })
     else if (at === known.reportedAt.message) known.unread = unread
-    return unread === 0 ? [] : add(known, { kind: 'message', thread, at })
+    if (unread === 0) return []
+    const isHandOver = unreadFor?.why === 'handed_off' && unreadFor.at > known.reportedAt.message
+    return add(known, { kind: 'message', thread, at, isHandOver })
   }
   const hearAssignment = (known: Known, thread: Thread): DueNotice[] => {
     const { assignee } = thread
@@ -145,12 +149,11 @@ export function createNoticeLedger({
       const due = known?.waiting.get(kind)
       if (known === undefined || due?.at !== at) return undefined
       // Several may have been received in one millisecond.
-      const { thread } = due
-      const { unread } = thread
+      const { unread } = due.thread
       const count = known.unread === undefined ? 1 : Math.max(1, unread - known.unread)
       const reported = { reported: _id, kind, at, unread }
       settleAt(known, reported)
-      return { thread, reported, count }
+      return { due, reported, count }
     },
     settle: (reported) => settleAt(knownOf(reported.reported), reported),
     waiting: () =>

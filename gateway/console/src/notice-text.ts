@@ -18,12 +18,15 @@ export function noticeText({ kind, thread, count }: NoticedThread): string {
 
 /** Whether an account is told of such a thing, by its settings. */
 export function isRequested(
-  { kind, thread: { assignee, unreadFor } }: Pick<DueNotice, 'kind' | 'thread'>,
+  { kind, thread, isHandOver }: Pick<DueNotice, 'kind' | 'thread' | 'isHandOver'>,
   { settings, own }: { settings: NoticeSettings; own: number | undefined },
 ): boolean {
   const { messages, handOvers, assignments, onlyOwn } = settings
   if (kind === 'assignment') return assignments
+  const { assignee, unreadFor, lastUnreadAt } = thread
   const isOthers = assignee !== undefined && assignee._id !== own
   if (onlyOwn && isOthers) return false
-  return unreadFor?.why === 'handed_off' ? handOvers : messages
+  if (isHandOver && handOvers) return true
+  // What is written after a hand-over is a message like any other.
+  return messages && !(unreadFor?.why === 'handed_off' && unreadFor.at === lastUnreadAt)
 }

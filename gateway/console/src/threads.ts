@@ -26,7 +26,7 @@ export interface Thread {
   /** When the last one that was to be read was received. */
   lastUnreadAt?: string
   /** Why, while there is something to read. */
-  unreadFor?: { why: 'unanswered' | 'handed_off' | 'handler_is_person'; reason: string | null }
+  unreadFor?: { why: 'unanswered' | 'handed_off' | 'handler_is_person'; reason: string | null; at: string }
   /** The campaign that wrote to the person last. */
   campaign?: { _id: string; at: string }
   /** The message that a search found it by, and what that says. */

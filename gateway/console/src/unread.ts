@@ -162,11 +162,11 @@ export function useNotices(): void {
     const report = (asked: readonly DueNotice[]) => {
       const taken = asked.flatMap((one) => {
         const found = ledger.take(one)
-        return found === undefined ? [] : [{ ...found, kind: one.kind }]
+        return found ?? []
       })
       if (taken.length > 0) say({ reported: taken.map(({ reported }) => reported) })
-      for (const { kind, thread, reported, count } of taken)
-        if (!looks(reported) && isRequestedHere({ kind, thread })) raise({ kind, thread, count })
+      for (const { due, reported, count } of taken)
+        if (!looks(reported) && isRequestedHere(due)) raise({ ...due, count })
     }
     let leading: AbortController | undefined
     /** What the tab that read before did not come to; what it did come to is heard first. */
@@ -206,7 +206,7 @@ const reportOf = ({ kind, thread: { _id, unread }, at }: DueNotice): Reported =>
   ...{ reported: _id, kind, at, unread },
 })
 
-const isRequestedHere = (due: Pick<DueNotice, 'kind' | 'thread'>): boolean =>
+const isRequestedHere = (due: DueNotice): boolean =>
   isRequested(due, { settings: readNoticeSettings(), own: me.get()?._id })
 
 function raise(noticed: NoticedThread): void {

@@ -161,6 +161,17 @@ describe('of what is written', () => {
   })
 })
 
+test('a hand-over is one until it is told, also with what is written after it', () => {
+  const unreadFor = { why: 'handed_off', reason: null, at: time(1) } as const
+  const ledger = newLedger()
+  ledger.read(NOTHING)
+  ledger.hear(state(1, 1, { unreadFor }))
+  const [due] = ledger.hear(state(2, 2, { unreadFor }))
+  expect(due).toMatchObject({ isHandOver: true })
+  expect(due && ledger.take(due)).toMatchObject({ count: 2, due: { isHandOver: true } })
+  expect(ledger.hear(state(3, 3, { unreadFor }))).toMatchObject([{ isHandOver: false }])
+})
+
 describe('of what is assigned', () => {
   const assigned = (by: number, at: string, _id = OWN) =>
     state(1, 0, { assignee: { _id, name: 'Ana', at, by } })
@@ -284,7 +295,7 @@ function browserModel() {
       for (const due of leader.ledger.waiting()) {
         const taken = leader.ledger.take(due)
         if (taken === undefined) continue
-        reported.push(taken.thread.lastMessage)
+        reported.push(taken.due.thread.lastMessage)
         count += taken.count
         for (const one of tabs) if (one !== leader) one.unheard.push(taken.reported)
       }

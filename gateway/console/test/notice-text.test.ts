@@ -9,7 +9,12 @@ const NONE = {
 }
 const ofColleague = { assignee: { _id: 2, name: 'Bruno', at: '', by: 1 } }
 const own = { assignee: { _id: OWN, name: 'Ana', at: '', by: 2 } }
-const handedOver = { unreadFor: { why: 'handed_off', reason: 'asks for a person' } } as const
+const AT = '2026-11-21T12:00:00Z'
+const handedOver = {
+  unreadFor: { why: 'handed_off', reason: 'asks for a person', at: AT },
+  lastUnreadAt: AT,
+} as const
+const LATER = { ...handedOver, lastUnreadAt: '2026-11-21T12:01:00Z' }
 const MESSAGES = { ...NONE, messages: true }
 const HAND_OVERS = { ...NONE, handOvers: true }
 
@@ -22,10 +27,21 @@ test.each<[what: string, on: Partial<Thread>, settings: typeof NONE, isReported:
   ['a message in one’s own conversation', own, { ...MESSAGES, onlyOwn: true }, true],
   ['a hand-over', handedOver, HAND_OVERS, true],
   ['a hand-over', handedOver, MESSAGES, false],
+  ['what is written after a hand-over', LATER, MESSAGES, true],
   ['a hand-over', { ...handedOver, ...ofColleague }, { ...HAND_OVERS, onlyOwn: true }, false],
 ])('of %s (%j) an account with %j is told: %s', (_what, on, settings, isReported) => {
   const thread = { ...on } as Thread
-  expect(isRequested({ kind: 'message', thread }, { settings, own: OWN })).toBe(isReported)
+  expect(
+    isRequested(
+      { kind: 'message', thread, isHandOver: thread.unreadFor !== undefined },
+      { settings, own: OWN },
+    ),
+  ).toBe(isReported)
+})
+
+test('what is written after a hand-over that was told is no other hand-over', () => {
+  const due = { kind: 'message', thread: LATER as Thread, isHandOver: false } as const
+  expect(isRequested(due, { settings: HAND_OVERS, own: OWN })).toBe(false)
 })
 
 test.each([true, false])(

@@ -14,7 +14,6 @@ const SAVE_IDLE_MS = 10_000
 /** The oplog has moved on, or the token is of another history: what was missed can't be read any more. */
 const LOST_CODES = [222, 260, 280, 286]
 const BATCH = 100
-/** Between batches that are not full, so that under load each brings more: what comes after a pause is handled at once. */
 const GATHER_MS = 20
 
 type Event = mongo.Document
@@ -43,6 +42,11 @@ interface RelayOptions<Change extends { at?: Date | undefined }> {
   snapshot(since: Date | undefined): AsyncIterable<Change[]>
   /** True while anybody needs its changes; while nobody does it rests, and forgets its position. Always, when left out. */
   isNeeded?(): boolean
+  /**
+   * Between batches that are not full, so that under load each brings more; what comes after a pause is handled at once. 20
+   * when left out.
+   */
+  gatherMs?: number
   /** Deals with at most 100 changes in order. They may come again, and after a gap those of the snapshot come. */
   handle(changes: Change[], isLeased: () => boolean): Promise<void>
   /** Does further work under the lease, when no change has come for a second. */
@@ -130,6 +134,7 @@ async function follow<Change extends { at?: Date | undefined }>(
   state: RelayState,
   signal: AbortSignal,
 ): Promise<void> {
+  const { gatherMs = GATHER_MS } = options
   const isLeased = () => state.lease.isValid() && !signal.aborted
   const from = await startingPoint(options, state, isLeased)
   if (from === undefined) return
@@ -145,7 +150,7 @@ async function follow<Change extends { at?: Date | undefined }>(
       if (changes.length === 0 && performance.now() < savedAt + SAVE_IDLE_MS) continue
       await state.savePlace({ resumeAfter: stream.resumeToken })
       savedAt = performance.now()
-      if (changes.length > 0 && changes.length < BATCH) await pause(GATHER_MS)
+      if (changes.length > 0 && changes.length < BATCH) await pause(gatherMs, signal)
     }
   } finally {
     signal.removeEventListener('abort', breakOff)

@@ -10,6 +10,8 @@ import { type Collections, OPEN_INDEX, RETENTION_INDEX } from '../store/collecti
 import type { EventCollections } from '../store/event-collections.ts'
 
 const BATCH = 100
+/** Each batch is six statements, and nobody searches for what was said a moment ago. */
+const GATHER_MS = 250
 const QUERY_MS = 30_000
 /** Longer than a message is open: once it has ended, its retention counts. */
 const OPEN_MS = 400 * 24 * 60 * 60 * 1_000
@@ -51,6 +53,7 @@ export function followWords(options: {
   return startRelay<Write>({
     ...{ name: 'words', log, ready, db },
     relays: () => collections.relays,
+    gatherMs: GATHER_MS,
     stages: [{ $match: WRITES }, { $project: { ns: 1, documentKey: 1, wallTime: 1 } }],
     changeOf: ({ documentKey, wallTime }) => ({ _id: String(documentKey._id), at: wallTime }),
     snapshot: () => everyMessage(collections),

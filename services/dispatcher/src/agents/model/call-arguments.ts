@@ -1,12 +1,4 @@
 import { exactOrUndefined } from '@parley/shared/parse-json'
-import { changingJson } from '../exact-responses.ts'
-
-/**
- * A fetch for servers that speak OpenAI's chat completions more or less: some give a call's arguments as an object, as null,
- * or not at all, where the API has a text, and the SDK refuses the answer for it.
- */
-export const withArgumentTexts = (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
-  changingJson(fetch, withTexts)
 
 /**
  * The arguments of a call as one JSON object, where all that is wrong with them is how they are written: models write an object as
@@ -20,7 +12,11 @@ export function plainArguments(args: string): string {
   return typeof inner === 'string' && inner.trimStart().startsWith('{') ? inner : args
 }
 
-function withTexts(piece: string): string {
+/**
+ * What servers answer that speak OpenAI's chat completions more or less, as the API has it: some give a call's arguments as an
+ * object, as null, or not at all, where it has a text, and the SDK refuses the answer for it.
+ */
+export function withArgumentTexts(piece: string): string {
   if (!piece.includes('"tool_calls"')) return piece
   const start = piece.indexOf('{')
   const parsed = start === -1 ? undefined : exactOrUndefined(piece.slice(start))

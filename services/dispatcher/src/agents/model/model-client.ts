@@ -1,5 +1,6 @@
 import { defined } from '@parley/shared/defined'
 import { CallError } from '../../channels/http/call-error.ts'
+import type { BoundingFetch } from '../../channels/http/guarded-fetch.ts'
 import { presentable } from '../../channels/http/presentable.ts'
 import { responseMemory } from '../../channels/http/response-memory.ts'
 import { withItsNumbers } from '../exact-responses.ts'
@@ -12,6 +13,7 @@ import type {
   ResponsePart,
 } from '../model-client.ts'
 import { plainArguments } from './call-arguments.ts'
+import { deadlineFor } from './deadline.ts'
 import { GrowingText } from './growing-text.ts'
 import { EMPTY_RESPONSE, type Failure, failureOf, refused, retryable, StreamError } from './model-failure.ts'
 import { markedJson, messagesOf, uniqueCallId } from './model-messages.ts'
@@ -48,15 +50,14 @@ interface Said {
  * toolbox checks anyway, loads files that a model names, and takes nearly twice the processor time. Streams only when
  * somebody reads along.
  */
-export function createModelClient({ fetch }: { fetch: typeof globalThis.fetch }): ModelClient {
+export function createModelClient({ fetch }: { fetch: BoundingFetch }): ModelClient {
   const wholeModelOf = createLanguageModels(fetch, 'text')
   const streamingModelOf = createLanguageModels(fetch, 'events')
   return {
     async ask(choice, request) {
       const started = performance.now()
-      // It takes whole milliseconds only, and the time of a turn is shared by its models.
-      const deadline = AbortSignal.timeout(Math.ceil(request.timeoutMs))
-      const signal = AbortSignal.any([request.signal, deadline])
+      const deadline = deadlineFor(request.signal, request.timeoutMs)
+      const { signal } = deadline
       try {
         signal.throwIfAborted()
         const call = callOf(choice, request, signal)
@@ -72,10 +73,12 @@ export function createModelClient({ fetch }: { fetch: typeof globalThis.fetch })
       } catch (error) {
         return failureOf(error, {
           timeoutMs: request.timeoutMs,
-          timedOut: deadline.aborted,
+          timedOut: deadline.isOver,
           cancelled: request.signal.aborted,
           present: (text) => presentable(text, { key: choice.apiKey, prompt: textsOf(request) }),
         })
+      } finally {
+        deadline.end()
       }
     },
   }

@@ -3,7 +3,9 @@ import { jsonOrUndefined } from '@parley/shared/parse-json'
 import { BASE_URLS } from '@parley/shared/provider-addresses'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { type BodyForm, boundedResponse } from '../../channels/http/bounded-response.ts'
+import type { BodyForm, Bounding } from '../../channels/http/bounded-response.ts'
+import type { BoundingFetch } from '../../channels/http/guarded-fetch.ts'
+import type { Change } from '../../channels/http/pieces.ts'
 import { type ResponseBounds, ResponseCount } from '../../channels/http/response-bounds.ts'
 import { retainingNumbers } from '../exact-responses.ts'
 import type { ModelChoice } from '../model-client.ts'
@@ -34,30 +36,40 @@ const TRANSCRIPT_BOUNDS: ResponseBounds = { ...TEXT_BOUNDS, nodes: 100_000, oute
 
 /** A fetch for one form of answers: the SDK reads all that are no errors as what it asked for, whatever their type is. */
 function boundedFetch(
-  fetch: typeof globalThis.fetch,
+  fetch: BoundingFetch,
   asked: BodyForm,
   provider: ModelChoice['provider'],
 ): typeof globalThis.fetch {
   const streamBounds = provider === 'openai' ? OPENAI_STREAM_BOUNDS : STREAM_BOUNDS
-  return async (input, init) => {
-    const response = await fetch(input, init)
-    const form = response.ok ? asked : 'text'
-    const count = new ResponseCount(form === 'events' ? streamBounds : TEXT_BOUNDS)
-    return boundedResponse(response, { form, count })
+  const change = CHANGES[provider]
+  const bounding = (isOk: boolean): Bounding => {
+    const form = isOk ? asked : 'text'
+    return { form, count: new ResponseCount(form === 'events' ? streamBounds : TEXT_BOUNDS), change }
   }
+  return (input, init) => fetch(input, { ...init, bounding })
+}
+
+/** What of a provider's answers is changed for the SDK. */
+const CHANGES: Record<ModelChoice['provider'], Change | undefined> = {
+  openai: undefined,
+  anthropic: retainingNumbers(['input']),
+  google: retainingNumbers(['args']),
+  'openai-compatible': withArgumentTexts,
 }
 
 /**
  * A fetch for OpenAI's transcripts, of which the text alone is passed on: the SDK checks each segment and token of the
  * rest, which nobody looks at.
  */
-function transcriptFetch(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+function transcriptFetch(fetch: BoundingFetch): typeof globalThis.fetch {
+  const bounding = (isOk: boolean): Bounding => ({
+    form: 'text',
+    count: new ResponseCount(isOk ? TRANSCRIPT_BOUNDS : TEXT_BOUNDS),
+  })
   return async (input, init) => {
-    const response = await fetch(input, init)
-    const count = new ResponseCount(response.ok ? TRANSCRIPT_BOUNDS : TEXT_BOUNDS)
-    const bounded = boundedResponse(response, { form: 'text', count })
-    if (!response.ok) return bounded
-    const { data } = transcript.safeParse(jsonOrUndefined(await bounded.text()))
+    const response = await fetch(input, { ...init, bounding })
+    if (!response.ok) return response
+    const { data } = transcript.safeParse(jsonOrUndefined(await response.text()))
     return Response.json(data ?? {}, { status: response.status })
   }
 }
@@ -66,7 +78,7 @@ const transcript = z.object({ text: z.string() })
 
 /** The model of a choice. What the SDK makes for one takes longer than a turn of it, so those last used are cached. */
 export function createLanguageModels(
-  given: typeof globalThis.fetch,
+  given: BoundingFetch,
   form: BodyForm,
 ): (choice: ModelChoice) => Promise<LanguageModel> {
   const models = new LRUCache<string, LanguageModel>({ max: MAX_MODELS })
@@ -92,13 +104,9 @@ async function languageModelOf(choice: ModelChoice, fetch: typeof globalThis.fet
     case 'openai':
       return (await import('@ai-sdk/openai')).createOpenAI(settings).responses(model)
     case 'anthropic':
-      return (await import('@ai-sdk/anthropic'))
-        .createAnthropic({ ...settings, fetch: retainingNumbers(fetch, ['input']) })
-        .languageModel(model)
+      return (await import('@ai-sdk/anthropic')).createAnthropic(settings).languageModel(model)
     case 'google':
-      return (await import('@ai-sdk/google'))
-        .createGoogle({ ...settings, fetch: retainingNumbers(fetch, ['args']) })
-        .languageModel(model)
+      return (await import('@ai-sdk/google')).createGoogle(settings).languageModel(model)
     case 'openai-compatible': {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
       const { apiKey, ...others } = settings
@@ -107,7 +115,6 @@ async function languageModelOf(choice: ModelChoice, fetch: typeof globalThis.fet
       return createOpenAICompatible({
         ...others,
         ...key,
-        fetch: withArgumentTexts(fetch),
         name: 'openai-compatible',
         includeUsage: true,
       }).chatModel(model)
@@ -116,7 +123,7 @@ async function languageModelOf(choice: ModelChoice, fetch: typeof globalThis.fet
 }
 
 /** A transcription model of a choice; undefined where the provider has none. */
-export async function transcriptionModelOf(choice: ModelChoice, given: typeof globalThis.fetch) {
+export async function transcriptionModelOf(choice: ModelChoice, given: BoundingFetch) {
   const settings = { baseURL: baseUrlOf(choice), apiKey: choice.apiKey ?? '' }
   switch (choice.provider) {
     case 'openai':

@@ -1,4 +1,5 @@
 import { Problem } from '@parley/shared/problem'
+import type { BoundingFetch } from '../../channels/http/guarded-fetch.ts'
 import { presentable } from '../../channels/http/presentable.ts'
 import { findAudio } from '../../channels/media/find-media.ts'
 import { type MediaRecord, type MediaSources, readAudio } from '../../channels/media/read-media.ts'
@@ -42,7 +43,7 @@ export type TranscriptOf = (call: {
 
 /** Transcribes with the assistant's own model (config `transcription`). Whoever calls it has a slot for the audio. */
 export function createTranscriptOf(options: {
-  fetch: typeof globalThis.fetch
+  fetch: BoundingFetch
   sources: MediaSources
   usage: Pick<Usage, 'meter' | 'spent'>
 }): TranscriptOf {

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type BodyForm, boundedResponse } from '../../channels/http/bounded-response.ts'
 import type { ResponseCount } from '../../channels/http/response-bounds.ts'
+import { retainingNumbers } from '../exact-responses.ts'
 
 /** Of a session that lists, and for each call of one that calls. */
 export const MAX_REQUESTS = 20
@@ -71,6 +72,9 @@ function noticingEnd(body: ReadableStream<Uint8Array>, ended: () => void): Reada
   )
 }
 
+/** The numbers in them are as servers write them. */
+const EXACT = retainingNumbers(['structuredContent', 'inputSchema'])
+
 export class RedirectRefused extends Error {}
 
 /** The requests of one session: counted, without redirects, their responses bounded. */
@@ -92,7 +96,8 @@ export function boundedFetch(fetch: typeof globalThis.fetch, bounded: Bounded): 
     }
     // The SDK drops what goes wrong while it reads events.
     const exceeded = (error: unknown) => end.abort(error)
-    return boundedResponse(response, { form: formOf(response), count: bounded.countOf(), exceeded })
+    const form = formOf(response)
+    return boundedResponse(response, { form, count: bounded.countOf(), change: EXACT, exceeded })
   }
 }
 

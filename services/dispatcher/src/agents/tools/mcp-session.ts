@@ -4,7 +4,6 @@ import type { JsonSchemaValidatorResult } from '@modelcontextprotocol/sdk/valida
 import type { JsonObject } from '@parley/shared/json-object'
 import { type ResponseBounds, ResponseCount } from '../../channels/http/response-bounds.ts'
 import { untilAborted } from '../../channels/http/until-aborted.ts'
-import { retainingNumbers } from '../exact-responses.ts'
 import { type Bounded, boundedFetch, currentCall, END_MS, formOf, MAX_REQUESTS, ofCall } from './mcp-fetch.ts'
 import { type CallResult, callResult } from './mcp-results.ts'
 
@@ -244,9 +243,8 @@ async function prepare({ fetch, target }: Reached, bounded: Bounded): Promise<Co
     import('@modelcontextprotocol/sdk/client/index.js'),
     import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
   ])
-  const exact = retainingNumbers(boundedFetch(fetch, bounded), ['structuredContent', 'inputSchema'])
   const transport = new http.StreamableHTTPClientTransport(new URL(target.url), {
-    fetch: ofCall(exact),
+    fetch: ofCall(boundedFetch(fetch, bounded)),
     requestInit: { headers: target.headers },
     reconnectionOptions: { ...RESUME, reconnectionDelayGrowFactor: 2 },
   })

@@ -75,6 +75,8 @@ interface Entry {
   release?: () => void
   /** Gives back the slot for what it has in memory. */
   releaseMedia?: () => void
+  /** Drops its result. */
+  timer?: NodeJS.Timeout
 }
 
 /** The calls of a partition, by one listener of its signal however many they are. */
@@ -155,6 +157,7 @@ class InMemoryCalls implements ModelCalls {
     if (entry === undefined) return
     const { partition, workspace } = entry
     if (entry.state.kind === 'ended') this.#countUnfetched(workspace, -1)
+    clearTimeout(entry.timer)
     this.#calls.delete(key)
     partition.keys.delete(key)
     if (partition.keys.size === 0) partition.drained?.resolve()
@@ -174,9 +177,7 @@ class InMemoryCalls implements ModelCalls {
     const ms = performance.now() - started
     this.#countUnfetched(entry.workspace, 1)
     entry.state = { kind: 'ended', result, choices, ms, isTimedOut: ms >= timeoutMs - TIMER_MS }
-    setTimeout(() => {
-      if (this.#calls.get(key) === entry) this.forget(key)
-    }, UNFETCHED_MS).unref()
+    entry.timer = setTimeout(() => this.forget(key), UNFETCHED_MS).unref()
   }
 
   #mayBegin(workspace: number): boolean {

@@ -1,5 +1,6 @@
 import { CallError } from './call-error.ts'
 import { GrowingBuffer } from './growing-buffer.ts'
+import { type Change, ChangedEvents, ChangedText, type Pieces, TextPieces } from './pieces.ts'
 import type { ResponseCount } from './response-bounds.ts'
 import { responseMemory } from './response-memory.ts'
 
@@ -116,9 +117,11 @@ const waiting: (() => void)[] = []
 /** How a library reads an answer: as server-sent events, or as one text, which is JSON where it says something. */
 export type BodyForm = 'events' | 'text'
 
-interface Bounding {
+export interface Bounding {
   form: BodyForm
   count: ResponseCount
+  /** Makes what is read of what came; nothing unless said. */
+  change?: Change | undefined
   /** Told of the error when a bound is exceeded, where whoever reads the body does not say so. */
   exceeded?: (error: CallError) => void
 }
@@ -130,24 +133,30 @@ interface Bounding {
  */
 export function boundedResponse(response: Response, bounding: Bounding): Response {
   const { body, status, headers } = response
-  return body === null ? response : new Response(boundedBody(body, bounding), { status, headers })
+  return body === null ? response : new Response(boundedBody(body.getReader(), bounding), { status, headers })
 }
 
-/** What comes is given to `add`; what is ready of it is taken until there is no more. */
-interface Pieces {
-  /** In bytes, what stays in memory until the response has ended. */
-  readonly bytesInUse: number
-  add(chunk: Uint8Array): void
-  take(): Uint8Array | undefined
-  end(): Uint8Array | undefined
+function piecesOf({ form, count, change }: Bounding): Pieces {
+  if (form === 'events') {
+    const events = new EventSplitter(count)
+    return change === undefined ? events : new ChangedEvents(events, change)
+  }
+  const text = new TextPieces(count)
+  return change === undefined ? text : new ChangedText(text, change)
 }
 
-function boundedBody(
-  body: ReadableStream<Uint8Array>,
-  { form, count, exceeded }: Bounding,
-): ReadableStream<Uint8Array> {
-  const pieces: Pieces = form === 'events' ? new EventSplitter(count) : new TextPieces(count)
-  const reader = body.getReader()
+/** What a body is read by: as the reader of a stream. */
+export interface BodyReader {
+  /** Settles when nothing more can be read. */
+  readonly closed: Promise<unknown>
+  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>
+  cancel(reason: unknown): Promise<void>
+}
+
+/** The body of a bounded response. */
+export function boundedBody(reader: BodyReader, bounding: Bounding): ReadableStream<Uint8Array> {
+  const { count, exceeded } = bounding
+  const pieces = piecesOf(bounding)
   let controller: ReadableStreamDefaultController<Uint8Array>
   const fail = (error: unknown) => {
     share.close()
@@ -166,8 +175,8 @@ function boundedBody(
       const piece = pieces.take()
       share.use(pieces.bytesInUse)
       if (piece !== undefined) return { piece, isLast: false }
-      const { done, value } = await reader.read()
-      if (done) {
+      const { value } = await reader.read()
+      if (value === undefined) {
         await turn()
         return { piece: pieces.end(), isLast: true }
       }
@@ -198,33 +207,6 @@ function boundedBody(
     // Nothing is read before somebody asks for it.
     { highWaterMark: 0 },
   )
-}
-
-/** A text in the pieces in which it comes: whoever reads it gathers them all. */
-class TextPieces implements Pieces {
-  bytesInUse = 0
-  readonly #count: ResponseCount
-  #piece: Uint8Array | undefined
-
-  constructor(count: ResponseCount) {
-    this.#count = count
-  }
-
-  add(chunk: Uint8Array): void {
-    this.#count.json(chunk)
-    this.bytesInUse += chunk.length
-    this.#piece = chunk
-  }
-
-  take(): Uint8Array | undefined {
-    const piece = this.#piece
-    this.#piece = undefined
-    return piece
-  }
-
-  end(): undefined {
-    this.#count.endOfJson()
-  }
 }
 
 /**

@@ -1,3 +1,4 @@
+const EMPTY = Buffer.alloc(0)
 const FIRST_BYTES = 1024
 /** So many bytes that are not used may stay allocated. */
 const MAX_SPARE_BYTES = 8 * 1024
@@ -8,7 +9,7 @@ const MAX_SPARE_BYTES = 8 * 1024
  */
 export class GrowingBuffer {
   readonly #maxBytes: number
-  #bytes = Buffer.alloc(0)
+  #bytes = EMPTY
   #length = 0
 
   constructor(maxBytes = Number.POSITIVE_INFINITY) {
@@ -40,14 +41,14 @@ export class GrowingBuffer {
   take(): Buffer {
     const all = this.view()
     const taken = this.#bytes.length - this.#length > MAX_SPARE_BYTES ? Buffer.from(all) : all
-    this.#bytes = Buffer.alloc(0)
+    this.#bytes = EMPTY
     this.#length = 0
     return taken
   }
 
   clear(): void {
     this.#length = 0
-    if (this.#bytes.length > MAX_SPARE_BYTES) this.#bytes = Buffer.alloc(0)
+    if (this.#bytes.length > MAX_SPARE_BYTES) this.#bytes = EMPTY
   }
 
   #grow(needed: number): void {

@@ -1,3 +1,4 @@
+import { type BodyReader, type Bounding, boundedBody } from './bounded-response.ts'
 import { GrowingBuffer } from './growing-buffer.ts'
 import {
   createGuardedAgent,
@@ -16,9 +17,16 @@ const MAX_UNREAD_BYTES = 64 * 1024
 
 /** A function like the global `fetch`, for libraries that take one. */
 export interface GuardedFetch {
-  fetch: typeof fetch
+  fetch: BoundingFetch
   close(): void
 }
+
+/** A fetch whose response has the body that `bounding` says, which costs less than to bound the response. */
+export type BoundingFetch = (
+  input: Parameters<typeof fetch>[0],
+  init?: RequestInit & { bounding?: BoundingOf },
+) => Promise<Response>
+type BoundingOf = (isOk: boolean) => Bounding
 
 /**
  * A `fetch` under the rules of {@link createGuardedAgent}: private targets are refused on every connection, redirects
@@ -29,9 +37,9 @@ export function createGuardedFetch(options: GuardedAgentOptions & { maxBytes: nu
   const agent = createGuardedAgent(options)
   const { maxBytes } = options
   return {
-    async fetch(input, { signal, ...init } = {}) {
+    async fetch(input, { signal, bounding, ...init } = {}) {
       const request = textRequest(input, init) ?? (await anyRequest(input, init))
-      return exchange({ ...request, signal: signal ?? undefined, maxBytes }, agent)
+      return exchange({ ...request, signal: signal ?? undefined, maxBytes, bounding }, agent)
     },
     close: agent.close,
   }
@@ -58,26 +66,19 @@ function textRequest(input: Parameters<typeof fetch>[0], init: RequestInit): Req
 
 interface Call extends GuardedRequest {
   signal: AbortSignal | undefined
+  bounding: BoundingOf | undefined
 }
 
-function exchange(call: Call, agent: GuardedAgent): Promise<Response> {
-  const { signal } = call
+function exchange({ signal, bounding, ...request }: Call, agent: GuardedAgent): Promise<Response> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted()
-    let fail: (error: unknown) => void = reject
-    let body: undefined | ReadableStreamDefaultController<Uint8Array>
-    // What came while nobody asked for it, however small its pieces were.
-    const unread = new GrowingBuffer()
-    let isAskedFor = false
-    let hasEnded = false
-    const forget = () => {
-      fail = () => {}
-      body = undefined
+    const fail = (error: unknown) => {
+      over()
+      reject(error)
+      body.fail(error)
     }
     const breakOff = (error: unknown) => {
       fail(error)
-      forget()
-      over()
       underway.breakOff(error)
     }
     const abort = () => breakOff(signal?.reason)
@@ -86,57 +87,125 @@ function exchange(call: Call, agent: GuardedAgent): Promise<Response> {
       share.close()
       signal?.removeEventListener('abort', abort)
     }
-    const end = () => {
-      over()
-      body?.close()
-    }
+    const body = new IncomingBody({
+      askedFor() {
+        share.use(0)
+        underway.resume()
+      },
+      over,
+      cancelled() {
+        over()
+        underway.breakOff(new Error('nobody reads the response'))
+      },
+    })
     signal?.addEventListener('abort', abort, { once: true })
-    const underway = agent.send(call, {
+    const underway = agent.send(request, {
       started(status, headers) {
         const init = { status, headers: headersOf(headers) }
         if (NULL_BODY_STATUSES.includes(status)) return resolve(new Response(null, init))
-        const stream = new ReadableStream<Uint8Array>(
-          {
-            start(controller) {
-              body = controller
-              fail = (error) => controller.error(error)
-            },
-            pull(controller) {
-              if (unread.length > 0) controller.enqueue(unread.take())
-              else if (hasEnded) end()
-              else isAskedFor = true
-              share.use(0)
-              underway.resume()
-            },
-            cancel() {
-              forget()
-              over()
-              underway.breakOff(new Error('nobody reads the response'))
-            },
-          },
-          { highWaterMark: 0 },
-        )
-        resolve(new Response(stream, init))
+        const bounds = bounding?.(status >= 200 && status < 300)
+        resolve(new Response(bounds === undefined ? streamOf(body) : boundedBody(body, bounds), init))
       },
       received(chunk) {
-        if (isAskedFor) {
-          isAskedFor = false
-          return body?.enqueue(chunk)
-        }
-        unread.append(chunk)
-        share.use(unread.allocated)
-        if (unread.length >= MAX_UNREAD_BYTES) underway.pause()
+        body.add(chunk)
+        share.use(body.allocated)
+        if (body.unread >= MAX_UNREAD_BYTES) underway.pause()
       },
-      ended() {
-        hasEnded = true
-        if (unread.length === 0) end()
-      },
-      failed(error) {
-        over()
-        fail(error)
-      },
+      ended: () => body.end(),
+      failed: fail,
     })
   })
+}
+
+type Read = Awaited<ReturnType<BodyReader['read']>>
+
+/** A body while it comes: what nobody has asked for yet is gathered, however small its pieces are. */
+class IncomingBody implements BodyReader {
+  readonly #owner: { askedFor(): void; over(): void; cancelled(): void }
+  readonly #gathered = new GrowingBuffer()
+  readonly #end = Promise.withResolvers<void>()
+  #asked: PromiseWithResolvers<Read> | undefined
+  #hasEnded = false
+  #failure: { error: unknown } | undefined
+
+  constructor(owner: { askedFor(): void; over(): void; cancelled(): void }) {
+    this.#owner = owner
+    // Most who read it hear of a failure by what they read.
+    this.#end.promise.catch(() => undefined)
+  }
+
+  get closed(): Promise<void> {
+    return this.#end.promise
+  }
+
+  /** In bytes, what waits for its reader, and what that takes of memory. */
+  get unread(): number {
+    return this.#gathered.length
+  }
+
+  get allocated(): number {
+    return this.#gathered.allocated
+  }
+
+  async read(): Promise<Read> {
+    if (this.#failure !== undefined) throw this.#failure.error
+    const isWaiting = this.#gathered.length > 0
+    if (this.#hasEnded && !isWaiting) {
+      this.#close()
+      return { done: true }
+    }
+    const read = isWaiting ? { done: false, value: this.#gathered.take() } : this.#next()
+    this.#owner.askedFor()
+    return read
+  }
+
+  async cancel(): Promise<void> {
+    this.#owner.cancelled()
+  }
+
+  add(chunk: Uint8Array): void {
+    if (this.#asked === undefined) this.#gathered.append(chunk)
+    else this.#asked.resolve({ done: false, value: chunk })
+    this.#asked = undefined
+  }
+
+  end(): void {
+    this.#hasEnded = true
+    if (this.#gathered.length > 0) return
+    this.#close()
+    this.#asked?.resolve({ done: true })
+  }
+
+  fail(error: unknown): void {
+    this.#failure ??= { error }
+    this.#asked?.reject(error)
+    this.#end.reject(error)
+  }
+
+  #next(): Promise<Read> {
+    this.#asked = Promise.withResolvers()
+    return this.#asked.promise
+  }
+
+  #close(): void {
+    this.#owner.over()
+    this.#end.resolve()
+  }
+}
+
+function streamOf(body: BodyReader): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => void body.closed.catch((error: unknown) => controller.error(error)),
+      async pull(controller) {
+        const { value } = await body.read()
+        if (value === undefined) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: (reason) => body.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  )
 }
 
 function headersOf(incoming: ResponseHeaders): Headers {
