@@ -11,6 +11,7 @@ export interface MessageSummary {
   channelId?: number
   thread: string
   phone?: string
+  addresses?: string[]
   source: string
   state: string
   reason?: string

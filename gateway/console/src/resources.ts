@@ -2,6 +2,7 @@ import { KINDS, type ResourceName } from '@parley/shared/configuration-resources
 import type { Assistant, Job } from '@parley/shared/documents/assistant'
 import type { Task } from '@parley/shared/documents/workflow'
 import { call, callTagged, listAll, type Page } from './api.ts'
+import { bodyBefore, type Change } from './deleted.ts'
 import { numbered } from './format.ts'
 import { t, translated } from './language.ts'
 import { may } from './rights.ts'
@@ -94,7 +95,9 @@ export const readDocument = <T = Document>(
 ): Promise<Version<T>> => callTagged<T>('GET', `/rest/${path}/${id}`, { signal })
 
 /** What is said before a document is deleted. */
-export const ON_DELETE = t('It can be undone for 20 seconds; its history stays.')
+export const ON_DELETE = t(
+  'It can be undone for 20 seconds. Who may read all of its kind can restore it later, from its entry in the audit log.',
+)
 
 /** Deletes a document as it was read; the returned function puts it back under its number. */
 export async function deleteDocument(path: string, { _id, ...body }: Document): Promise<() => Promise<void>> {
@@ -104,6 +107,10 @@ export async function deleteDocument(path: string, { _id, ...body }: Document): 
     await call('PUT', `/rest/${path}/${_id}`, { body: own })
   }
 }
+
+/** Brings back what was deleted, under its number. Refused with 412 where another one has that by now. */
+export const restoreDocument = (path: string, id: string, deletion: Change): Promise<unknown> =>
+  call('PUT', `/rest/${path}/${id}`, { body: bodyBefore(deletion), headers: { 'if-none-match': '*' } })
 
 interface ChangeOf {
   body: object

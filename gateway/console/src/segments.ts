@@ -1,6 +1,5 @@
 import type { Schemas } from '@parley/client'
-import { call } from './api.ts'
-import { anyOf } from './format.ts'
+import { anyOf, count } from './format.ts'
 import { t } from './language.ts'
 import { wordOf } from './words.ts'
 
@@ -15,14 +14,38 @@ export const GROUPS = [
   { group: 'none', name: t('None of these') },
 ] as const
 
-/** How many people a filter finds, of those that may be read. */
-export async function countOf(filter: SegmentFilter, signal?: AbortSignal): Promise<number> {
-  const { count } = await call<{ count: number }>('POST', '/rest/segments/count', {
-    body: { filter },
-    signal,
-  })
-  return count
+/** What the first condition that can't be asked yet still lacks, in words; undefined where all can be. */
+export function missingIn(filter: SegmentFilter): string | undefined {
+  for (const { group, name } of GROUPS)
+    for (const [at, one] of (filter[group] ?? []).entries()) {
+      const missing = missingInCondition(one)
+      if (missing !== undefined) return `${t('{name}, condition {at}', { name, at: at + 1 })}: ${missing}`
+    }
+  return undefined
 }
+
+const MAX_DAYS = 3_650
+
+function missingInCondition(one: Condition): string | undefined {
+  if ('tag' in one) return isEmpty(one.tag) ? t('the tag is missing.') : undefined
+  if ('language' in one) return isEmpty(one.language) ? t('the language is missing.') : undefined
+  if ('timeZone' in one) return isEmpty(one.timeZone) ? t('the time zone is missing.') : undefined
+  if ('attribute' in one) return missingInAttribute(one)
+  if (!('contactedInDays' in one)) return undefined
+  const { contactedInDays: days } = one
+  return Number.isInteger(days) && days >= 1 && days <= MAX_DAYS
+    ? undefined
+    : t('the days are missing, from 1 to {most}.', { most: count(MAX_DAYS) })
+}
+
+function missingInAttribute(one: Extract<Condition, { attribute: string }>): string | undefined {
+  if (isEmpty(one.attribute)) return t('the attribute is missing.')
+  if ('exists' in one) return undefined
+  if ('in' in one) return one.in.length === 0 ? t('its values are missing.') : undefined
+  return isEmpty(one.from) && isEmpty(one.below) ? t('from or below is missing.') : undefined
+}
+
+const isEmpty = (value: unknown): boolean => value === undefined || String(value).trim() === ''
 
 /** A condition in words. */
 export function conditionInWords(one: Condition): string {

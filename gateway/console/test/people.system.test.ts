@@ -127,6 +127,7 @@ test('a segment is counted while it is made, is saved, changed and deleted', asy
     await open(page, '/people/segments', '.empty')
     await page.getByRole('link', { name: 'Make the first one' }).click()
     await page.getByLabel('Name', { exact: true }).fill('Very important')
+    await page.getByText('All of these, condition 1: the tag is missing.').waitFor()
     await page.getByLabel('Is', { exact: true }).fill('vip')
     await page.getByText('1 person now').waitFor()
     await page.getByRole('button', { name: 'Add a condition to: None of these' }).click()

@@ -332,4 +332,24 @@ describe('a channel', () => {
     const { createdAt: _made, updatedAt: _changed, ...document } = before
     expect(after).toMatchObject(document)
   })
+
+  test('that was deleted is restored with its secrets, from its entry in the audit log', async () => {
+    await call('PUT', '/rest/channels/4', {
+      ...{ name: 'Late', description: 'Old', extId: 'late', hook: 'whatsapp', callback: 'whatsapp' },
+      ...{ handlerUrl: 'native:agents/echo', config: { phoneNumberId: '9', accessToken: 'only-here' } },
+    })
+    const { json: before } = await call('GET', '/rest/channels/4')
+    expect((await call('DELETE', '/rest/channels/4')).status).toBe(200)
+    await onPage({}, async (page) => {
+      await signIn(page, system.url, system.garden)
+      await open(page, '/team/audit?resource=channels&action=delete', 'tbody tr')
+      await page.getByRole('link', { name: /^Channels No\. 4: / }).click()
+      await page.getByText('deleted it').waitFor()
+      await page.getByRole('button', { name: 'Restore' }).click()
+      await page.getByRole('heading', { name: 'Late' }).waitFor()
+    })
+    const { json: after } = await call('GET', '/rest/channels/4')
+    const { createdAt: _made, updatedAt: _changed, ...document } = before
+    expect(after).toMatchObject(document)
+  })
 })

@@ -1,16 +1,6 @@
 import { callTagged } from '../api.ts'
 import { DeleteButton, LinkButton, notify, notifyUndoable } from '../components/actions.tsx'
-import {
-  Card,
-  Empty,
-  Failure,
-  Loading,
-  NotFound,
-  PageHead,
-  State,
-  Tabs,
-  Time,
-} from '../components/basics.tsx'
+import { Card, Empty, NotFound, PageHead, State, Tabs, Time } from '../components/basics.tsx'
 import { useEdits } from '../components/edits.ts'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { SchemaForm } from '../components/schema-form.tsx'
@@ -34,7 +24,7 @@ import { wordOf } from '../words.ts'
 import { ActionServer } from './action-server.tsx'
 import { AssistantPrompt } from './assistant-prompt.tsx'
 import { AssistantSetupPage } from './assistant-setup.tsx'
-import { Findings, HistoryCard } from './document-cards.tsx'
+import { Absent, Findings, HistoryCard } from './document-cards.tsx'
 import { Operations } from './operations.tsx'
 import { TryAssistant } from './try-assistant.tsx'
 import { WorkflowGraph } from './workflow-graph.tsx'
@@ -168,7 +158,7 @@ function DocumentPage({ resource, id }: { resource: Resource; id: string }) {
     return (
       <>
         <PageHead title={one} back={back} />
-        {error ? <Failure error={error} /> : <Loading />}
+        <Absent path={path} id={id} error={error} onRestored={reload} />
       </>
     )
   const { data } = read

@@ -1,3 +1,4 @@
+import { KINDS } from '@parley/shared/configuration-resources'
 import { useState } from 'preact/hooks'
 import { listAll } from '../api.ts'
 import { Button, notify } from '../components/actions.tsx'
@@ -9,7 +10,8 @@ import { localTime, numbered } from '../format.ts'
 import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
 import { type Names, names } from '../people.ts'
-import { setQuery } from '../router.ts'
+import { hrefOfFinding } from '../resources.ts'
+import { hrefOf, setQuery } from '../router.ts'
 import { resourceInWords, wordOf } from '../words.ts'
 
 interface AuditEntry {
@@ -95,7 +97,11 @@ const columnsFor = (known: Names | undefined): Column<AuditEntry>[] => [
     name: t('What'),
     cell: (entry) => (
       <span class="cut" title={entry.path}>
-        {whatOf(entry)}
+        {hasPage(entry) ? (
+          <a href={hrefOf(hrefOfFinding({ ...entry, _id: entry.document }))}>{whatOf(entry)}</a>
+        ) : (
+          whatOf(entry)
+        )}
       </span>
     ),
   },
@@ -105,6 +111,9 @@ const columnsFor = (known: Names | undefined): Column<AuditEntry>[] => [
 
 const whoOf = ({ account, name }: AuditEntry, known: Names | undefined): string =>
   known?.users.get(account) ?? name ?? numbered(account)
+
+/** A document of the configuration; one that was deleted can be restored there. */
+const hasPage = ({ resource, document }: AuditEntry): boolean => resource in KINDS && document !== 0
 
 function whatOf({ action, resource, document, times }: AuditEntry): string {
   const what =

@@ -1,7 +1,7 @@
 import { providerNamed } from '@parley/shared/providers/registry'
 import { call, listAll, type Page } from '../api.ts'
 import { DeleteButton, LinkButton, notify, notifyUndoable } from '../components/actions.tsx'
-import { Badge, Card, Empty, Failure, Json, Loading, PageHead, Time } from '../components/basics.tsx'
+import { Badge, Card, Empty, Json, PageHead, Time } from '../components/basics.tsx'
 import { useEdits } from '../components/edits.ts'
 import { type Column, More, Table, useList } from '../components/list.tsx'
 import { SchemaForm } from '../components/schema-form.tsx'
@@ -26,7 +26,7 @@ import { hrefOf, navigate } from '../router.ts'
 import { type Hook, HookCard, hookOf } from './channel-hook.tsx'
 import { ChannelSecrets } from './channel-secrets.tsx'
 import { ChannelWizard } from './channel-wizard.tsx'
-import { Findings, HistoryCard } from './document-cards.tsx'
+import { Absent, Findings, HistoryCard } from './document-cards.tsx'
 
 /** Where messages come in and go out. */
 export const ChannelsPage = byPath('/channels', {
@@ -116,7 +116,7 @@ function ChannelPage({ id }: { id: string }) {
     return (
       <>
         <PageHead title={t('Channel')} back={back} />
-        {error ? <Failure error={error} /> : <Loading />}
+        <Absent path="channels" id={id} error={error} onRestored={reload} />
       </>
     )
   const { data } = read

@@ -1,10 +1,13 @@
 import { useState } from 'preact/hooks'
 import { call, type Page } from '../api.ts'
-import { Button } from '../components/actions.tsx'
-import { Card, Failure, Time } from '../components/basics.tsx'
-import { t } from '../language.ts'
+import { Button, notify } from '../components/actions.tsx'
+import { Card, Failure, Loading, Time } from '../components/basics.tsx'
+import type { Change } from '../deleted.ts'
+import { rich, t } from '../language.ts'
 import { useLoad } from '../load.ts'
-import type { Finding } from '../resources.ts'
+import { isGone } from '../problems.ts'
+import { type Finding, restoreDocument } from '../resources.ts'
+import { may } from '../rights.ts'
 import { wordOf } from '../words.ts'
 
 /** What `/rest/check` finds wrong with one document. */
@@ -27,19 +30,14 @@ export function Findings({ resource, id }: { resource: string; id: number }) {
   )
 }
 
-interface Change {
-  version: number
-  operation: string
-  at: string
-  by: { username: string }
-  changes: { path: string }[] | null
-}
+const historyOf = (path: string, id: string, signal: AbortSignal) =>
+  call<Page<Change>>('GET', `/rest/${path}/${id}/history`, { signal })
 
 /** Who changed a document when, and where. */
 export function HistoryCard({ path, id, changed }: { path: string; id: string; changed: string }) {
   const [open, setOpen] = useState(false)
   const { data, error } = useLoad(`history ${path} ${id} ${changed} ${open}`, (signal) =>
-    open ? call<Page<Change>>('GET', `/rest/${path}/${id}/history`, { signal }) : Promise.resolve(undefined),
+    open ? historyOf(path, id, signal) : Promise.resolve(undefined),
   )
   return (
     <Card
@@ -66,5 +64,54 @@ export function HistoryCard({ path, id, changed }: { path: string; id: string; c
         </ol>
       )}
     </Card>
+  )
+}
+
+interface AbsentProps {
+  path: string
+  id: string
+  error: Error | undefined
+  onRestored(): void
+}
+
+/** What stands in place of a document: why it can't be read, and, where it was deleted, what brings it back. */
+export function Absent({ path, id, error, onRestored }: AbsentProps) {
+  if (error === undefined) return <Loading />
+  return (
+    <>
+      <Failure error={error} />
+      {isGone(error) && <Deleted {...{ path, id, onRestored }} />}
+    </>
+  )
+}
+
+const LATE_MS = 3_000
+
+/** Who deleted it, for who may read its history; that comes a moment after. */
+function Deleted({ path, id, onRestored }: Omit<AbsentProps, 'error'>) {
+  const { data } = useLoad(`deleted ${path} ${id}`, (signal) => historyOf(path, id, signal), {
+    everyMs: LATE_MS,
+  })
+  const latest = data?.data[0]
+  if (latest?.operation !== 'deleted') return null
+  const bringBack = async () => {
+    await restoreDocument(path, id, latest)
+    notify(t('Restored.'))
+    onRestored()
+  }
+  return (
+    <>
+      <Card>
+        <p>
+          {rich('{name} deleted it {time}.', { name: latest.by.username, time: <Time at={latest.at} /> })}
+        </p>
+        {may('write', path) && (
+          <div class="actions">
+            <Button onClick={bringBack}>{t('Restore')}</Button>
+          </div>
+        )}
+      </Card>
+      <HistoryCard {...{ path, id }} changed={latest.at} />
+    </>
   )
 }

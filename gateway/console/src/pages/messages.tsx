@@ -35,15 +35,7 @@ const COLUMNS: Column<MessageSummary>[] = [
   { name: t('State'), cell: ({ state }) => <State of={state} /> },
   { name: t('Direction'), wide: true, cell: ({ source }) => (providerOfSource(source) ? t('in') : t('out')) },
   { name: t('Channel'), wide: true, cell: ({ channel }) => channel },
-  {
-    name: t('Thread'),
-    cell: ({ thread, phone }) => (
-      <span class="cut">
-        {thread}
-        {phone && !thread.includes(phone) && <span class="quiet"> · {phone}</span>}
-      </span>
-    ),
-  },
+  { name: t('Person'), cell: (message) => <PersonOf message={message} /> },
   {
     name: t('Reason'),
     wide: true,
@@ -56,6 +48,18 @@ const COLUMNS: Column<MessageSummary>[] = [
   },
   { name: t('Changed'), wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} relative /> },
 ]
+
+/** By their number or another address, as the list has it; the thread where it says something else. */
+function PersonOf({ message: { thread, phone, addresses } }: { message: MessageSummary }) {
+  const address = phone === undefined ? addresses?.[0]?.replace(/^[^:]*:/, '') : `+${phone}`
+  const isNamed = address?.replace('+', '') === thread.replace('+', '')
+  return (
+    <span class="cut">
+      {address ?? thread}
+      {address !== undefined && !isNamed && <span class="quiet"> · {thread}</span>}
+    </span>
+  )
+}
 
 /** What one may search by; which of them is meant is seen from what is typed. */
 const SEARCHES = ['thread', 'phone', 'providerId', 'requestId'] as const

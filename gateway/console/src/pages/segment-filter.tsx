@@ -7,7 +7,8 @@ import { useLoad } from '../load.ts'
 import { type Attribute, listIn, PURPOSES } from '../persons.ts'
 import { messageOf } from '../problems.ts'
 import { may } from '../rights.ts'
-import { type Condition, conditionInWords, countOf, GROUPS, type SegmentFilter } from '../segments.ts'
+import { countOf } from '../segment-count.ts'
+import { type Condition, conditionInWords, GROUPS, missingIn, type SegmentFilter } from '../segments.ts'
 import { wordOf } from '../words.ts'
 
 const COUNT_AFTER_MS = 500
@@ -272,7 +273,7 @@ const typedValue = (text: string, type: Attribute['type'] | undefined): string |
   return type === 'number' && text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
 }
 
-/** How many people meet a filter, counted once typing rests. */
+/** How many people meet a filter, counted once typing rests; what has to be typed before, where something has. */
 export function PeopleCount({ filter }: { filter: SegmentFilter }) {
   const text = JSON.stringify(filter)
   const [asked, setAsked] = useState(text)
@@ -280,14 +281,20 @@ export function PeopleCount({ filter }: { filter: SegmentFilter }) {
     const timer = setTimeout(() => setAsked(text), COUNT_AFTER_MS)
     return () => clearTimeout(timer)
   }, [text])
-  const { data, error } = useLoad(`count ${asked}`, (signal) => countOf(JSON.parse(asked), signal))
+  const missing = missingIn(filter)
+  const { data, error } = useLoad(`count ${asked}`, async (signal) => {
+    const own: SegmentFilter = JSON.parse(asked)
+    return missingIn(own) === undefined ? countOf(own, signal) : undefined
+  })
+  const failed = missing === undefined ? error : undefined
   return (
-    <p role="status" class={error ? 'field-error' : ''}>
-      {error
-        ? messageOf(error)
-        : data === undefined
-          ? t('Counting …')
-          : t('{count, plural, one {# person} other {# people}} now', { count: data })}
+    <p role="status" class={failed ? 'field-error' : missing && 'note'}>
+      {missing ??
+        (failed
+          ? messageOf(failed)
+          : data === undefined
+            ? t('Counting …')
+            : t('{count, plural, one {# person} other {# people}} now', { count: data }))}
     </p>
   )
 }

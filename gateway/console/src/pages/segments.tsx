@@ -12,7 +12,8 @@ import { useLoad } from '../load.ts'
 import { isGone } from '../problems.ts'
 import { may } from '../rights.ts'
 import { hrefOf, navigate } from '../router.ts'
-import { countOf, filterInWords, type Segment, type SegmentFilter } from '../segments.ts'
+import { countOf } from '../segment-count.ts'
+import { filterInWords, type Segment, type SegmentFilter } from '../segments.ts'
 import { PeopleCount, SegmentFilterFields } from './segment-filter.tsx'
 
 const BACK = { href: hrefOf('/people/segments'), label: t('Segments') }
