@@ -229,7 +229,7 @@ function Shell() {
 
 const LOGGED_IN: Partial<Record<string, string>> = {
   '/invitation': t('The invitation is for a new account: log out to accept it.'),
-  '/new-password': t('The link sets a new password: log out to use it.'),
+  '/new-password': t('Log out to set a new password.'),
 }
 
 /** What is for who has not logged in yet, and what is not there. */

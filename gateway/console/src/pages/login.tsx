@@ -62,7 +62,10 @@ export function LoginPage({ hasEnded }: { hasEnded: boolean }) {
   const [asked, setAsked] = useState<{ byMail: boolean }>()
   useEffect(() => setAsked(undefined), [mode])
   const { busy, error, submit } = useSubmit(async () => {
-    if (mode === 'forgot') return setAsked(await askForLink(input.email))
+    if (mode === 'forgot') {
+      const body = { email: input.email }
+      return setAsked(await call<{ byMail: boolean }>('POST', '/api/auth/forgot-password', { body }))
+    }
     await enter(mode, input, token)
     if (ENTRANCES.some((one) => one === path)) navigate('/', { replace: true })
   })
@@ -78,7 +81,11 @@ export function LoginPage({ hasEnded }: { hasEnded: boolean }) {
         </p>
       )}
       {mode === 'forgot' && asked !== undefined ? (
-        <AskedNote byMail={asked.byMail} email={input.email} />
+        <p class="note" role="status">
+          {asked.byMail
+            ? t('If there is such an account, a link is on its way by mail.')
+            : t('No mail is sent here: ask an administrator for a link.')}
+        </p>
       ) : (
         <form onSubmit={submit} data-passing>
           <Fields key={mode} mode={mode} input={input} set={set} />
@@ -132,25 +139,6 @@ function Alternatives({ mode }: { mode: Mode }) {
     </>
   )
 }
-
-const askForLink = (email: string) =>
-  call<{ byMail: boolean }>('POST', '/api/auth/forgot-password', { body: { email } })
-
-/** The same whether there is such an account or not. */
-const AskedNote = ({ byMail, email }: { byMail: boolean; email: string }) => (
-  <p class="note" role="status">
-    {byMail
-      ? t(
-          'If {email} has an account, a mail with a link is on its way. The link works once, for 30 minutes.',
-          {
-            email,
-          },
-        )
-      : t(
-          'No mail is sent here. Ask an administrator of your workspace for a link: they make one on the Team page.',
-        )}
-  </p>
-)
 
 const NAMED: ReadonlySet<Mode> = new Set(['register', 'invitation'])
 const WITH_EMAIL: ReadonlySet<Mode> = new Set(['login', 'register', 'forgot'])
