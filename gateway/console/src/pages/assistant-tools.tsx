@@ -54,6 +54,8 @@ export function AssistantTools(props: Props) {
   const addSpec = (spec: string, foundAt: string | undefined) => {
     const read = readSpec(spec)
     if (read.problem !== undefined) throw new InputError(read.problem, [])
+    if (read.operations.length + read.unnamed.length === 0)
+      throw new InputError(t('This is no OpenAPI document, or has no operations.'), [])
     const { title, description } = read
     const name = title || t('Tools')
     add({ name, description, specType: 'openapi3-yaml', moduleUrl: moduleUrlOf(read, foundAt), spec })
