@@ -106,15 +106,15 @@ async function sortedAs(
 ): Promise<Sorted> {
   const { assignee, team, labels, status, snoozedUntil } = change
   const sorted: Sorted = { $set: {}, $unset: {} }
-  const assigned = { at: new Date(), by: caller.account._id }
+  const assigned = () => ({ at: new Date(), by: caller.account._id })
   if (typeof assignee === 'number' && assignee !== thread.assignee?._id) {
     const name = await requireReader(options, thread, assignee)
-    sorted.$set.assignee = { _id: assignee, name, ...assigned }
+    sorted.$set.assignee = { _id: assignee, name, ...assigned() }
   }
   if (assignee === null) sorted.$unset.assignee = ''
   if (typeof team === 'number' && team !== thread.team?._id) {
     const name = await requireTeam(options, caller, team)
-    sorted.$set.team = { _id: team, name, ...assigned }
+    sorted.$set.team = { _id: team, name, ...assigned() }
   }
   if (team === null) sorted.$unset.team = ''
   if (labels !== undefined && labels.length > 0) sorted.$set.labels = labels
