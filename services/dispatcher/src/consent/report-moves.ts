@@ -6,7 +6,7 @@ import type { Suppressions } from './suppressions.ts'
 const AT_ONCE = 100
 
 /** A message that says that its person has left addresses. */
-export interface Move extends Pick<MessageRecord, 'workspace' | 'addresses' | 'receivedAt'> {
+interface Move extends Pick<MessageRecord, 'workspace' | 'addresses' | 'receivedAt'> {
   left: readonly string[]
 }
 
