@@ -237,7 +237,11 @@ describe('a message of a template that is known', () => {
     await paused.ended('sent', 'delivered')
     await state('DISABLED')
     await isKnownAs('DISABLED')
-    const seen = await (await send(args)).ended('dead')
-    expect(seen).toMatchObject({ fault: 'channel', attempts: [{ code: 'template_disabled' }] })
+    // Until the dispatcher knows it, too, it is the provider that refuses.
+    await eventually(async () => {
+      const { fault, attempts } = await (await send(args)).ended('dead')
+      expect(fault).toBe('channel')
+      return attempts.at(-1)?.code === 'template_disabled' || undefined
+    })
   }, 60_000)
 })
