@@ -139,8 +139,10 @@ test('two of an audience who turn out to be one get it once, at the number that 
   await eventually(async () => (await world.results(campaign)).states.waiting === 2)
   await line.writes(first, systemMessage(numberOf(second.addresses[0])))
   await eventually(async () => {
-    const { json } = await world.ask('campaigns', 'GET', `/rest/people/${second._id}`)
-    return json._id === first._id
+    const [one, other] = await Promise.all(
+      people.map(({ _id }) => world.ask('campaigns', 'GET', `/rest/people/${_id}`)),
+    )
+    return one?.json._id === other?.json._id
   })
   await world.parley
     .database('campaigns')

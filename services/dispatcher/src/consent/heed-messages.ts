@@ -17,7 +17,7 @@ export interface SaidMessage {
   writtenAt?: Date | undefined
 }
 
-/** Stores what messages say, before anything else is done with them. Rejects while the database or the broker is unavailable. */
+/** Stores what messages say, before anything else is done with them. Rejects while the database is unavailable. */
 export type HeedMessages = (messages: readonly SaidMessage[]) => Promise<void>
 
 /** Recognises the words of each workspace. What comes again is the same. */

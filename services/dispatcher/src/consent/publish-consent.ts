@@ -4,13 +4,15 @@ import type { Log } from '@parley/shared/log'
 import type { Publisher } from '@parley/shared/messaging/publisher'
 import { PEOPLE_EXCHANGE, PEOPLE_QUEUE } from '@parley/shared/messaging/topology'
 import type { Collections } from '../store/collections.ts'
+import type { UnpublishedConsent, UnpublishedMove } from '../store/suppression-records.ts'
+import { publishPeople } from './publish-people.ts'
 
 const BATCH = 100
 /** What an instance left that died is looked for so often, and after looks that found nothing less often. */
 const LOOK = { leastMs: 1_000, mostMs: 8_000 }
 const QUERY_MS = 5_000
 
-/** Tells others of changes of consent that are stored. */
+/** Tells others of changes of consent, and of who is elsewhere now, that are stored. */
 interface ConsentPublication {
   /** Something was stored by this instance: it is published at once. */
   stored(): void
@@ -29,6 +31,16 @@ export function startConsentPublication(options: {
 }): ConsentPublication {
   const { collections, publisher, ready, log } = options
   const { unpublishedConsent } = collections
+  const publishConsent = ({ _id: id, at, ...event }: UnpublishedConsent) => {
+    const published: PublishedConsent = { id, ...event, at: at.toISOString() }
+    return publisher.publish({
+      ...{ exchange: PEOPLE_EXCHANGE, routingKey: PEOPLE_QUEUE, mandatory: true },
+      ...{ messageId: id, type: CONSENT_TYPE, headers: { workspace: event.workspace } },
+      body: Buffer.from(JSON.stringify(published)),
+    })
+  }
+  const publishMove = ({ _id, at, ...person }: UnpublishedMove) =>
+    publishPeople(publisher, [{ ...person, at: at.toISOString() }])
   /** Resolves with whether there was something. */
   const publishAll = async (): Promise<boolean> => {
     await ready
@@ -38,16 +50,7 @@ export function startConsentPublication(options: {
         .sort({ at: 1 })
         .limit(BATCH)
         .toArray()
-      await Promise.all(
-        found.map(({ _id: id, at, ...event }) => {
-          const published: PublishedConsent = { id, ...event, at: at.toISOString() }
-          return publisher.publish({
-            ...{ exchange: PEOPLE_EXCHANGE, routingKey: PEOPLE_QUEUE, mandatory: true },
-            ...{ messageId: id, type: CONSENT_TYPE, headers: { workspace: event.workspace } },
-            body: Buffer.from(JSON.stringify(published)),
-          })
-        }),
-      )
+      await Promise.all(found.map((one) => ('left' in one ? publishMove(one) : publishConsent(one))))
       if (found.length > 0) await unpublishedConsent.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } })
       if (found.length < BATCH) return hasFound || found.length > 0
     }

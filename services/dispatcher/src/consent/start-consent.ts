@@ -34,7 +34,7 @@ export function startConsent(options: {
   const wordsOf = createWordsOfWorkspace({ replica })
   const heed = createHeedMessages({
     ...{ wordsOf, record },
-    reportMoves: createReportMoves({ publisher, suppressions }),
+    reportMoves: createReportMoves({ collections, suppressions, stored }),
   })
   return { suppressions, record, heed, stop }
 }

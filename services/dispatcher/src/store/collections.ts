@@ -9,7 +9,12 @@ import type { AccessTokenRecord, AuthorizationRecord } from './access-token-reco
 import type { AuditedMessage, AuditState, RemovedHour, UnreadableMessage } from './audit-records.ts'
 import { LAYOUT_ID, type LayoutRecord } from './layout-record.ts'
 import type { OpenIntake } from './open-intake.ts'
-import type { SuppressionKey, SuppressionRecord, UnpublishedConsent } from './suppression-records.ts'
+import type {
+  SuppressionKey,
+  SuppressionRecord,
+  UnpublishedConsent,
+  UnpublishedMove,
+} from './suppression-records.ts'
 import type { TemplateRecord } from './template-record.ts'
 import type { TrafficRecord } from './traffic-records.ts'
 import type { UsageEntry, UsageHour, UsageState, UsedTokens } from './usage-records.ts'
@@ -85,7 +90,7 @@ export interface Collections {
   accessTokens: mongo.Collection<AccessTokenRecord>
   suppressions: mongo.Collection<SuppressionRecord>
   suppressionKeys: mongo.Collection<SuppressionKey>
-  unpublishedConsent: mongo.Collection<UnpublishedConsent>
+  unpublishedConsent: mongo.Collection<UnpublishedConsent | UnpublishedMove>
   authorizations: mongo.Collection<AuthorizationRecord>
   templates: mongo.Collection<TemplateRecord>
 }

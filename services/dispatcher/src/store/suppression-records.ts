@@ -1,4 +1,4 @@
-import type { consentStatus, PublishedConsent, Purpose } from '@parley/shared/consent'
+import type { consentStatus, PublishedConsent, Purpose, SeenPerson } from '@parley/shared/consent'
 import type { z } from 'zod'
 
 /** What was last said of an address for a purpose. The address itself can't be read from it. */
@@ -24,3 +24,10 @@ export interface SuppressionKey {
 
 /** A change of consent that is stored, and that others are still to be told of. */
 export type UnpublishedConsent = Omit<PublishedConsent, 'id' | 'at'> & { _id: string; at: Date }
+
+/** The same of who is elsewhere now. */
+export type UnpublishedMove = Pick<SeenPerson, 'workspace' | 'addresses'> & {
+  _id: string
+  left: string[]
+  at: Date
+}
