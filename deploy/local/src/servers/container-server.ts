@@ -72,6 +72,7 @@ async function startContainer(options: ContainerOptions, settings: ContainerSett
     get exited() {
       return exited
     },
+    isReady: settings.isReady,
     restart: async () => {
       await container.restart({ timeout: STOP_MS })
       if (!(await ready())) throw new Error(`${name} did not get ready again`)

@@ -51,6 +51,7 @@ export async function startNativeServer(options: NativeServerOptions): Promise<S
     get exited() {
       return run.exited
     },
+    isReady: options.isReady,
     restart() {
       restarted = (async () => {
         await stopRun(options, run)

@@ -12,6 +12,8 @@ export interface Server {
   readonly logFile?: string
   /** Settles when the present run ends, whatever ends it; never for one that is not ours. */
   readonly exited: Promise<void>
+  /** True when it responds as one that can be used. */
+  isReady(): Promise<boolean>
   /** Starts it again on its data and its port, stopping it first if it still runs. */
   restart(): Promise<void>
   /** Stops it cleanly, at most 20 s, and leaves nothing of it running. */
@@ -71,6 +73,7 @@ export function externalServer({ name, source, url }: Pick<Server, 'name' | 'sou
     source,
     pid: undefined,
     exited: new Promise(() => undefined),
+    isReady: async () => true,
     restart: async () => {
       throw new Error(`${name} comes from ${source} and is not ours to restart`)
     },

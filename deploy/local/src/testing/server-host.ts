@@ -1,16 +1,19 @@
 import { readFile } from 'node:fs/promises'
 import { createServer, type Server as HttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Server } from '../servers/server.ts'
 import type { PreparedServers, Servers } from '../servers/start-servers.ts'
 import { restartOnExit } from '../system/node-process.ts'
 
 /** Of the log of a server that ended, in characters. */
 const SHOWN = 4_000
+const LOOK_MS = 1_000
+const SILENCE_MS = 15_000
 
 /**
  * Starts the tests' servers when a worker first asks for their URLs; every later question gets the same ones. One that
- * ends by itself, as MongoDB under Wine may, is started again on its data.
+ * ends by itself or responds no more for 15 s, as MongoDB under Wine may, is started again on its data.
  */
 export class ServerHost {
   readonly #prepared: PreparedServers
@@ -18,11 +21,14 @@ export class ServerHost {
   readonly #http: HttpServer
   readonly #closing = new AbortController()
   #started: Promise<Servers> | undefined
+  readonly #silenceMs: number
+  readonly #down = new Set<Server>()
   #lastEndAt = Number.NEGATIVE_INFINITY
 
-  constructor(prepared: PreparedServers, say: (line: string) => void) {
+  constructor(prepared: PreparedServers, say: (line: string) => void, { silenceMs = SILENCE_MS } = {}) {
     this.#prepared = prepared
     this.#say = say
+    this.#silenceMs = silenceMs
     this.#http = createServer(async (_request, response) => {
       const [status, body] = await this.#response()
       response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
@@ -38,7 +44,7 @@ export class ServerHost {
 
   /** True when a server was down for a while since `at` (of `performance.now()`), for no reason that a test gave. */
   hasLostServerSince(at: number): boolean {
-    return this.#lastEndAt >= at
+    return this.#lastEndAt >= at || this.#down.size > 0
   }
 
   async close(): Promise<void> {
@@ -60,8 +66,30 @@ export class ServerHost {
 
   async #start(): Promise<Servers> {
     const servers = await this.#prepared.start()
-    for (const server of [servers.mongo, servers.rabbitmq, servers.redis]) void this.#superviseServer(server)
+    for (const server of [servers.mongo, servers.rabbitmq, servers.redis]) {
+      void this.#superviseServer(server)
+      void this.#killSilent(server)
+    }
     return servers
+  }
+
+  /** Kills the present run when it is not ready for `silenceMs`; it is then started again as one that ended. */
+  async #killSilent(server: Server): Promise<void> {
+    const { exited, pid } = server
+    let ended = false
+    void exited.then(() => (ended = true))
+    let respondedAt = performance.now()
+    while (!ended && !this.#closing.signal.aborted) {
+      await pause(LOOK_MS, undefined, { ref: false })
+      if (await server.isReady().catch(() => false)) {
+        respondedAt = performance.now()
+        if (this.#down.delete(server)) this.#lastEndAt = respondedAt
+      } else if (!ended && pid !== undefined && performance.now() - respondedAt > this.#silenceMs) {
+        this.#say(`${server.name} has not responded for ${this.#silenceMs / 1_000} s and is killed.`)
+        process.kill(pid, 'SIGKILL')
+        break
+      } else this.#down.add(server)
+    }
   }
 
   #superviseServer(server: Server): Promise<void> {
@@ -78,10 +106,15 @@ export class ServerHost {
     const { signal } = this.#closing
     const ended = (line: string) => {
       this.#lastEndAt = performance.now()
+      this.#down.add(server)
       this.#say(line)
     }
     // A file whose tests began while it was down has lost it too.
-    const onRestart = () => (this.#lastEndAt = performance.now())
+    const onRestart = () => {
+      this.#lastEndAt = performance.now()
+      this.#down.delete(server)
+      void this.#killSilent(server)
+    }
     return restartOnExit(subject, { say: ended, onRestart, signal })
   }
 }
