@@ -108,6 +108,7 @@ const clusterAt = (name: string, url: string): Server => ({
   source: 'a cluster of three',
   pid: undefined,
   exited: new Promise(() => undefined),
+  isReady: async () => true,
   restart: async () => undefined,
   stop: async () => undefined,
 })

@@ -7,7 +7,7 @@ import { serveRoutes } from '@parley/shared/openapi/route'
 import { connectRedis } from '@parley/shared/redis'
 import { createApp, requireCaller, type Service } from '@parley/shared/service-app'
 import type { Express } from 'express'
-import { Gauge, Registry } from 'prom-client'
+import { Counter, Gauge, Registry } from 'prom-client'
 import { createOwnAuthorizer } from './access/authorizer.ts'
 import { freeLoginTries, type IdentityConfig, mailSettings, minPasswordLength } from './config.ts'
 import { internalRoutes } from './internal-routes.ts'
@@ -47,12 +47,18 @@ export async function buildApp(config: IdentityConfig, log: Log): Promise<Servic
       this.set(pool.waiting)
     },
   })
+  const mails = new Counter({
+    name: 'parley_password_mails_total',
+    help: 'Mails with a link for a new password, by outcome: sent or lost',
+    labelNames: ['outcome'],
+    registers: [registry],
+  })
   const passwords = createPasswords({ peppers: config.PEPPERS, cost: config.BCRYPT_COST, pool })
   const keyRing = createKeyRing(collections.keyRings, encryptionKeys)
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
   const throttles = createThrottles({ free: freeLoginTries(config), redis })
   const reports = createAuditReports({ send: (acts) => storeReported(collections, acts), log })
-  const linkMails = mail && createLinkMails(mail, { connection, collections, reports, registry, log })
+  const linkMails = mail && createLinkMails(mail, { connection, collections, reports, mails, log })
   const dependencies: IdentityDependencies = {
     connection,
     collections,

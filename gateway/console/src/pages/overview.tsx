@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { call, type Page } from '../api.ts'
 import { Card, Empty, Failure, Loading, PageHead } from '../components/basics.tsx'
+import { lazyPage } from '../components/lazy-page.tsx'
 import { count, duration } from '../format.ts'
 import { t } from '../language.ts'
 import { useLoad } from '../load.ts'
@@ -13,8 +14,8 @@ import { type Last, RANGES, readTraffic, readWaiting, type Traffic, type Waiting
 import { Attention, WaitingGroups } from './attention.tsx'
 import { FirstSteps, useBegun } from './first-steps.tsx'
 import { SampleCard } from './sample.tsx'
-import { TrafficChart } from './traffic-chart.tsx'
 
+const TrafficChart = lazyPage(async () => (await import('./traffic-chart.tsx')).default)
 const MOST_FINDINGS = 8
 const MOST_SHOWN = 8
 const NEARLY = 0.9

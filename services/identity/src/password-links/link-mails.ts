@@ -5,7 +5,7 @@ import type { Log } from '@parley/shared/log'
 import { inTransaction } from '@parley/shared/transaction'
 import type { Connection } from 'mongoose'
 import { createTransport } from 'nodemailer'
-import { Counter, type Registry } from 'prom-client'
+import type { Counter } from 'prom-client'
 import type { MailSettings } from '../config.ts'
 import type { Account } from '../store/account.ts'
 import type { Collections } from '../store/collections.ts'
@@ -42,7 +42,8 @@ interface Dependencies {
   connection: Connection
   collections: Collections
   reports: Pick<AuditReports, 'report'>
-  registry: Registry
+  /** Counted by outcome: sent or lost. */
+  mails: Counter<'outcome'>
   log: Log
 }
 
@@ -51,14 +52,8 @@ export function createLinkMails(
   { smtpUrl, from, publicUrl }: MailSettings,
   dependencies: Dependencies,
 ): LinkMails {
-  const { registry, log } = dependencies
+  const { mails, log } = dependencies
   const transport = createTransport(smtpUrl, { from, disableFileAccess: true, disableUrlAccess: true })
-  const mails = new Counter({
-    name: 'parley_password_mails_total',
-    help: 'Mails with a link for a new password, by outcome: sent or lost',
-    labelNames: ['outcome'],
-    registers: [registry],
-  })
   const slots = new FairSlots(LIMITS)
   const unfinished = new Set<Promise<void>>()
   const ending = new AbortController()
