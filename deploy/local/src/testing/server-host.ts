@@ -23,6 +23,7 @@ export class ServerHost {
   #started: Promise<Servers> | undefined
   readonly #silenceMs: number
   readonly #down = new Set<Server>()
+  readonly #looking = new Map<Server, Promise<void>>()
   #lastEndAt = Number.NEGATIVE_INFINITY
 
   constructor(prepared: PreparedServers, say: (line: string) => void, { silenceMs = SILENCE_MS } = {}) {
@@ -51,6 +52,8 @@ export class ServerHost {
     this.#closing.abort()
     this.#http.close()
     const servers = await this.#started?.catch(() => undefined)
+    // A question to a server that is stopped would wait for its reply.
+    await Promise.all(this.#looking.values())
     await servers?.stop()
   }
 
@@ -68,7 +71,7 @@ export class ServerHost {
     const servers = await this.#prepared.start()
     for (const server of [servers.mongo, servers.rabbitmq, servers.redis]) {
       void this.#superviseServer(server)
-      void this.#killSilent(server)
+      this.#looking.set(server, this.#killSilent(server))
     }
     return servers
   }
@@ -79,8 +82,10 @@ export class ServerHost {
     let ended = false
     void exited.then(() => (ended = true))
     let respondedAt = performance.now()
-    while (!ended && !this.#closing.signal.aborted) {
-      await pause(LOOK_MS, undefined, { ref: false })
+    const { signal } = this.#closing
+    while (!ended && !signal.aborted) {
+      await pause(LOOK_MS, undefined, { ref: false, signal }).catch(() => undefined)
+      if (signal.aborted) return
       if (await server.isReady().catch(() => false)) {
         respondedAt = performance.now()
         if (this.#down.delete(server)) this.#lastEndAt = respondedAt
@@ -113,7 +118,7 @@ export class ServerHost {
     const onRestart = () => {
       this.#lastEndAt = performance.now()
       this.#down.delete(server)
-      void this.#killSilent(server)
+      this.#looking.set(server, this.#killSilent(server))
     }
     return restartOnExit(subject, { say: ended, onRestart, signal })
   }
