@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
-import { testServers } from '@parley/local/testing/test-servers'
+import { freshDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-names'
+import type { mongo } from 'mongoose'
 import { startSealing } from '../src/sealing/start-sealing.ts'
 import { openDatabase } from '../src/store/database.ts'
 import { bodies } from './bodies.ts'
@@ -19,22 +20,34 @@ const value = { headers: { Authorization: CANARY }, list: [[CANARY, 7]] }
 
 const put = (path: string, body: unknown) => server.call('PUT', `/rest/${path}`, { body })
 const get = (path: string, role?: string) => server.call('GET', `/rest/${path}`, role ? { role } : {})
-const everything = async () => {
-  const collections = await server.database.listCollections().toArray()
+const contentsOf = async (database: mongo.Db) => {
+  const collections = await database.listCollections().toArray()
   const names = collections.map(({ name }) => name).filter((name) => !name.startsWith('system.'))
-  const all = await Promise.all(names.map((name) => server.database.collection(name).find().toArray()))
-  return JSON.stringify(all)
+  return Promise.all(
+    names.map(async (name) => ({ name, documents: await database.collection(name).find().toArray() })),
+  )
 }
+const everything = async (database = server.database) => JSON.stringify(await contentsOf(database))
 const sealing = () => server.database.collection<{ _id: string; lookedAt?: string }>('sealing')
 
-/** Documents and history as the release before wrote them. */
-async function storeInTheClear(ids: number[]): Promise<void> {
+/** Documents with a history, without secrets. */
+async function storeDocuments(ids: number[]): Promise<void> {
   for (const id of ids) {
     await put(`actions/${id}`, { ...bodies.actions, moduleUrl: 'https://m.example/mcp' })
     await put(`configs/${id}`, { ...bodies.configs, name: 'credentials', value: {} })
     await put(`channels/${id}`, { ...bodies.channels, config: {} })
+  }
+  const last = ids.at(-1)
+  await eventually(
+    () => get(`channels/${last}/history`),
+    ({ json }) => json.data?.length > 0,
+  )
+}
+
+/** Puts secrets into them, and into their history, as the release before wrote them. */
+async function writeInTheClear(database: mongo.Db, ids: number[]): Promise<void> {
+  for (const id of ids) {
     const at = { '_id.id': id }
-    const { database } = server
     await database
       .collection('actions')
       .updateOne(at, { $set: { 'doc.moduleUrl': MCP }, $inc: { version: 1 } })
@@ -42,12 +55,7 @@ async function storeInTheClear(ids: number[]): Promise<void> {
     const set = { 'doc.handlerUrl': `https://u:${CANARY}@h.example/`, 'doc.config.X-Api-Key': CANARY }
     await database.collection('channels').updateOne(at, { $set: set, $inc: { version: 1 } })
   }
-  const last = ids.at(-1)
-  await eventually(
-    () => get(`channels/${last}/history`),
-    ({ json }) => json.data?.length > 0,
-  )
-  const history = server.database.collection<{ _id: object }>('history')
+  const history = database.collection<{ _id: object }>('history')
   for (const id of ids) {
     const of = { '_id.id': id, '_id.version': 1 }
     const add = (resource: string, changes: object[]) =>
@@ -64,13 +72,18 @@ const version = async (path: string) => Number((await get(path)).headers.get('et
 
 describe('what was stored in the clear', () => {
   test('is counted in the log by who seals it', async () => {
-    await storeInTheClear([80])
+    await storeDocuments([80])
+    // Of its own: the instance of the others may look through theirs at any moment.
+    const apart = server.database.client.db(freshDatabase('sealing'))
+    for (const { name, documents } of await contentsOf(server.database))
+      if (name !== 'sealing' && documents.length > 0) await apart.collection(name).insertMany(documents)
+    await writeInTheClear(apart, [80])
     const lines: unknown[][] = []
     const silent = { service: 'configuration', level: 'silent' }
     const log = createLog(silent)
     for (const level of ['info', 'warn'] as const) log[level] = (...line: unknown[]) => void lines.push(line)
     const { mongoUrl } = await testServers()
-    const stored = { url: mongoUrl, database: server.database.databaseName }
+    const stored = { url: mongoUrl, database: apart.databaseName }
     const database = openDatabase({ ...stored, log: createLog(silent) })
     const secrets = createSecretBox(secretKeysOf({}))
     const sealing = startSealing({ database, secrets, isReadByEarlier: async () => false, log })
@@ -82,17 +95,22 @@ describe('what was stored in the clear', () => {
     expect(lines).toEqual([[{ documents: 3, history: 2 }, said]])
     await sealing.stop()
     await database.close()
-    expect(await everything()).not.toContain(CANARY)
+    expect(await everything(apart)).not.toContain(CANARY)
+    await apart.dropDatabase()
   })
 
   test('is sealed when an instance starts, once, however many start, and stays what it was', async () => {
     const ids = Array.from({ length: 40 }, (_, at) => at + 1)
-    await storeInTheClear(ids)
+    await storeDocuments(ids)
+    await writeInTheClear(server.database, ids)
     const shown = await get('actions/1')
     await sealing().updateOne({ _id: 'sealing' }, { $unset: { lookedAt: '' } })
     expect(await everything()).toContain(CANARY)
     await Promise.all([server.startInstance(), server.startInstance(), server.startInstance()])
-    await eventually(everything, (all) => !all.includes(CANARY))
+    await eventually(
+      () => everything(),
+      (all) => !all.includes(CANARY),
+    )
     expect(await version('actions/1')).toBe(CLEAR_VERSION + 1)
     expect((await get('actions/1')).json).toEqual(shown.json)
     expect((await get('configs/1')).json.value).toEqual(value)
@@ -118,7 +136,10 @@ describe('what was stored in the clear', () => {
       .collection('actions')
       .updateOne({ '_id.id': 90 }, { $set: { 'doc.moduleUrl': MCP, 'written.at': at }, $inc: { version: 1 } })
     await server.startInstance()
-    await eventually(everything, (all) => !all.includes(CANARY))
+    await eventually(
+      () => everything(),
+      (all) => !all.includes(CANARY),
+    )
     expect((await get('actions/90')).json.moduleUrl).toBe(MCP)
   })
 })
