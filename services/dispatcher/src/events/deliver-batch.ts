@@ -64,8 +64,10 @@ export async function deliverBatch(options: DeliverBatchOptions, batch: Batch): 
   const { receiver, settled } = batch
   await Promise.all(
     batch.entered.map(async (entered) => {
-      await deliverEntered(options, batch, { ...entered, sendable })
+      const isSettled = await deliverEntered(options, batch, { ...entered, sendable })
       receiver.settled(entered.delivery)
+      // Not before it is in flight no more: what is in flight is not among what is read.
+      if (!isSettled) receiver.readAgain(options.now())
       entered.release()
       settled()
     }),
@@ -102,25 +104,27 @@ function putBack({ now }: DeliverBatchOptions, { receiver, entered }: Batch): vo
   }
 }
 
+/** False where it is still as it was in the database, and is to be read again from there. */
 async function deliverEntered(
   options: DeliverBatchOptions,
   { receiver, subscription, isLeased, signal }: Batch,
   { delivery, end, sendable }: Pick<Entered, 'delivery' | 'end'> & { sendable: Sendable },
-): Promise<void> {
+): Promise<boolean> {
   const { log, now } = options
   try {
     const mayLeave = isLeased() && !signal.aborted
-    if (mayLeave && sendable.pending.has(delivery._id) && sendable.allowed.has(delivery))
-      return await deliverOne(options, { receiver, subscription, signal }, { delivery, end })
+    if (mayLeave && sendable.pending.has(delivery._id) && sendable.allowed.has(delivery)) {
+      await deliverOne(options, { receiver, subscription, signal }, { delivery, end })
+      return true
+    }
     end('unknown')
-    if (!mayLeave) receiver.readAgain(now())
-    else if (sendable.pending.has(delivery._id)) await refuse(options, delivery)
+    if (mayLeave && sendable.pending.has(delivery._id)) await refuse(options, delivery)
+    return mayLeave
   } catch (error) {
-    // It is still as it was in the database, and is read again from there.
     const { message: reason } = error as Error
     log.warn({ reason }, 'outcome of a delivery not stored: it is delivered again')
     receiver.pausedUntil = now() + UNAVAILABLE_MS
-    receiver.readAgain(now())
+    return false
   }
 }
 

@@ -23,18 +23,20 @@ export async function readDeliveries(options: ReadOptions, receiver: Receiver): 
 
 async function readFresh({ deliveries, shard }: ReadOptions, receiver: Receiver): Promise<void> {
   const known = receiver.known()
-  const { limit } = receiver
+  const { limit, readsAgain } = receiver
   const rows = await deliveries
     .find({ shard, subscription: receiver.key, fresh: true })
     .sort({ order: 1 })
     .limit(limit)
     .toArray()
+  if (receiver.readsAgain !== readsAgain) return
   receiver.hasMore = rows.length === limit
   receiver.buffer.push(...rows.filter(({ _id }) => !known.has(_id)))
 }
 
 async function readDue(options: ReadOptions, receiver: Receiver): Promise<void> {
   const known = receiver.known()
+  const { readsAgain } = receiver
   receiver.nextDue = undefined
   if (receiver.isFull) return receiver.isDueAt(options.now() + READ_AGAIN_MS)
   const rows = await dueOf(options, receiver.key)
@@ -44,6 +46,7 @@ async function readDue(options: ReadOptions, receiver: Receiver): Promise<void> 
       receiver.isDueAt(options.now())
       throw error
     })
+  if (receiver.readsAgain !== readsAgain) return
   const now = options.now()
   const due = rows.filter((row) => (row.due?.getTime() ?? 0) <= now)
   receiver.buffer.unshift(...due.filter(({ _id }) => !known.has(_id)))

@@ -23,6 +23,8 @@ export class Receiver {
   pausedUntil = 0
   failingSince: number | undefined
   isRead = false
+  /** How often it was to be read again: what a read brings that began before may lack what has come back from being in flight. */
+  readsAgain = 0
   /** When those that wait were counted, by the clock of `performance.now()`. */
   countedAt = Number.NEGATIVE_INFINITY
   /** The state that configuration was last asked to mark it with. */
@@ -66,6 +68,7 @@ export class Receiver {
   readAgain(from: number): void {
     this.buffer = []
     this.hasMore = true
+    this.readsAgain++
     this.isDueAt(from)
   }
 
