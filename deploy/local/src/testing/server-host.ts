@@ -91,7 +91,11 @@ export class ServerHost {
         if (this.#down.delete(server)) this.#lastEndAt = respondedAt
       } else if (!ended && pid !== undefined && performance.now() - respondedAt > this.#silenceMs) {
         this.#say(`${server.name} has not responded for ${this.#silenceMs / 1_000} s and is killed.`)
-        process.kill(pid, 'SIGKILL')
+        try {
+          process.kill(pid, 'SIGKILL')
+        } catch {
+          // It ended by itself in the meantime.
+        }
         break
       } else this.#down.add(server)
     }
