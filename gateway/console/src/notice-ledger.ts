@@ -21,6 +21,16 @@ export interface Reported {
   unread: number
 }
 
+/** What a tab that told for all of them leaves to the next one: where it is, and up to where it was told of that. */
+export interface Unreported {
+  thread: string
+  kind: NoticeKind
+  at: string
+  reportedAt: string
+  /** Of the conversation then, where that is known. */
+  unread?: number
+}
+
 /** What the account was told of, and what it is still to be told of. */
 export interface NoticeLedger {
   /** Takes in a state of a conversation, in whatever order they come. Returns what is new in it. */
@@ -36,6 +46,10 @@ export interface NoticeLedger {
   settle(reported: Reported): void
   /** What is not told yet. */
   waiting(): DueNotice[]
+  /** The same for the tab that tells next. */
+  unreported(): Unreported[]
+  /** What the tab that told before has left, once there was a list. Returns what is to be heard again, since the list has settled it. */
+  resume(left: readonly Unreported[]): Unreported[]
 }
 
 /** What happened longer ago is no news. */
@@ -127,6 +141,8 @@ export function createNoticeLedger({
     const known = knownOf(thread._id)
     return [...hearAssignment(known, thread), ...hearMessages(known, thread)]
   }
+  const waiting = () =>
+    [...all.values()].flatMap(({ waiting }) => [...waiting.values()].filter(({ at }) => isRecent(at)))
   return {
     hear,
     read({ data, next }) {
@@ -159,8 +175,26 @@ export function createNoticeLedger({
       return { due, reported, count }
     },
     settle: (reported) => settleAt(knownOf(reported.reported), reported),
-    waiting: () =>
-      [...all.values()].flatMap(({ waiting }) => [...waiting.values()].filter(({ at }) => isRecent(at))),
+    waiting,
+    unreported: () =>
+      waiting().map(({ kind, thread: { _id }, at }) => {
+        const { reportedAt, unread } = knownOf(_id)
+        return {
+          thread: _id,
+          kind,
+          at,
+          reportedAt: reportedAt[kind],
+          ...(unread !== undefined && { unread }),
+        }
+      }),
+    resume: (left) =>
+      left.filter(({ thread, kind, at, reportedAt, unread }) => {
+        const known = knownOf(thread)
+        if (!isRecent(at) || (known.waiting.get(kind)?.at ?? '') >= at) return false
+        known.reportedAt[kind] = reportedAt
+        if (kind === 'message') known.unread = unread
+        return true
+      }),
   }
 }
 

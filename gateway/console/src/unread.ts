@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { call, type Page } from './api.ts'
 import { caughtUp, type Mark } from './caught-up.ts'
 import { useLoad } from './load.ts'
-import { createNoticeLedger, type DueNotice, type Reported } from './notice-ledger.ts'
+import { createNoticeLedger, type DueNotice, type Reported, type Unreported } from './notice-ledger.ts'
 import { isRequested, type NoticedThread, noticeText } from './notice-text.ts'
 import { raiseNotice, readNoticeSettings } from './notices.ts'
 import { may, me } from './rights.ts'
@@ -96,7 +96,8 @@ type Note = { asks: Reported[] } | { reported: Reported[] } | Mark
 /**
  * Tells of each message that the team is to read, a hand-over and what is assigned to the account as well: in whichever tab
  * reads the stream for all of them, so once, and not while a tab of the browser shows the conversation to somebody. All tabs
- * know what was told, so that another one goes on where that one is closed.
+ * know what was told, so that another one goes on where that one is closed; what it did not come to it leaves in the browser,
+ * for a tab that is loaded meanwhile takes what is in its first list as told.
  */
 export function useNotices(): void {
   useEffect(() => {
@@ -109,6 +110,10 @@ export function useNotices(): void {
       (left?.thread === reported && left.at >= Date.parse(at))
     /** It reads the stream, and knows what was reported before. */
     let isLeading = false
+    const key = UNREPORTED + account.get()
+    let listed = Promise.withResolvers<void>()
+    /** What was left to it and is not heard again yet. */
+    let resuming: Unreported[] = []
     const settle = (reported: readonly Reported[]) => {
       for (const one of reported) ledger.settle(one)
     }
@@ -129,12 +134,12 @@ export function useNotices(): void {
     }
     // The browser forgets a page that was left, rather than show it again, when a message comes to it.
     const leave = () => {
-      leading?.abort()
-      isLeading = false
+      follow()
       tabs?.close()
       tabs = undefined
       // What is told meanwhile it does not hear.
       ledger = newLedger()
+      listed = Promise.withResolvers()
     }
     join()
     addEventListener('pageshow', join)
@@ -170,25 +175,45 @@ export function useNotices(): void {
         if (!looks(reported) && isRequestedHere(due)) raise({ ...due, count })
     }
     let leading: AbortController | undefined
-    /** What the tab that read before did not come to; what it did come to is heard first. */
-    const lead = async () => {
+    /** Ends to lead, where it does. */
+    const follow = () => {
+      if (leading === undefined) return
+      leading.abort()
+      leaveUnreported(key, [...resuming, ...ledger.unreported()])
+      leading = undefined
       isLeading = false
       due = []
-      leading?.abort()
+      resuming = []
+    }
+    /** What the tab that read before did not come to; what it did come to is heard first. */
+    const lead = async () => {
+      follow()
       if (!isReader.get() || tabs === undefined) return
       leading = new AbortController()
       const { signal } = leading
       await caughtUp(tabs, signal)
       if (signal.aborted) return
       isLeading = true
+      resuming = takeUnreported(key)
       notifyAll(ledger.waiting())
+      // It would settle what is left.
+      await listed.promise
+      if (signal.aborted) return
+      for (resuming = ledger.resume(resuming); resuming.length > 0; resuming.shift()) {
+        const path = `/rest/threads/${resuming[0]?.thread}`
+        const thread = await call<Thread>('GET', path, { signal }).catch(() => undefined)
+        if (signal.aborted) return
+        if (thread !== undefined) notifyAll(ledger.hear(thread))
+      }
     }
     const unfollow = onLive((event) => {
       if (event.event === 'thread') notifyAll(ledger.hear(event.data as unknown as Thread))
     })
     const read = () => {
       const list = unreadList.get()
-      if (list !== undefined) notifyAll(ledger.read(list))
+      if (list === undefined) return
+      notifyAll(ledger.read(list))
+      listed.resolve()
     }
     read()
     void lead()
@@ -201,6 +226,32 @@ export function useNotices(): void {
       leave()
     }
   }, [])
+}
+
+const UNREPORTED = 'parley.unreported.'
+const MOST_LEFT = 100
+
+/** Leaves what was not told to the tab that reads the stream next, in the browser, without any text. */
+function leaveUnreported(key: string, more: readonly Unreported[]): void {
+  const all = new Map(
+    [...takeUnreported(key), ...more].map((one) => [`${one.kind} ${one.thread}`, one] as const),
+  )
+  if (all.size === 0) return
+  try {
+    localStorage.setItem(key, JSON.stringify([...all.values()].slice(-MOST_LEFT)))
+  } catch {
+    // Full of something else. They are counted as unread.
+  }
+}
+
+function takeUnreported(key: string): Unreported[] {
+  try {
+    return JSON.parse(localStorage.getItem(key) ?? '[]') as Unreported[]
+  } catch {
+    return []
+  } finally {
+    localStorage.removeItem(key)
+  }
 }
 
 const reportOf = ({ kind, thread: { _id, unread }, at }: DueNotice): Reported => ({

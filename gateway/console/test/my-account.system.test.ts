@@ -261,3 +261,27 @@ test('what a tab did not come to report, or the stream did not say, is reported 
     expect(reported()).toBe(4)
   })
 })
+
+test('what was not reported before all tabs were loaded anew is reported once, by one that has found it unread', async () => {
+  const { shop, say } = await shopWithConversation('padaria', '7003')
+  await onPage({}, async (page, context) => {
+    const { from, texts } = await countNotices(context)
+    await signIn(page, system.url, shop)
+    await open(page, '/account', '.rows')
+    await page.getByLabel('On the desktop').click()
+    await page.getByRole('checkbox', { name: 'On the desktop', checked: true }).waitFor()
+    const other = await context.newPage()
+    await open(other, '/messages', 'tbody tr')
+    await page.evaluate(() => Object.assign(globalThis, { setTimeout: () => 0 }))
+    await say('Is anybody there?')
+    for (const tab of [other, page]) {
+      await other.waitForFunction(() => document.title.startsWith('(1) '))
+      expect(from.get('Inês')).toBeUndefined()
+      await tab.reload()
+    }
+    await eventually(() => from.get('Inês') === 1)
+    await say('Hello?')
+    await eventually(() => (from.get('Inês') ?? 0) > 1)
+    expect(Object.fromEntries(texts)).toEqual({ 'Is anybody there?': 1, 'Hello?': 1 })
+  })
+})
