@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { startOwnSystem } from '../dispatch/own-system.ts'
 import { type Figures, sum } from './figures.ts'
 import { measureIdle } from './load-process.ts'
-import { groupProcesses, memoryOf } from './process-groups.ts'
+import { groupProcesses, measuredWhole, memoryOf } from './process-groups.ts'
 import { compare, median, report } from './results.ts'
 
 const size = z.object({
@@ -31,7 +31,8 @@ interface Rest {
 const { RUNS, IDLE_SECONDS } = parseConfig(size, process.env)
 const rests: Record<keyof typeof LAYOUTS, Rest[]> = { together: [], processes: [] }
 for (let turn = 0; turn < RUNS; turn++)
-  for (const name of ['together', 'processes'] as const) rests[name].push(await rest(LAYOUTS[name]))
+  for (const name of ['together', 'processes'] as const)
+    rests[name].push(await measuredWhole(() => rest(LAYOUTS[name])))
 for (const [name, [first]] of Object.entries(rests)) console.log(name, first)
 
 row('milliseconds of a processor a second at rest, everything counted', ' ms/s', ({ idle }) => sum(idle))

@@ -1,5 +1,5 @@
 // A million people: how fast a file of them is imported and what others see of that, what counts, pages and segments take,
-// and how soon a campaign to all of them sends its first message.
+// how soon a campaign to all of them sends its first message, and what it costs other messages while they are listed.
 import { setTimeout as pause } from 'node:timers/promises'
 import { type GatewayClient, gatewayClient } from '@parley/local/demo/gateway-client'
 import { readRunFile } from '@parley/local/demo/running-system'
@@ -8,6 +8,7 @@ import { waitUntil } from '@parley/local/wait-until'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
 import { startOwnSystem } from '../dispatch/own-system.ts'
+import { type MessagePath, reportPath, startMessagePath } from './message-path.ts'
 import { ATTRIBUTES, peopleFile } from './people-file.ts'
 import { residentMib } from './processes.ts'
 import { median, report } from './results.ts'
@@ -79,7 +80,12 @@ try {
   )
   reportSlowest('slowest count', counts)
   reportSlowest('slowest first page', await timesOf(PAGES, (path) => owner.client.get(path)))
-  await measureCampaign(owner.client, own.system)
+  const path = await startMessagePath(own)
+  try {
+    await measureCampaign(owner.client, { system: own.system, path })
+  } finally {
+    path.stop()
+  }
 } finally {
   await own.stop()
 }
@@ -166,10 +172,13 @@ function reportSlowest(what: string, times: Record<string, number>): void {
   })
 }
 
-/** Starts a campaign to everybody, waits for its first message, then for all to be listed, and counts who is in it. */
+/**
+ * Starts a campaign to everybody, waits for its first message, sends others meanwhile, waits for all to be listed, and
+ * counts who is in it.
+ */
 async function measureCampaign(
   client: GatewayClient,
-  { simulatorUrl }: { simulatorUrl: string },
+  { system: { simulatorUrl }, path }: { system: { simulatorUrl: string }; path: MessagePath },
 ): Promise<void> {
   const number = simulatedNumber(simulatorUrl, String(Date.now()))
   await client.putChannel({
@@ -185,6 +194,7 @@ async function measureCampaign(
       ...{ audience: { everybody: true }, messagesPerSecond: 5 },
     }),
   )
+  const before = await path.measure('before')
   const began = performance.now()
   await client.call('POST', `/rest/campaigns/${_id}/schedule`)
   const sends = new URL(`/simulator/sends?phoneNumberId=${number.phoneNumberId}&limit=1`, simulatorUrl)
@@ -204,6 +214,9 @@ async function measureCampaign(
     const results = await client.get(`/rest/campaigns/${_id}/results`).catch(() => undefined)
     return z.looseObject({ audience: z.literal(PEOPLE) }).safeParse(results).success
   }
+  const beside = await path.measure('beside')
+  if (await listed()) throw new Error('All were listed before the others were sent: more people are needed')
+  reportPath(`the listing of ${PEOPLE} people`, beside, before)
   if (!(await waitUntil(listed, { timeoutMs: LISTED_MS, intervalMs: 2_000 })))
     throw new Error('not all were listed')
   console.log(`All of them were listed ${((performance.now() - began) / 1_000).toFixed(0)} s after the start`)

@@ -58,17 +58,45 @@ export function childrenOf(pid: number): number[] {
   return ofThread === '' ? [] : ofThread.split(' ').map(Number)
 }
 
-/** Seconds of processor time that each group has used so far; those of a process that has ended are its parent's. */
+/**
+ * Seconds of processor time that each group has used so far; those of a process that has ended are its parent's. Throws
+ * {@link ServerEnded} where a group runs no more.
+ */
 export function secondsOf(groups: ProcessGroups): Figures {
-  return mapValues(groups, ({ pids }) => sum(pids.filter(isRunning).map((pid) => cpuSeconds({ pid }))))
+  return mapValues(groups, (group, name) => sum(runningOf(group, name).map((pid) => cpuSeconds({ pid }))))
+}
+
+/** Memory of each group at the moment, in MiB; pages that processes share count once. Throws {@link ServerEnded}, too. */
+export function memoryOf(groups: ProcessGroups): Figures {
+  return mapValues(groups, (group, name) => sum(runningOf(group, name).map(proportionalKib)) / 1_024)
 }
 
 // A server may have started something for a moment, as RabbitMQ does to look at the disk.
-const isRunning = (pid: number): boolean => existsSync(`/proc/${pid}`)
+function runningOf({ pids }: ProcessGroup, name: string): number[] {
+  const running = pids.filter((pid) => existsSync(`/proc/${pid}`))
+  if (running.length === 0 && pids.length > 0) throw new ServerEnded(name)
+  return running
+}
 
-/** Memory of each group at the moment, in MiB; pages that processes share count once. */
-export function memoryOf(groups: ProcessGroups): Figures {
-  return mapValues(groups, ({ pids }) => sum(pids.filter(isRunning).map(proportionalKib)) / 1_024)
+/** A server has ended by itself; it is started again, as another process, whose figures would be another's. */
+export class ServerEnded extends Error {
+  constructor(name: string) {
+    super(`${name} has ended by itself`)
+  }
+}
+
+const ATTEMPTS = 3
+
+/** Resolves with what a turn has measured, which is run again where a server ended in it; rejects the third time. */
+export async function measuredWhole<T>(turn: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await turn()
+    } catch (error) {
+      if (!(error instanceof ServerEnded) || attempt === ATTEMPTS) throw error
+      console.error(`${error.message}: this turn is run again`)
+    }
+  }
 }
 
 function proportionalKib(pid: number): number {

@@ -11,7 +11,7 @@ import { type Figures, sum } from '../figures.ts'
 import { type LoadProcess, measureIdle, measureLoad, startLoad } from '../load-process.ts'
 import type { LoadTarget } from '../load-requests.ts'
 import { makeParleyTarget } from '../parley-target.ts'
-import { groupProcesses, memoryOf, type ProcessGroups } from '../process-groups.ts'
+import { groupProcesses, measuredWhole, memoryOf, type ProcessGroups } from '../process-groups.ts'
 import { report } from '../results.ts'
 import {
   buildOutpost,
@@ -82,7 +82,7 @@ async function compare(parts: OutpostParts): Promise<void> {
     for (let turn = 0; turn < RUNS; turn++) {
       for (const name of ['Parley', 'Outpost'] as const) {
         console.error(`Turn ${turn + 1} of ${RUNS}: ${name}`)
-        runs[name].push(await measure(starts[name]))
+        runs[name].push(await measuredWhole(() => measure(starts[name])))
       }
     }
     console.log(`\nOutpost ${versionOf(parts) ?? '(version unknown)'}, ${JSON.stringify(SETTINGS)}`)

@@ -1,0 +1,62 @@
+import type { OwnSystem } from '../dispatch/own-system.ts'
+import { startLoad } from './load-process.ts'
+import { makeParleyTarget } from './parley-target.ts'
+import { compare, median, report } from './results.ts'
+
+const BURSTS = 3
+const BURST = 5_000
+const CONNECTIONS = 64
+const RATE = 100
+const STEADY_SECONDS = 20
+const MOST_SECONDS = 120
+const CALM_SECONDS = 1
+/** A smaller difference is none. */
+const LEAST_SHARE = 0.95
+
+export interface PathFigures {
+  /** Messages a second from the first post to the last arrival, of each burst. */
+  perSecond: number[]
+  /** Milliseconds from post to arrival at a steady rate. */
+  p50: number
+  p99: number
+}
+
+export type MessagePath = Awaited<ReturnType<typeof startMessagePath>>
+
+/** Messages of a workspace of its own from the API to an endpoint, to see what something else costs them. */
+export async function startMessagePath(own: OwnSystem) {
+  const load = await startLoad()
+  const target = await makeParleyTarget(own, load.url)
+  const task = { target, connections: CONNECTIONS, seconds: MOST_SECONDS, calmSeconds: CALM_SECONDS }
+  const burst = async (name: string) =>
+    (await load.carryOut({ ...task, name, messages: BURST })).drainedPerSecond
+  await burst('warm-up')
+  return {
+    async measure(name: string): Promise<PathFigures> {
+      const perSecond: number[] = []
+      for (let turn = 1; turn <= BURSTS; turn++) perSecond.push(await burst(`${name}-${turn}`))
+      const steady = { ...task, name: `${name}-steady`, rate: RATE, seconds: STEADY_SECONDS }
+      const { p50, p99 } = await load.carryOut(steady)
+      return { perSecond, p50, p99 }
+    },
+    stop: () => load.stop(),
+  }
+}
+
+/** Reports what the path did beside something, and before. */
+export function reportPath(beside: string, during: PathFigures, before: PathFigures): void {
+  const shown = ({ perSecond }: PathFigures) => `${median(perSecond).toFixed(0)}/s`
+  report({
+    row: `messages a second beside ${beside}, and before`,
+    ...{ parley: shown(during), against: shown(before) },
+    ...compare(during.perSecond, before.perSecond),
+    reach: { least: LEAST_SHARE },
+  })
+  for (const quantile of ['p50', 'p99'] as const)
+    report({
+      row: `delivered at ${RATE}/s beside ${beside}, and before, ${quantile}`,
+      parley: `${during[quantile].toFixed(1)} ms`,
+      against: `${before[quantile].toFixed(1)} ms`,
+      ratio: during[quantile] / before[quantile],
+    })
+}
