@@ -392,3 +392,26 @@ describe('many conversations', () => {
 
 const focusedRow = (page: Page): Promise<string> =>
   page.evaluate(() => document.activeElement?.closest('[data-row]')?.textContent ?? '')
+
+test('the list says how many there are, also of those that are not loaded yet, and of what is chosen', async () => {
+  for (let person = 0; person < 3; person++) await conversationWith(`Rita${person}`, `551198888200${person}`)
+  await asAna(async (page) => {
+    const { json } = await call('GET', '/rest/threads?total=true&status=open&wrote=true')
+    await open(page, '/conversations', '.threads a')
+    await page
+      .getByText(`${(json.total as { count: number }).count} conversations`, { exact: true })
+      .waitFor()
+    await page.getByRole('searchbox').fill('Rita1')
+    await page.getByText('1 conversation', { exact: true }).waitFor()
+    // A page of one in place of fifty, and no other.
+    await page.route('**/rest/threads?*', (route) => {
+      const url = new URL(route.request().url())
+      if (url.searchParams.has('after')) return route.abort()
+      url.searchParams.set('limit', '1')
+      return route.continue({ url: url.href })
+    })
+    await open(page, '/conversations?status=all&handler=person', '.threads a')
+    await page.getByText(/^\d+ conversations$/).waitFor()
+    expect(await page.locator('.threads a').count()).toBe(1)
+  })
+})

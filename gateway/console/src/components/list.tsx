@@ -17,7 +17,7 @@ export interface Column<T> {
 
 type Query = Record<string, string | undefined>
 
-interface Listed<T> {
+export interface Listed<T> {
   rows: T[] | undefined
   error: Error | undefined
   next: string | null

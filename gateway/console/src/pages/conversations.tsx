@@ -1,13 +1,16 @@
+import type { Schemas } from '@parley/client'
 import { Component } from 'preact'
+import { call } from '../api.ts'
 import { Button } from '../components/actions.tsx'
 import { Badge, Empty, Failure, Loading, PageHead, Time } from '../components/basics.tsx'
 import { useRows } from '../components/keyboard.ts'
 import { lazyPage } from '../components/lazy-page.tsx'
-import { More, useList } from '../components/list.tsx'
+import { type Listed, More, useList } from '../components/list.tsx'
 import { byPath } from '../components/screens.tsx'
 import { useDrafts } from '../drafts.ts'
 import { count } from '../format.ts'
 import { rich, t } from '../language.ts'
+import { useLoad } from '../load.ts'
 import type { Draft } from '../replies.ts'
 import { may } from '../rights.ts'
 import { hrefOf, type PageProps } from '../router.ts'
@@ -73,6 +76,7 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
         )}
       </PageHead>
       <Filters query={query} />
+      {list.rows && list.rows.length > 0 && <Total list={list} query={query} />}
       {selection.isOn && <BulkBar {...{ selection, rows }} reload={list.reload} />}
       {list.rows === undefined && (list.error ? <Failure error={list.error} /> : <Loading lines={6} />)}
       {list.rows?.length === 0 &&
@@ -104,6 +108,35 @@ function ThreadList({ query, current }: { query: URLSearchParams; current: strin
       </ul>
       <More list={list} isEndless />
     </>
+  )
+}
+
+interface TotalProps {
+  list: Pick<Listed<Thread>, 'rows' | 'next'>
+  query: URLSearchParams
+}
+
+/** How many conversations there are; of those that a search finds only where all are shown. */
+function Total({ list: { rows = [], next }, query }: TotalProps) {
+  const filter = listQuery(query)
+  const isAsked = next !== null && !filter.q
+  const { data } = useLoad(
+    isAsked ? `total ${JSON.stringify(filter)}` : '',
+    async (signal) => {
+      if (!isAsked) return undefined
+      const query = { ...filter, total: 'true', limit: 1 }
+      return (await call<Schemas['ThreadPage']>('GET', '/rest/threads', { query, signal })).total
+    },
+    { everyMs: 30_000 },
+  )
+  const total = next === null ? { count: rows.length, isMore: false } : data
+  if (total === undefined) return null
+  return (
+    <p class="note total">
+      {total.isMore
+        ? t('More than {count} conversations', { count: count(total.count) })
+        : t('{count, plural, one {# conversation} other {# conversations}}', { count: total.count })}
+    </p>
   )
 }
 

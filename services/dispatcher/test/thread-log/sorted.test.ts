@@ -133,3 +133,21 @@ describe('an assignee', () => {
     expect(await change('assigned', { assignee: null })).not.toHaveProperty('assignee')
   })
 })
+
+test('how many there are in all is said where it is asked for, of those that may be read, and not of a search', async () => {
+  for (const extId of ['counted-1', 'counted-22', 'counted-333']) {
+    await thread(extId)
+    await change(extId, { labels: ['counted'] })
+  }
+  expect(await line.list('?label=counted&limit=1&total=true')).toMatchObject({
+    next: expect.any(String),
+    total: { count: 3, isMore: false },
+  })
+  for (const query of ['?label=counted', '?q=counted&total=true'])
+    expect(await line.list(query)).not.toHaveProperty('total')
+  expect(await line.world.get('/rest/threads?total=true', { workspace: 999 })).toMatchObject({
+    json: { data: [], total: { count: 0, isMore: false } },
+  })
+  const { json } = await line.world.get('/rest/threads?total=yes')
+  expect(json).toMatchObject({ code: 'validation_failed' })
+})

@@ -56,6 +56,7 @@ export const threadQuery = z.object({
     .describe(
       'Words of the name, of the last one the beginning, or four digits of the phone number or more (of fewer its beginning); then those in which one message has all of the words. 10,000 threads and the newest 5,000 messages with the rarest of the words are looked at, and 1,000 threads of each sorted, at most',
     ),
+  total: z.literal('true').optional().describe('Says how many there are in all, too; not with `q`'),
   limit: pageLimit,
   after: cursorOf(position).optional(),
 })
@@ -67,6 +68,7 @@ export const channelQuery = z.object({
 })
 
 const QUERY_MS = 5_000
+const MOST_COUNTED = 1_000
 const LATEST = { lastAt: -1, _id: -1 } as const
 
 /**
@@ -90,6 +92,19 @@ export async function findThreads(
   if (left === 0) return people
   const behind = { ...page, limit: left, beyond: isBehind ? beyond : {} }
   return [...people, ...(await searchMessages(collections, { ...search, page: behind }))]
+}
+
+/** How many there are, on all pages; a thousand are counted at most. */
+export async function countThreads(
+  threads: Collections['threads'],
+  visible: VisibleThreads,
+  asked: ThreadQuery,
+): Promise<{ count: number; isMore: boolean }> {
+  const found = await threads.countDocuments(
+    { $and: [visible, filterOf(asked)] },
+    { limit: MOST_COUNTED + 1, maxTimeMS: QUERY_MS, ...defined({ hint: indexOf(asked) }) },
+  )
+  return { count: Math.min(found, MOST_COUNTED), isMore: found > MOST_COUNTED }
 }
 
 /** Where the page after a thread begins. */

@@ -1,7 +1,6 @@
 import type { InternalClient } from '@parley/shared/internal-client'
 import { encodeCursor, splitPage } from '@parley/shared/list-query'
 import type { Publisher } from '@parley/shared/messaging/publisher'
-import { pageOf } from '@parley/shared/openapi/operation'
 import { route } from '@parley/shared/openapi/route'
 import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
@@ -12,15 +11,9 @@ import { changeThread, threadChange } from './change-thread.ts'
 import { type Erasing, eraseThread } from './erase-thread.ts'
 import { erasableTasks } from './erasers.ts'
 import { requireThread, type ThreadStore, visibleThreads } from './find-thread.ts'
-import { channelQuery, findThreads, positionOf, threadQuery } from './list-threads.ts'
+import { channelQuery, countThreads, findThreads, positionOf, threadQuery } from './list-threads.ts'
 import { excerptsOf, type FoundMessage } from './search-threads.ts'
-import {
-  listedThreadSchema,
-  threadErrors,
-  threadExample,
-  threadParameter,
-  threadSchema,
-} from './thread-schemas.ts'
+import { threadErrors, threadExample, threadPage, threadParameter, threadSchema } from './thread-schemas.ts'
 import { readThread, threadViews } from './view.ts'
 
 const tag = 'threads'
@@ -44,19 +37,25 @@ export const listThreads = route({
   summary: 'List threads',
   description: 'The newest activity first; it is at most two seconds behind.',
   query: threadQuery,
-  response: pageOf('Thread', listedThreadSchema, threadExample),
+  response: threadPage,
   handle:
     ({ collections, authorizer, channels }: Threads) =>
     async (_req, res, asked) => {
       const allowed = await visibleThreads(res, authorizer)
       const given = asked.query()
-      const { page, last } = splitPage(await findThreads(collections, allowed, given), given.limit)
+      const isCounted = given.total !== undefined && given.q === undefined
+      const [found, total] = await Promise.all([
+        findThreads(collections, allowed, given),
+        isCounted ? countThreads(collections.threads, allowed, given) : undefined,
+      ])
+      const { page, last } = splitPage(found, given.limit)
       const excerpts = await excerptsOf(collections, { found: page, text: given.q ?? '' })
       const data = (await threadViews(channels, page)).map((view, at) => ({
         ...view,
         ...foundView(page[at]?.found, excerpts),
       }))
-      res.json({ data, next: last === undefined ? null : encodeCursor(positionOf(last)) })
+      const next = last === undefined ? null : encodeCursor(positionOf(last))
+      res.json({ data, next, ...(total && { total }) })
     },
 })
 

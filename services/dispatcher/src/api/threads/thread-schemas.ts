@@ -1,5 +1,5 @@
 import { safeInteger } from '@parley/shared/json-object'
-import type { OperationParameter } from '@parley/shared/openapi/operation'
+import type { OperationParameter, OperationResponse } from '@parley/shared/openapi/operation'
 import { z } from 'zod'
 
 const AT = '2026-11-20T11:36:37.316Z'
@@ -88,7 +88,7 @@ const threadSummarySchema = z
   .meta({ id: 'ThreadSummary', description: "A person's thread on a channel" })
 
 /** A thread as a search lists it. */
-export const listedThreadSchema = z
+const listedThreadSchema = z
   .object({
     ...threadSummarySchema.shape,
     found: z
@@ -136,3 +136,18 @@ export const threadExample = {
   lastUnreadAt: AT,
   serviceWindowEndsAt: '2026-11-21T11:36:37.316Z',
 } as const
+
+/** A page of the list. */
+export const threadPage: OperationResponse = {
+  schema: z
+    .object({
+      data: z.array(listedThreadSchema),
+      next: z.string().nullable(),
+      total: z
+        .object({ count: z.int().min(0).max(1_000), isMore: z.boolean() })
+        .optional()
+        .describe('How many there are on all pages, where that is asked for; a thousand are counted at most'),
+    })
+    .meta({ id: 'ThreadPage' }),
+  example: { data: [threadExample], next: null },
+}
