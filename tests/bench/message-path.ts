@@ -5,15 +5,17 @@ import { compare, median, report } from './results.ts'
 
 const BURSTS = 3
 const BURST = 5_000
+/** So many that each partition has some. */
+const OTHERS = 1_000
 const CONNECTIONS = 64
 const RATE = 100
 const STEADY_SECONDS = 20
 const MOST_SECONDS = 120
 const CALM_SECONDS = 1
-/** A smaller difference is none. */
-const LEAST_SHARE = 0.95
+/** The bursts themselves differ by as much. */
+const LEAST_SHARE = 0.9
 
-export interface PathFigures {
+interface PathFigures {
   /** Messages a second from the first post to the last arrival, of each burst. */
   perSecond: number[]
   /** Milliseconds from post to arrival at a steady rate. */
@@ -23,13 +25,20 @@ export interface PathFigures {
 
 export type MessagePath = Awaited<ReturnType<typeof startMessagePath>>
 
-/** Messages of a workspace of its own from the API to an endpoint, to see what something else costs them. */
+/**
+ * Messages of a workspace of its own from the API to an endpoint, to see what something else costs them. Another workspace
+ * is active, too: beside others each runs fewer at once (docs/adr/0015), whatever they do.
+ */
 export async function startMessagePath(own: OwnSystem) {
   const load = await startLoad()
-  const target = await makeParleyTarget(own, load.url)
+  const [target, other] = [
+    await makeParleyTarget(own, load.url, 'path'),
+    await makeParleyTarget(own, load.url, 'others'),
+  ]
   const task = { target, connections: CONNECTIONS, seconds: MOST_SECONDS, calmSeconds: CALM_SECONDS }
   const burst = async (name: string) =>
     (await load.carryOut({ ...task, name, messages: BURST })).drainedPerSecond
+  await load.carryOut({ ...task, target: other, name: 'others', messages: OTHERS })
   await burst('warm-up')
   return {
     async measure(name: string): Promise<PathFigures> {

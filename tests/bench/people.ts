@@ -3,7 +3,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type GatewayClient, gatewayClient } from '@parley/local/demo/gateway-client'
 import { readRunFile } from '@parley/local/demo/running-system'
-import { configOf, registerWebhook, SIMULATED, simulatedNumber } from '@parley/local/simulator/client'
+import {
+  configOf,
+  misbehave,
+  registerWebhook,
+  SIMULATED,
+  simulatedNumber,
+} from '@parley/local/simulator/client'
 import { waitUntil } from '@parley/local/wait-until'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
@@ -25,7 +31,9 @@ const START_MS = 5_000
 const MOST_GROWTH = 1.3
 const SAMPLE_MS = 200
 const CALM_SAMPLES = 50
-const LISTED_MS = 900_000
+const LISTED_MS = 1_200_000
+const BUDGET = 50
+const MOST_PER_SECOND = 1_000
 
 const granted = { consent: 'marketing', is: 'granted' }
 const COUNTS: Record<string, object> = {
@@ -181,6 +189,7 @@ async function measureCampaign(
   { system: { simulatorUrl }, path }: { system: { simulatorUrl: string }; path: MessagePath },
 ): Promise<void> {
   const number = simulatedNumber(simulatorUrl, String(Date.now()))
+  await misbehave({ ...number, behaviour: { messagesPerSecond: MOST_PER_SECOND } })
   await client.putChannel({
     ...{ name: 'Offers', description: '', extId: 'offers', handlerUrl: 'native:agents/echo' },
     ...{ hook: SIMULATED.name, callback: SIMULATED.name },
@@ -191,7 +200,7 @@ async function measureCampaign(
     await client.call('POST', '/rest/campaigns', {
       ...{ name: 'Everybody', channel: 1, template: { name: 'welcome_offer', language: 'pt_BR' } },
       ...{ variables: [{ attribute: 'name', fallback: 'cliente' }, { text: '20%' }] },
-      ...{ audience: { everybody: true }, messagesPerSecond: 5 },
+      ...{ audience: { everybody: true }, messagesPerSecond: 5, budget: { messages: BUDGET } },
     }),
   )
   const before = await path.measure('before')
@@ -217,6 +226,8 @@ async function measureCampaign(
   const beside = await path.measure('beside')
   if (await listed()) throw new Error('All were listed before the others were sent: more people are needed')
   reportPath(`the listing of ${PEOPLE} people`, beside, before)
+  // They are listed as fast as they may be sent, and none is sent beyond the budget.
+  await client.call('PATCH', `/rest/campaigns/${_id}`, { messagesPerSecond: MOST_PER_SECOND })
   if (!(await waitUntil(listed, { timeoutMs: LISTED_MS, intervalMs: 2_000 })))
     throw new Error('not all were listed')
   console.log(`All of them were listed ${((performance.now() - began) / 1_000).toFixed(0)} s after the start`)

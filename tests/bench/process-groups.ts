@@ -79,7 +79,7 @@ function runningOf({ pids }: ProcessGroup, name: string): number[] {
 }
 
 /** A server has ended by itself; it is started again, as another process, whose figures would be another's. */
-export class ServerEnded extends Error {
+class ServerEnded extends Error {
   constructor(name: string) {
     super(`${name} has ended by itself`)
   }

@@ -3,14 +3,14 @@ import { isUnavailable } from '@parley/shared/unavailable'
 import type { CampaignRecord } from '../store/campaign-record.ts'
 import { readFacts } from './campaign-facts.ts'
 import { type Known, pauseByItself, type RunServices, step } from './campaign-step.ts'
-import { listAudience } from './list-audience.ts'
+import { listAudience, listingRate } from './list-audience.ts'
 import { trackMessages, trackReplies } from './track-messages.ts'
 
 const STEP_MS = 200
 const TRACK_MS = 300
 const FACTS_MS = 700
 const REPLIES_MS = 2_000
-const LIST_PAUSE_MS = 20
+const LIST_EVERY_MS = 400
 /** So often in a row the next of an audience may not be found in time. */
 const MOST_SLOW = 4
 /** MongoDB's code of a read that took longer than we allow. */
@@ -43,6 +43,7 @@ export function startCampaignRun(
     factsSince: undefined,
     bucket: undefined,
     perSecond: 0,
+    isShort: false,
   }
   const failed = (what: string) => (error: Error) => {
     const level = isUnavailable(error) ? 'warn' : 'error'
@@ -74,11 +75,10 @@ export function startCampaignRun(
     },
     failed: failed('campaign step failed'),
   })
-  // Half of the time, so that a long audience leaves the database to what is sent meanwhile.
   let listingMs = 0
   let slow = 0
-  const listPauseMs = () =>
-    known.campaign?.listed?.isDone === true ? STEP_MS : Math.max(LIST_PAUSE_MS, listingMs)
+  // At most half of the time, however long it takes.
+  const listPauseMs = () => Math.max(LIST_EVERY_MS - listingMs, listingMs)
   const loops = [
     main,
     loop('campaign audience not listed', listPauseMs, async (campaign) => {
@@ -88,10 +88,11 @@ export function startCampaignRun(
         known.facts?.channel === undefined
       )
         return
-      const { channel, purpose } = known.facts
+      const { channel, purpose, perSecond } = known.facts
       const began = performance.now()
+      const limit = Math.ceil((listingRate({ perSecond, isShort: known.isShort }) * LIST_EVERY_MS) / 1_000)
       const maxTimeMS = times.list
-      const listed = await listAudience(services, campaign, { channel, purpose, maxTimeMS }).catch(
+      const listed = await listAudience(services, campaign, { channel, purpose, limit, maxTimeMS }).catch(
         (error: Error & { code?: unknown }) => {
           if (error.code !== TOO_LONG) throw error
         },

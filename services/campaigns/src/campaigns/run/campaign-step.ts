@@ -31,6 +31,8 @@ export interface Known extends SendRate {
   factsAt: number
   /** Since when what happened counts in them, in milliseconds since the epoch. */
   factsSince: number | undefined
+  /** Fewer were due than might have been sent. */
+  isShort: boolean
 }
 
 interface Stepping {
@@ -112,6 +114,7 @@ async function run(
   await replayPaused(services, campaign)
   const allowed = await allowance(services, campaign, known, facts)
   const due = allowed.count === 0 ? [] : await findDue(services, campaign._id, { now, limit: allowed.count })
+  known.isShort = due.length < allowed.count
   if (due.length === 0) {
     // Where nobody waits, what is used up keeps nothing from being over.
     const isWaiting =

@@ -9,11 +9,21 @@ import type { CampaignRecord } from '../store/campaign-record.ts'
 import { audienceOf } from './audience.ts'
 import { type CampaignChannel, type CampaignServices, hasAddress } from './campaign-parts.ts'
 
-const BATCH = 1_000
-/** The first ones are soon there, and written to. */
-const FIRST_BATCH = 100
+/** People a second. */
+const LEAST_RATE = 100
+const RATE_WHEN_SHORT = 1_000
+const MOST_RATE = 2_500
+/** What is listed ahead of what is sent. */
+const AHEAD = 3
 /** What of a person decides whether and when they are written to. */
 const FIELDS = { addresses: 1, name: 1, language: 1, timeZone: 1, attributes: 1, consent: 1 } as const
+
+/**
+ * How many people are listed a second: no more than what is sent needs, since writing a million recipients as fast as
+ * possible takes the database from everybody else. `isShort`: fewer are due than may be sent.
+ */
+export const listingRate = ({ perSecond, isShort }: { perSecond: number; isShort: boolean }): number =>
+  Math.min(MOST_RATE, Math.max(AHEAD * perSecond, isShort ? RATE_WHEN_SHORT : LEAST_RATE))
 
 /**
  * Lists the next people of a campaign's audience as its recipients, and says how far it is. Repeating it changes nothing:
@@ -22,12 +32,11 @@ const FIELDS = { addresses: 1, name: 1, language: 1, timeZone: 1, attributes: 1,
 export async function listAudience(
   { connection, collections }: Pick<CampaignServices, 'connection' | 'collections'>,
   campaign: CampaignRecord,
-  known: { channel: CampaignChannel; purpose: ConsentPurpose; maxTimeMS: number },
+  known: { channel: CampaignChannel; purpose: ConsentPurpose; limit: number; maxTimeMS: number },
 ): Promise<NonNullable<CampaignRecord['listed']>> {
   const { _id, listed } = campaign
   const page = await findPeoplePage(connection, audienceOf(campaign), {
-    maxTimeMS: known.maxTimeMS,
-    ...{ after: listed?.after, limit: listed === undefined ? FIRST_BATCH : BATCH, projection: FIELDS },
+    ...{ after: listed?.after, limit: known.limit, maxTimeMS: known.maxTimeMS, projection: FIELDS },
   })
   await insertNew(collections.recipients, recipientsFor(campaign, page.people, known))
   const after = page.next ?? listed?.after
