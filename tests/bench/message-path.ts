@@ -53,17 +53,17 @@ export async function startMessagePath(own: OwnSystem) {
 }
 
 /** Reports what the path did beside something, and before. */
-export function reportPath(beside: string, during: PathFigures, before: PathFigures): void {
+export function reportPath(load: string, during: PathFigures, before: PathFigures): void {
   const shown = ({ perSecond }: PathFigures) => `${median(perSecond).toFixed(0)}/s`
   report({
-    row: `messages a second beside ${beside}, and before`,
+    row: `messages a second beside ${load}, and before`,
     ...{ parley: shown(during), against: shown(before) },
     ...compare(during.perSecond, before.perSecond),
     reach: { least: LEAST_SHARE },
   })
   for (const quantile of ['p50', 'p99'] as const)
     report({
-      row: `delivered at ${RATE}/s beside ${beside}, and before, ${quantile}`,
+      row: `delivered at ${RATE}/s beside ${load}, and before, ${quantile}`,
       parley: `${during[quantile].toFixed(1)} ms`,
       against: `${before[quantile].toFixed(1)} ms`,
       ratio: during[quantile] / before[quantile],

@@ -223,9 +223,9 @@ async function measureCampaign(
     const results = await client.get(`/rest/campaigns/${_id}/results`).catch(() => undefined)
     return z.looseObject({ audience: z.literal(PEOPLE) }).safeParse(results).success
   }
-  const beside = await path.measure('beside')
+  const during = await path.measure('during')
   if (await listed()) throw new Error('All were listed before the others were sent: more people are needed')
-  reportPath(`the listing of ${PEOPLE} people`, beside, before)
+  reportPath(`the listing of ${PEOPLE} people`, during, before)
   // They are listed as fast as they may be sent, and none is sent beyond the budget.
   await client.call('PATCH', `/rest/campaigns/${_id}`, { messagesPerSecond: MOST_PER_SECOND })
   if (!(await waitUntil(listed, { timeoutMs: LISTED_MS, intervalMs: 2_000 })))
