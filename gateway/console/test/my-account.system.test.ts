@@ -263,7 +263,7 @@ test('what a tab did not come to report, or the stream did not say, is reported 
 })
 
 test('what was not reported before all tabs were loaded anew is reported once, by one that has found it unread', async () => {
-  const { shop, say } = await shopWithConversation('padaria', '7003')
+  const { shop, say } = await shopWithConversation('mercearia', '7004')
   await onPage({}, async (page, context) => {
     const { from, texts } = await countNotices(context)
     await signIn(page, system.url, shop)
