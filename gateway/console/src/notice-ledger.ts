@@ -21,14 +21,14 @@ export interface Reported {
   unread: number
 }
 
-/** What a tab that told for all of them leaves to the next one: where it is, and up to where it was told of that. */
-export interface Unreported {
-  thread: string
-  kind: NoticeKind
-  at: string
-  reportedAt: string
-  /** Of the conversation then, where that is known. */
-  unread?: number
+/** What the tab that told for all of them knows when it goes, for one that has found the same in its first list. */
+export interface LeftNotices {
+  /** All that was told of what came later is in `reported`. */
+  since: string
+  /** Without how many were unread where that is not known. */
+  reported: (Omit<Reported, 'unread'> & { unread?: number | undefined })[]
+  /** The conversations of which something is not told. */
+  waiting: string[]
 }
 
 /** What the account was told of, and what it is still to be told of. */
@@ -46,15 +46,23 @@ export interface NoticeLedger {
   settle(reported: Reported): void
   /** What is not told yet. */
   waiting(): DueNotice[]
-  /** The same for the tab that tells next. */
-  unreported(): Unreported[]
-  /** What the tab that told before has left, once there was a list. Returns what is to be heard again, since the list has settled it. */
-  resume(left: readonly Unreported[]): Unreported[]
+  /** What it leaves to the tab that tells next: of the last minute. */
+  leave(): LeftNotices
+  /**
+   * What the tab that told before has left, once there was a list. Returns the conversations whose state is to be heard
+   * again: the list has settled what nobody has told.
+   */
+  resume(left: LeftNotices): string[]
 }
 
 /** What happened longer ago is no news. */
 const RECENT_MS = 5 * 60_000
 const MOST_KNOWN = 5_000
+/** Longer than tabs take to be loaded anew one after another. */
+const LEFT_MS = 60_000
+const MOST_LEFT = 1_000
+/** So many are asked for again. */
+const MOST_RESUMED = 100
 
 interface Known {
   /** What came until then was told, or read. */
@@ -62,7 +70,11 @@ interface Known {
   /** How many were unread then, where that is known. */
   unread: number | undefined
   waiting: Map<NoticeKind, DueNotice>
+  /** The first list had it: that it was told is assumed. */
+  isAssumed: boolean
 }
+
+const KINDS = ['message', 'assignment'] as const
 
 /**
  * A conversation's state is judged by when its last unread message was received, which only grows: states that come twice,
@@ -107,6 +119,7 @@ export function createNoticeLedger({
         reportedAt: { message: before?.until ?? '', assignment: '' },
         unread: before?.isWhole ? 0 : undefined,
         waiting: new Map(),
+        isAssumed: before !== undefined && !before.isWhole,
       },
     )
   const add = (known: Known, due: DueNotice): DueNotice[] => {
@@ -153,12 +166,14 @@ export function createNoticeLedger({
         const known = knownOf(_id)
         settleAt(known, { kind: 'message', at: lastUnreadAt, unread })
         settleAt(known, { kind: 'assignment', at: later(assignee?.at ?? '', team?.at ?? ''), unread })
+        known.isAssumed = true
       }
       // The same of what was heard meanwhile: it may have been reported before this tab was there.
       for (const known of all.values()) {
         const due = known.waiting.get('message')
-        if (due !== undefined && due.at <= latest)
-          settleAt(known, { kind: 'message', at: due.at, unread: due.thread.unread })
+        if (due === undefined || due.at > latest) continue
+        settleAt(known, { kind: 'message', at: due.at, unread: due.thread.unread })
+        known.isAssumed = true
       }
       before = { until: next === null ? '' : latest, isWhole: next === null }
       return []
@@ -176,25 +191,40 @@ export function createNoticeLedger({
     },
     settle: (reported) => settleAt(knownOf(reported.reported), reported),
     waiting,
-    unreported: () =>
-      waiting().map(({ kind, thread: { _id }, at }) => {
-        const { reportedAt, unread } = knownOf(_id)
-        return {
-          thread: _id,
-          kind,
-          at,
-          reportedAt: reportedAt[kind],
-          ...(unread !== undefined && { unread }),
+    leave() {
+      const known = [...all].flatMap(([reported, { reportedAt, unread, waiting }]) =>
+        KINDS.map((kind) => ({ reported, kind, at: reportedAt[kind], unread, isDue: waiting.has(kind) })),
+      )
+      const latest = known.map(({ at }) => at).reduce(later, '')
+      const since = latest === '' ? '' : new Date(Date.parse(latest) - LEFT_MS).toISOString()
+      const reported = known
+        .filter(({ at, isDue }) => at > since || (isDue && at !== ''))
+        .toSorted((one, other) => (one.at < other.at ? 1 : -1))
+        .map(({ isDue, ...one }) => one)
+      return {
+        since: later(reported[MOST_LEFT]?.at ?? '', since),
+        reported: reported.slice(0, MOST_LEFT),
+        waiting: waiting().map(({ thread: { _id } }) => _id),
+      }
+    },
+    resume({ since, reported, waiting }) {
+      const told = new Map(reported.map((one) => [`${one.kind} ${one.reported}`, one]))
+      const again = new Set<string>()
+      if (before !== undefined && !before.isWhole && before.until > since) before.until = since
+      for (const id of waiting) knownOf(id)
+      for (const [id, known] of all) {
+        if (!known.isAssumed) continue
+        for (const kind of KINDS) {
+          const one = told.get(`${kind} ${id}`)
+          const at = one?.at ?? since
+          if (known.reportedAt[kind] <= at) continue
+          known.reportedAt[kind] = at
+          if (kind === 'message') known.unread = one?.unread
+          again.add(id)
         }
-      }),
-    resume: (left) =>
-      left.filter(({ thread, kind, at, reportedAt, unread }) => {
-        const known = knownOf(thread)
-        if (!isRecent(at) || (known.waiting.get(kind)?.at ?? '') >= at) return false
-        known.reportedAt[kind] = reportedAt
-        if (kind === 'message') known.unread = unread
-        return true
-      }),
+      }
+      return [...new Set([...waiting, ...again])].slice(-MOST_RESUMED)
+    },
   }
 }
 
@@ -203,6 +233,7 @@ const later = (one: string, other: string): string => (one > other ? one : other
 function settleAt(known: Known, { kind, at, unread }: Pick<Reported, 'kind' | 'at' | 'unread'>): void {
   if (at < known.reportedAt[kind]) return
   known.reportedAt[kind] = at
+  known.isAssumed = false
   if (kind === 'message') known.unread = unread
   const left = known.waiting.get(kind)
   if (left !== undefined && left.at <= at) known.waiting.delete(kind)

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { call, type Page } from './api.ts'
 import { caughtUp, type Mark } from './caught-up.ts'
 import { useLoad } from './load.ts'
-import { createNoticeLedger, type DueNotice, type Reported, type Unreported } from './notice-ledger.ts'
+import { createNoticeLedger, type DueNotice, type LeftNotices, type Reported } from './notice-ledger.ts'
 import { isRequested, type NoticedThread, noticeText } from './notice-text.ts'
 import { raiseNotice, readNoticeSettings } from './notices.ts'
 import { may, me } from './rights.ts'
@@ -96,8 +96,8 @@ type Note = { asks: Reported[] } | { reported: Reported[] } | Mark
 /**
  * Tells of each message that the team is to read, a hand-over and what is assigned to the account as well: in whichever tab
  * reads the stream for all of them, so once, and not while a tab of the browser shows the conversation to somebody. All tabs
- * know what was told, so that another one goes on where that one is closed; what it did not come to it leaves in the browser,
- * for a tab that is loaded meanwhile takes what is in its first list as told.
+ * know what was told, so that another one goes on where that one is closed; it leaves what it knows in the browser, since a tab
+ * that is loaded meanwhile takes what is in its first list as told.
  */
 export function useNotices(): void {
   useEffect(() => {
@@ -110,10 +110,10 @@ export function useNotices(): void {
       (left?.thread === reported && left.at >= Date.parse(at))
     /** It reads the stream, and knows what was reported before. */
     let isLeading = false
-    const key = UNREPORTED + account.get()
+    const key = LEFT + account.get()
     let listed = Promise.withResolvers<void>()
     /** What was left to it and is not heard again yet. */
-    let resuming: Unreported[] = []
+    let resuming: LeftNotices | undefined
     const settle = (reported: readonly Reported[]) => {
       for (const one of reported) ledger.settle(one)
     }
@@ -179,11 +179,12 @@ export function useNotices(): void {
     const follow = () => {
       if (leading === undefined) return
       leading.abort()
-      leaveUnreported(key, [...resuming, ...ledger.unreported()])
+      // One that has not led yet leaves what it has found.
+      if (isLeading) leaveNotices(key, resuming ?? ledger.leave())
       leading = undefined
       isLeading = false
       due = []
-      resuming = []
+      resuming = undefined
     }
     /** What the tab that read before did not come to; what it did come to is heard first. */
     const lead = async () => {
@@ -194,14 +195,15 @@ export function useNotices(): void {
       await caughtUp(tabs, signal)
       if (signal.aborted) return
       isLeading = true
-      resuming = takeUnreported(key)
-      notifyAll(ledger.waiting())
+      resuming = takeNotices(key)
       // It would settle what is left.
       await listed.promise
       if (signal.aborted) return
-      for (resuming = ledger.resume(resuming); resuming.length > 0; resuming.shift()) {
-        const path = `/rest/threads/${resuming[0]?.thread}`
-        const thread = await call<Thread>('GET', path, { signal }).catch(() => undefined)
+      const again = resuming === undefined ? [] : ledger.resume(resuming)
+      resuming = undefined
+      notifyAll(ledger.waiting())
+      for (const id of again) {
+        const thread = await call<Thread>('GET', `/rest/threads/${id}`, { signal }).catch(() => undefined)
         if (signal.aborted) return
         if (thread !== undefined) notifyAll(ledger.hear(thread))
       }
@@ -228,27 +230,22 @@ export function useNotices(): void {
   }, [])
 }
 
-const UNREPORTED = 'parley.unreported.'
-const MOST_LEFT = 100
+const LEFT = 'parley.left-notices.'
 
-/** Leaves what was not told to the tab that reads the stream next, in the browser, without any text. */
-function leaveUnreported(key: string, more: readonly Unreported[]): void {
-  const all = new Map(
-    [...takeUnreported(key), ...more].map((one) => [`${one.kind} ${one.thread}`, one] as const),
-  )
-  if (all.size === 0) return
+/** Leaves what was told, and what was not, to the tab that reads the stream next: in the browser, without any text. */
+function leaveNotices(key: string, left: LeftNotices): void {
   try {
-    localStorage.setItem(key, JSON.stringify([...all.values()].slice(-MOST_LEFT)))
+    localStorage.setItem(key, JSON.stringify(left))
   } catch {
     // Full of something else. They are counted as unread.
   }
 }
 
-function takeUnreported(key: string): Unreported[] {
+function takeNotices(key: string): LeftNotices | undefined {
   try {
-    return JSON.parse(localStorage.getItem(key) ?? '[]') as Unreported[]
+    return JSON.parse(localStorage.getItem(key) ?? '') as LeftNotices
   } catch {
-    return []
+    return undefined
   } finally {
     localStorage.removeItem(key)
   }
