@@ -208,14 +208,14 @@ export function createNoticeLedger({
       }
     },
     resume({ since, reported, waiting }) {
-      const told = new Map(reported.map((one) => [`${one.kind} ${one.reported}`, one]))
+      const leftOf = new Map(reported.map((one) => [`${one.kind} ${one.reported}`, one]))
       const again = new Set<string>()
       if (before !== undefined && !before.isWhole && before.until > since) before.until = since
       for (const id of waiting) knownOf(id)
       for (const [id, known] of all) {
         if (!known.isAssumed) continue
         for (const kind of KINDS) {
-          const one = told.get(`${kind} ${id}`)
+          const one = leftOf.get(`${kind} ${id}`)
           const at = one?.at ?? since
           if (known.reportedAt[kind] <= at) continue
           known.reportedAt[kind] = at
