@@ -3,6 +3,7 @@ import { rpc } from './rpc/rpc.ts'
 import { whatsapp } from './whatsapp/whatsapp.ts'
 
 const registered = new Map<string, Provider>()
+let all: readonly Provider[] = []
 let secrets: ReadonlySet<string> = new Set()
 let sources: ReadonlyMap<string, Provider> = new Map()
 
@@ -20,7 +21,7 @@ export function registerProvider(provider: Provider): () => void {
 }
 
 function index(): void {
-  const all = allProviders()
+  all = [...registered.values()]
   const settings = all.flatMap((provider) => provider.settings)
   secrets = new Set(settings.filter(({ isSecret }) => isSecret).map(({ key }) => key))
   sources = new Map(
@@ -40,9 +41,7 @@ export const usualProvider = (): Provider =>
   allProviders().find(({ inbound }) => inbound !== undefined) ?? rpc
 
 /** Every provider, in the order of registration. */
-export function allProviders(): Provider[] {
-  return [...registered.values()]
-}
+export const allProviders = (): readonly Provider[] => all
 
 /** True when a text is an id that a provider gives what is sent, as far as that can be seen. */
 export const isProviderId = (text: string): boolean =>

@@ -110,11 +110,11 @@ async function learnFrom(
   },
 ): Promise<void> {
   const { provider, delivery, address: sentTo, timeoutMs, learnPerson } = options
-  if (sentTo === undefined) return
-  const { channel, message } = delivery
   const person = provider.outbound.personOf?.(answer)
+  if (person === undefined || sentTo === undefined) return
+  const { channel, message } = delivery
   const known = new Set([sentTo, ...ownAddresses(message.user)].map(addressText))
-  if (person === undefined || person.addresses.every((one) => known.has(addressText(one)))) return
+  if (person.addresses.every((one) => known.has(addressText(one)))) return
   const { workspace } = channel
   await learnPerson({ timeoutMs, workspace, channel: message.extId, sentTo, person })
 }

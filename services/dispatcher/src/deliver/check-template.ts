@@ -24,13 +24,16 @@ type Checked =
  * Looks whether the provider takes a template as it is to be sent, before anything leaves, and what it is for. Undefined
  * where nothing is known of it, and for all that is no template. What has begun is not refused any more.
  */
-export async function checkTemplate(
+export function checkTemplate(
   run: MessageRun,
   planned: Planned,
   send: Send,
-): Promise<Checked | undefined> {
+): undefined | Promise<Checked | undefined> {
   const found = templateOf(planned, send)
-  if (found === undefined) return undefined
+  return found && check(run, found, send)
+}
+
+async function check(run: MessageRun, found: Found, send: Send): Promise<Checked | undefined> {
   const { rules, object } = found
   const known = await run.calling(() => definitionsOf(run, found))
   if (known.length === 0) return undefined

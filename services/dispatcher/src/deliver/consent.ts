@@ -11,10 +11,10 @@ import type { MessageRun } from './message-run.ts'
  * afterwards comes too late for this one, and for no other. Messages that are no templates read nothing. Rejects with
  * `unavailable`.
  */
-export async function isOptedOut(
+export function isOptedOut(
   { record, options, calling }: MessageRun,
   { content, purpose }: { content: SendContent; purpose: Purpose | undefined },
-): Promise<boolean> {
+): boolean | Promise<boolean> {
   if (!isTemplate(content)) return false
   // What is not known of may be either.
   const purposes = purpose === undefined ? PURPOSES : [purpose]
@@ -41,14 +41,14 @@ function personOf(record: MessageRecord): string[] {
  * The provider knows that the person wants no marketing: it is stored before the send is settled. Where it can't be, the
  * send stays claimed, and is refused again.
  */
-export async function noteOptOut(
+export function noteOptOut(
   { record, options, calling }: MessageRun,
   { id }: Send,
   outcome: Outcome,
-): Promise<void> {
-  if (outcome.kind !== 'permanent' || outcome.isOptOut !== true) return
+): undefined | Promise<void> {
+  if (outcome.kind !== 'permanent' || outcome.isOptOut !== true) return undefined
   const event = refusalOf(record, { id, at: new Date(options.now()) })
-  await calling(() => options.recordConsent([event]))
+  return calling(() => options.recordConsent([event]))
 }
 
 /** The change of consent that a refused send shows. */

@@ -33,10 +33,15 @@ type Performed = StepResult | Promise<StepResult>
 const NEXT = { kind: 'next' } as const
 
 /** Does one thing in the world, and writes what came of it or makes it known. Which thing that is `decide` has said. */
-export async function perform(run: MessageRun, step: Step): Promise<StepResult> {
-  const performed = await (PERFORM[step.kind] as (run: MessageRun, step: Step) => Performed)(run, step)
-  if (step.takes !== undefined) run.agents.calls.forget(step.takes)
-  return performed
+export function perform(run: MessageRun, step: Step): Performed {
+  const performed = (PERFORM[step.kind] as (run: MessageRun, step: Step) => Performed)(run, step)
+  return step.takes === undefined ? performed : taken(run, step.takes, performed)
+}
+
+async function taken(run: MessageRun, call: string, performed: Performed): Promise<StepResult> {
+  const result = await performed
+  run.agents.calls.forget(call)
+  return result
 }
 
 const PERFORM: { [Kind in Step['kind']]: (run: MessageRun, step: StepOf<Kind>) => Performed } = {

@@ -67,17 +67,19 @@ export async function sendNext(run: MessageRun, planned: Planned, next: NextSend
 }
 
 /** Why free text is not sent: a provider may take it only for a while after the person wrote; templates at any time. */
-async function outsideWindow(
+function outsideWindow(
   { record, options, calling }: MessageRun,
   { channel }: Planned,
   { content, state }: Send,
-): Promise<Outcome | undefined> {
+): undefined | Promise<Outcome | undefined> {
   const { serviceWindow } = options.callbackOf(channel.callback)
   if (serviceWindow === undefined || state !== 'pending' || !isFree(content)) return undefined
-  const isOutside = calling(() =>
-    options.threads.isOutsideWindow(record, { now: options.now(), windowMs: serviceWindow.ms }),
-  )
-  return (await isOutside) ? outsideServiceWindow(serviceWindow) : undefined
+  return calling(async () => {
+    const window = { now: options.now(), windowMs: serviceWindow.ms }
+    return (await options.threads.isOutsideWindow(record, window))
+      ? outsideServiceWindow(serviceWindow)
+      : undefined
+  })
 }
 
 function isFree(content: Send['content']): boolean {

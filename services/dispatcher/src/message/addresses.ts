@@ -1,4 +1,4 @@
-import { type Address, addressText, type MessageUser, ownAddresses } from '@parley/shared/providers/address'
+import { addressText, type MessageUser, ownAddresses } from '@parley/shared/providers/address'
 import { allProviders } from '@parley/shared/providers/registry'
 
 const PHONE = 'phone'
@@ -11,10 +11,11 @@ export function addressesOf(user: MessageUser): string[] {
 
 /** The digits of a text that is a phone number, however it is written; undefined for any other text. */
 export function phoneDigits(text: string | null | undefined): string | undefined {
-  const isPhone = ({ kind }: Address) => kind === PHONE
-  return allProviders()
-    .flatMap(({ addresses }) => addresses.find({ phone: text }) ?? [])
-    .find(isPhone)?.value
+  for (const { addresses } of allProviders()) {
+    const found = addresses.find({ phone: text })
+    if (found?.kind === PHONE) return found.value
+  }
+  return undefined
 }
 
 /** A record with addresses; in those of an earlier version a phone number stands alone. */

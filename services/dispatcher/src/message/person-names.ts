@@ -7,11 +7,11 @@ const MAX_NAME = 256
 export function namesOf(user: Record<string, unknown>): string[] {
   const { name, username, email, phone } = user
   const id = typeof phone === 'string' && phoneDigits(phone) === undefined ? phone : undefined
-  const own = ownAddresses(user as MessageUser).map(({ value }) => value)
-  const names = [name, username, email, id, ...own].flatMap((one) =>
-    typeof one === 'string' ? userName(one) : [],
-  )
-  return [...new Set(names)].filter((name) => name !== '')
+  const names = new Set<string>()
+  for (const one of [name, username, email, id]) if (typeof one === 'string') names.add(userName(one))
+  for (const { value } of ownAddresses(user as MessageUser)) names.add(userName(value))
+  names.delete('')
+  return [...names]
 }
 
 /** A name as {@link namesOf} has it. */

@@ -1,5 +1,6 @@
 const EMPTY = Buffer.alloc(0)
-const FIRST_BYTES = 1024
+/** Of the second piece on: most responses come in one. */
+const LEAST_BYTES = 1024
 /** So many bytes that are not used may stay allocated. */
 const MAX_SPARE_BYTES = 8 * 1024
 
@@ -52,8 +53,8 @@ export class GrowingBuffer {
   }
 
   #grow(needed: number): void {
-    const doubled = Math.min(Math.max(FIRST_BYTES, this.#bytes.length * 2), this.#maxBytes)
-    const grown = Buffer.allocUnsafeSlow(Math.max(needed, doubled))
+    const doubled = Math.min(Math.max(LEAST_BYTES, this.#bytes.length * 2), this.#maxBytes)
+    const grown = Buffer.allocUnsafeSlow(this.#length === 0 ? needed : Math.max(needed, doubled))
     grown.set(this.view())
     this.#bytes = grown
   }

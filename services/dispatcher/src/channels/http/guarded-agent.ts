@@ -113,8 +113,12 @@ export function withDefaults(
   headers: Record<string, string>,
   defaults: Record<string, string>,
 ): Record<string, string> {
-  const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
-  return { ...Object.fromEntries(Object.entries(defaults).filter(([name]) => !names.has(name))), ...headers }
+  const all = { ...defaults, ...headers }
+  for (const given in headers) {
+    const name = given.toLowerCase()
+    if (name !== given && name in defaults && !(name in headers)) delete all[name]
+  }
+  return all
 }
 
 class GuardedExchange implements Exchange, Dispatcher.DispatchHandler {
