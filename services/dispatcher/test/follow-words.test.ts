@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { createLog } from '@parley/shared/log'
-import type { Relay } from '@parley/shared/relay/relay'
+import { type Relay, startRelay } from '@parley/shared/relay/relay'
 import type { StoredRelay } from '@parley/shared/relay/relay-state'
 import type { MessageRecord } from '../src/message/message-record.ts'
 import { followWords } from '../src/thread-log/follow-words.ts'
@@ -39,7 +39,7 @@ const untilWords = (_id: string, words: string[] | undefined) =>
 describe('the words of messages', () => {
   test('are built from what is stored, without what is gone, and the ends of numbers with them', async () => {
     const { messages, messageWords, threads } = database.collections
-    const many = Array.from({ length: 250 }, (_, n) => ended(`many-${n}`, `Number ${n}`))
+    const many = Array.from({ length: 1_250 }, (_, n) => ended(`many-${n}`, `Number ${n}`))
     const waiting = newRecord({ _id: 'open', body: JSON.stringify({ input: 'Being asked' }) })
     await messages.insertMany([...many, waiting])
     const erased = { workspace: 1, thread: 't', at: new Date(), words: ['erased'], expiresAt: EXPIRES }
@@ -52,7 +52,7 @@ describe('the words of messages', () => {
     follow()
     await untilWords('many-0', ['number', '0'])
     await untilWords('open', ['being', 'asked'])
-    expect(await messageWords.countDocuments()).toBe(251)
+    expect(await messageWords.countDocuments()).toBe(1_251)
     expect(await wordsOf('erased')).toBeUndefined()
     expect(await threads.findOne({ _id: 'old' })).toMatchObject({
       phoneEnds: ['5511987', '511987', '11987', '1987'],
@@ -131,5 +131,33 @@ describe('the words of messages', () => {
     follow()
     await untilWords('meanwhile', ['meanwhile'])
     expect(await wordsOf('mark')).toEqual(['mark'])
+  })
+})
+
+describe('a relay that others need less than the machine', () => {
+  test('pauses after each batch so many times as long as the batch took, and misses nothing', async () => {
+    const { messages } = database.collections
+    const handled: { ids: string[]; from: number; to: number }[] = []
+    relay = startRelay<{ _id: string; at?: Date }>({
+      ...{ name: 'calm', log, ready: Promise.resolve(), db: database.db, relays },
+      stages: [{ $match: { operationType: 'insert', 'ns.coll': 'messages' } }],
+      ...{ batch: 10, pauseShare: 3, gatherMs: 1 },
+      changeOf: ({ documentKey }) => ({ _id: String(documentKey._id) }),
+      async *snapshot() {},
+      async handle(changes) {
+        const from = performance.now()
+        await messages.countDocuments()
+        handled.push({ ids: changes.map(({ _id }) => _id), from, to: performance.now() })
+      },
+    })
+    await eventually(() => relays().findOne({ from: { $exists: true } }))
+    const ids = Array.from({ length: 30 }, (_, n) => `calm-${n}`)
+    await messages.insertMany(ids.map((_id) => ended(_id, 'Said')))
+    await eventually(() => handled.flatMap((one) => one.ids).length === 30)
+    expect(handled.flatMap((one) => one.ids)).toEqual(ids)
+    for (const [at, { from, to }] of handled.slice(0, -1).entries()) {
+      const pause = (handled[at + 1]?.from ?? Number.NaN) - to
+      expect(pause).toBeGreaterThanOrEqual(3 * (to - from) - 1)
+    }
   })
 })

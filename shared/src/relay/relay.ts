@@ -47,7 +47,14 @@ interface RelayOptions<Change extends { at?: Date | undefined }> {
    * when left out.
    */
   gatherMs?: number
-  /** Deals with at most 100 changes in order. They may come again, and after a gap those of the snapshot come. */
+  /** The most changes that are handled at once; 100 when left out. */
+  batch?: number
+  /**
+   * After each batch it pauses so many times as long as the batch took: whoever needs its changes less than others need the
+   * machine leaves it to them. Not at all when left out.
+   */
+  pauseShare?: number
+  /** Deals with a batch of changes in order. They may come again, and after a gap those of the snapshot come. */
   handle(changes: Change[], isLeased: () => boolean): Promise<void>
   /** Does further work under the lease, when no change has come for a second. */
   idle?(isLeased: () => boolean): Promise<void>
@@ -134,7 +141,7 @@ async function follow<Change extends { at?: Date | undefined }>(
   state: RelayState,
   signal: AbortSignal,
 ): Promise<void> {
-  const { gatherMs = GATHER_MS } = options
+  const { gatherMs = GATHER_MS, batch = BATCH, pauseShare = 0 } = options
   const isLeased = () => state.lease.isValid() && !signal.aborted
   const from = await startingPoint(options, state, isLeased)
   if (from === undefined) return
@@ -144,13 +151,17 @@ async function follow<Change extends { at?: Date | undefined }>(
   let savedAt = Number.NEGATIVE_INFINITY
   try {
     while (isLeased() && isNeeded(options)) {
-      const changes = (await nextEvents(stream)).map(options.changeOf)
+      const changes = (await nextEvents(stream, batch)).map(options.changeOf)
+      const startedAt = performance.now()
       if (changes.length > 0) await options.handle(changes, isLeased)
       else await options.idle?.(isLeased)
       if (changes.length === 0 && performance.now() < savedAt + SAVE_IDLE_MS) continue
       await state.savePlace({ resumeAfter: stream.resumeToken })
       savedAt = performance.now()
-      if (changes.length > 0 && changes.length < BATCH) await pause(gatherMs, signal)
+      if (changes.length === 0) continue
+      const workedMs = performance.now() - startedAt
+      const pauseMs = Math.max(changes.length < batch ? gatherMs : 0, workedMs * pauseShare)
+      if (pauseMs > 0) await pause(pauseMs, signal)
     }
   } finally {
     signal.removeEventListener('abort', breakOff)
@@ -176,25 +187,25 @@ async function startingPoint<Change extends { at?: Date | undefined }>(
 
 /** An event over 16 MiB comes in fragments. */
 function openChangeStream<Change extends { at?: Date | undefined }>(
-  { db, stages, withBefore }: RelayOptions<Change>,
+  { db, stages, withBefore, batch = BATCH }: RelayOptions<Change>,
   from: StartingPoint,
 ): mongo.ChangeStream<Event, Event> {
   return db().watch<Event, Event>([...stages, { $changeStreamSplitLargeEvent: {} }], {
     ...from,
     maxAwaitTimeMS: MAX_WAIT_MS,
-    batchSize: BATCH,
+    batchSize: batch,
     ...(withBefore ? { fullDocumentBeforeChange: 'whenAvailable' as const } : {}),
   })
 }
 
-/** The events of one batch of the database's, at most 100; none when nothing happened for a second. */
-async function nextEvents(stream: mongo.ChangeStream<Event, Event>): Promise<Event[]> {
+/** The events of one batch of the database's, at most `batch`; none when nothing happened for a second. */
+async function nextEvents(stream: mongo.ChangeStream<Event, Event>, batch: number): Promise<Event[]> {
   const events: Event[] = []
   do {
     const event = await nextEvent(stream)
     if (event === undefined) break
     events.push(event)
-  } while (events.length < BATCH && stream.bufferedCount() > 0)
+  } while (events.length < batch && stream.bufferedCount() > 0)
   return events
 }
 
