@@ -160,7 +160,7 @@ describe('threads', () => {
     await threads.stop()
   })
 
-  test('of a workspace that is alone run at once what it may, and 16 in all partitions of an instance beside another', async () => {
+  test('of a workspace that is alone run at once what it may, and 64 in all partitions of an instance beside another', async () => {
     const runningIn = async (others: number[], partitions: number) => {
       const gate = Promise.withResolvers<void>()
       let running = 0
@@ -171,7 +171,7 @@ describe('threads', () => {
           await gate.promise
           return { kind: 'closed' }
         },
-        concurrency: 64,
+        concurrency: 128,
         partitions: () => partitions,
       })
       threads.complete()
@@ -183,9 +183,9 @@ describe('threads', () => {
       await threads.stop()
       return most
     }
-    expect(await runningIn([], 8)).toBe(48)
-    expect(await runningIn([2], 1)).toBe(16)
-    expect(await runningIn([2], 8)).toBe(2)
+    expect(await runningIn([], 8)).toBe(96)
+    expect(await runningIn([2], 1)).toBe(64)
+    expect(await runningIn([2], 8)).toBe(8)
     expect(await runningIn([2], 64)).toBe(1)
   })
 

@@ -49,7 +49,7 @@ interface ThreadsOptions {
  * How many threads of one workspace an instance runs while others are active, in all of its partitions. They share its
  * event loop and the database, where each that runs makes what others have just sent wait.
  */
-const SHARED_BY_INSTANCE = 16
+const SHARED_BY_INSTANCE = 64
 const LOAD_AGAIN_MS = 1_000
 
 /**
