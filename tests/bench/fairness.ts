@@ -24,6 +24,8 @@ const QUIET = 2
 const QUIET_A_SECOND = 4
 
 const { FLOOD, FLOOD_A_SECOND, HANGING_A_SECOND, WARM_UP_SECONDS, SECONDS } = parseConfig(size, process.env)
+/** Where a server ends meanwhile, what is waited for does not come. */
+const late = AbortSignal.timeout((WARM_UP_SECONDS + 6 * SECONDS + FLOOD / 50) * 1_000)
 const urls = { noisySink: '', hanging: '' }
 const system = await startDispatchSystem({
   pinned: false,
@@ -90,7 +92,7 @@ async function measureAll({ startDispatcher, sink }: DispatchSystem, channel: Co
 /** Resolves when all of it was published, and called where it is answered. */
 async function makeNoise(request: Omit<NoiseRequest, 'prefix'>): Promise<void> {
   noisy.postMessage({ ...request, prefix: `noisy-${request.extId}` } satisfies NoiseRequest)
-  await once(noisy, 'message')
+  await once(noisy, 'message', { signal: late })
 }
 
 function reportSlowdown(row: string, loaded: number[], alone: number[]): void {
@@ -114,7 +116,8 @@ async function measure(options: {
 }): Promise<number[]> {
   const { channel, sink, name, meanwhile } = options
   let over = false
-  void meanwhile.then(() => (over = true))
+  const ended = meanwhile.finally(() => (over = true))
+  ended.catch(() => {})
   const published = new Map<string, number>()
   while (!over) {
     const id = `${name}-${published.size}`
@@ -122,7 +125,8 @@ async function measure(options: {
     publishOne(channel, { id, workspace: QUIET, extId: 'line', hasReply: true })
     await pause(1_000 / QUIET_A_SECOND)
   }
-  while (sink.countOf(`${name}-`) < published.size) await pause(50)
+  await ended
+  while (sink.countOf(`${name}-`) < published.size) await pause(50, undefined, { signal: late })
   const came = sink.received().filter(({ id }) => id.startsWith(`${name}-`))
   return came.map(({ id, at }) => at - (published.get(id.split(':')[0] ?? '') ?? Number.NaN))
 }
