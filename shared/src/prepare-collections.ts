@@ -10,6 +10,7 @@ type Indexed = Pick<mongo.Collection, 'collectionName' | 'createIndexes' | 'drop
 export async function prepareCollections(
   connection: Pick<Connection, 'db'>,
   collections: Readonly<Record<string, readonly mongo.IndexDescription[]>>,
+  { outdated = {} }: { outdated?: Readonly<Record<string, readonly string[]>> } = {},
 ): Promise<void> {
   const db = connection.db as mongo.Db
   const listed = await db.listCollections({}, { nameOnly: true }).toArray()
@@ -17,7 +18,7 @@ export async function prepareCollections(
   await Promise.all(
     Object.entries(collections).map(async ([name, indexes]) => {
       if (!present.has(name)) await makeCollection(db, name)
-      await ensureIndexes(connection, db.collection(name), indexes)
+      await ensureIndexes(connection, db.collection(name), indexes, { outdated: outdated[name] ?? [] })
     }),
   )
 }

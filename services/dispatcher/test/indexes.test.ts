@@ -4,8 +4,8 @@ import { createLog } from '@parley/shared/log'
 import { connectMongo, type MongoConnection } from '@parley/shared/mongo'
 import { ensureIndexes } from '@parley/shared/prepare-collections'
 import { mongo } from 'mongoose'
-import { prepareDatabase } from '../src/store/collections.ts'
-import { prepareEvents } from '../src/store/event-collections.ts'
+import { collectionsOf, prepareDatabase } from '../src/store/collections.ts'
+import { eventCollectionsOf, prepareEvents } from '../src/store/event-collections.ts'
 
 const log = createLog({ service: 'test', level: 'silent' })
 let database: MongoConnection
@@ -59,10 +59,20 @@ describe('the indexes of a collection', () => {
     expect(made).toContain('partition_1_workspace_1_thread_1_lane_1_order_1')
     sent.length = 0
     await prepare()
-    expect([...new Set(sent)].toSorted()).toEqual(['find', 'listIndexes'])
+    expect([...new Set(sent)].toSorted()).toEqual(['find', 'listCollections', 'listIndexes'])
     await db().collection('messages').dropIndex('workspace_1_channel_1_receivedAt_-1__id_-1')
     await prepare()
     expect((await namesOf(db().collection('messages'))).toSorted()).toEqual(made.toSorted())
+  })
+
+  test('come with every collection, so that no first writes conflict over one', async () => {
+    await prepareDatabase(database.connection, 4)
+    await prepareEvents(database.connection)
+    const listed = await db().listCollections({}, { nameOnly: true }).toArray()
+    const { connection } = database
+    const all = Object.values({ ...collectionsOf(connection), ...eventCollectionsOf(connection) })
+    const present = listed.map(({ name }) => name)
+    expect(present).toEqual(expect.arrayContaining(all.map(({ collectionName }) => collectionName)))
   })
 
   test('have small pages where each message has its place somewhere else; one of an earlier version stays', async () => {

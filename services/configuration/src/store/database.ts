@@ -3,7 +3,7 @@ import type { FieldChange } from '@parley/shared/field-changes'
 import type { Log } from '@parley/shared/log'
 import type { Memory } from '@parley/shared/memory'
 import { connectMongo } from '@parley/shared/mongo'
-import { ensureIndexes } from '@parley/shared/prepare-collections'
+import { ensureIndexes, prepareCollections } from '@parley/shared/prepare-collections'
 import { Problem } from '@parley/shared/problem'
 import { beginRelays, type StoredRelay } from '@parley/shared/relay/relay-state'
 import { LRUCache } from 'lru-cache'
@@ -55,7 +55,7 @@ export function openDatabase(options: {
     ...options,
     prepare: async (opened) => {
       if (opened.db === undefined) throw new Error('not connected')
-      await prepareCollections(opened.db)
+      await prepareDatabase(opened.db)
       db = opened.db
     },
   })
@@ -77,7 +77,7 @@ export function openDatabase(options: {
   }
 }
 
-async function prepareCollections(db: mongoose.mongo.Db): Promise<void> {
+async function prepareDatabase(db: mongoose.mongo.Db): Promise<void> {
   const present = new Map(
     (await db.listCollections({}, { nameOnly: false }).toArray()).map((one) => [one.name, one]),
   )
@@ -88,6 +88,7 @@ async function prepareCollections(db: mongoose.mongo.Db): Promise<void> {
       return isNew
     }),
   )
+  await prepareCollections({ db }, { counters: [], history: [], relays: [], [SEALING]: [] })
   if (made.includes(true)) await beginRelays(db, db.collection('relays'), RELAYS)
   if (present.size === 0) await beginSealing(db.collection(SEALING))
 }

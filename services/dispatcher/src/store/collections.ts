@@ -1,5 +1,5 @@
 import type { DocumentReplica } from '@parley/shared/config-replica/replica-store'
-import { ensureIndexes } from '@parley/shared/prepare-collections'
+import { prepareCollections } from '@parley/shared/prepare-collections'
 import { inTransaction } from '@parley/shared/transaction'
 import type { Connection, mongo } from 'mongoose'
 import type { MessageRecord, MessageWords } from '../message/message-record.ts'
@@ -271,15 +271,17 @@ const INDEXES: Partial<Record<keyof Collections, mongo.IndexDescription[]>> = {
   notices: [{ key: { workspace: 1, channelId: 1, receivedAt: -1, _id: -1 } }, EXPIRING],
 }
 
-/** Makes the indexes, and where there is none the layout, of so many partitions; harmless when they are there. */
+/** Makes collections and indexes, and where there is none the layout, of so many partitions; harmless when they are there. */
 export async function prepareDatabase(connection: Connection, partitions: number): Promise<void> {
   const collections = collectionsOf(connection)
-  await Promise.all(
-    Object.entries(INDEXES).map(([name, indexes]) => {
-      const of = name as keyof Collections
-      return ensureIndexes(connection, collections[of], indexes, { outdated: OUTDATED[of] ?? [] })
-    }),
-  )
+  const named = <T>(by: Partial<Record<keyof Collections, T[]>>) =>
+    Object.fromEntries(
+      Object.entries(collections).map(([of, { collectionName }]) => [
+        collectionName,
+        by[of as keyof Collections] ?? [],
+      ]),
+    )
+  await prepareCollections(connection, named(INDEXES), { outdated: named(OUTDATED) })
   if (!(await has(collections.audit, 'log')))
     await collections.audit.updateOne({ _id: 'log' }, { $setOnInsert: { term: 0 } }, { upsert: true })
   if (!(await has(collections.layouts, LAYOUT_ID))) await makeLayout(connection, { collections, partitions })

@@ -1,5 +1,5 @@
 import type { LeasedDocument } from '@parley/shared/lease'
-import { ensureIndexes } from '@parley/shared/prepare-collections'
+import { prepareCollections } from '@parley/shared/prepare-collections'
 import type { StoredRelay } from '@parley/shared/relay/relay-state'
 import type { Connection, mongo } from 'mongoose'
 import type { Delivery } from '../message/delivery.ts'
@@ -39,13 +39,15 @@ export function eventCollectionsOf(connection: Connection): EventCollections {
   }
 }
 
-/** Makes the indexes; harmless when they are there. */
-export async function prepareEvents(connection: Connection): Promise<void> {
-  await ensureIndexes(connection, eventCollectionsOf(connection).deliveries, [
-    { key: { shard: 1, subscription: 1, order: 1 }, partialFilterExpression: { fresh: true } },
-    { key: { shard: 1, subscription: 1, due: 1 }, partialFilterExpression: { due: { $exists: true } } },
-    { key: { subscription: 1, order: 1 } },
-    { key: { workspace: 1, line: 1 } },
-    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
-  ])
-}
+/** Makes collections and indexes; harmless when they are there. */
+export const prepareEvents = (connection: Connection): Promise<void> =>
+  prepareCollections(connection, {
+    deliveries: [
+      { key: { shard: 1, subscription: 1, order: 1 }, partialFilterExpression: { fresh: true } },
+      { key: { shard: 1, subscription: 1, due: 1 }, partialFilterExpression: { due: { $exists: true } } },
+      { key: { subscription: 1, order: 1 } },
+      { key: { workspace: 1, line: 1 } },
+      { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+    ],
+    ...{ subscribers: [], relays: [], deliverers: [], counters: [] },
+  })
