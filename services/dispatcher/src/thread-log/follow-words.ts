@@ -12,8 +12,8 @@ import type { EventCollections } from '../store/event-collections.ts'
 const BATCH = 500
 /** Each batch is six statements, and nobody searches for what was said a moment ago. */
 const GATHER_MS = 250
-/** So that it takes a fourth of the time at most, as long as there is more to do. */
-const PAUSE_SHARE = 3
+/** So that it takes an eighth of the time at most, as long as there is more to do. */
+const PAUSE_SHARE = 7
 const QUERY_MS = 30_000
 /** Longer than a message is open: once it has ended, its retention counts. */
 const OPEN_MS = 400 * 24 * 60 * 60 * 1_000
