@@ -58,10 +58,12 @@ function metricsOf({ system }: OwnSystem): Record<string, string> {
 }
 
 function targetOf({ system }: OwnSystem, secrets: Secrets): FuzzTarget {
-  const { gatewayUrl, processes, mongoUrl, amqpUrl, redisUrl } = system
+  const { gatewayUrl, simulatorUrl, processes, mongoUrl, amqpUrl, redisUrl } = system
+  // Whoever is signed in is told where the simulator is.
+  const shown = [gatewayUrl, simulatorUrl]
   const inside = Object.values(processes).flatMap(({ url, metricsUrl }) => [url, metricsUrl ?? url])
   const addresses = [...inside, mongoUrl, amqpUrl, redisUrl]
-    .filter((url) => url !== gatewayUrl)
+    .filter((url) => !shown.includes(url))
     .map((url) => new URL(url).host)
   const { peppers, keyEncryptionKeys, signingSecret, secretKeys, serviceKeys } = secrets
   const keys = [peppers, keyEncryptionKeys, secretKeys].map((named) => named.split(':')[1] ?? named)
