@@ -160,4 +160,29 @@ describe('a relay that others need less than the machine', () => {
       expect(pause).toBeGreaterThanOrEqual(3 * (to - from) - 1)
     }
   })
+
+  test('says while it pauses how old what waits is', async () => {
+    let batches = 0
+    const calm = startRelay<{ _id: string; at?: Date }>({
+      ...{ name: 'behind', log, ready: Promise.resolve(), db: database.db, relays },
+      stages: [{ $match: { operationType: 'insert', 'ns.coll': 'messages' } }],
+      ...{ batch: 10, pauseShare: 1_000_000 },
+      changeOf: ({ documentKey, wallTime }) => ({ _id: String(documentKey._id), at: wallTime }),
+      async *snapshot() {},
+      async handle() {
+        await database.collections.messages.countDocuments()
+        batches++
+      },
+    })
+    relay = calm
+    await eventually(() => relays().findOne({ from: { $exists: true } }))
+    await database.collections.messages.insertMany(
+      Array.from({ length: 20 }, (_, n) => ended(`behind-${n}`, 'Said')),
+    )
+    await eventually(() => batches === 1)
+    await eventually(() => calm.lagSeconds() > 0)
+    expect(batches).toBe(1)
+    await eventually(() => batches === 2, { timeoutMs: 15_000 })
+    await eventually(() => calm.lagSeconds() === 0)
+  })
 })

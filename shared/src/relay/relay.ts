@@ -15,6 +15,7 @@ const SAVE_IDLE_MS = 10_000
 const LOST_CODES = [222, 260, 280, 286]
 const BATCH = 100
 const GATHER_MS = 20
+const MAX_PAUSE_MS = 5_000
 
 type Event = mongo.Document
 
@@ -50,7 +51,7 @@ interface RelayOptions<Change extends { at?: Date | undefined }> {
   /** The most changes that are handled at once; 100 when left out. */
   batch?: number
   /**
-   * After each batch it pauses so many times as long as the batch took: whoever needs its changes less than others need the
+   * After each batch it pauses so many times as long as the batch took, 5 s at most: whoever needs its changes less than others need the
    * machine leaves it to them. Not at all when left out.
    */
   pauseShare?: number
@@ -71,7 +72,12 @@ export function startRelay<Change extends { at?: Date | undefined }>(options: Re
   const handle: RelayOptions<Change>['handle'] = async (changes, isLeased) => {
     oldest ??= changes[0]?.at
     await options.handle(changes, isLeased)
+    // After a full batch there is more, also while it pauses.
+    oldest = changes.length < (options.batch ?? BATCH) ? undefined : changes.at(-1)?.at
+  }
+  const idle: RelayOptions<Change>['idle'] = async (isLeased) => {
     oldest = undefined
+    await options.idle?.(isLeased)
   }
   const closing = Promise.withResolvers<void>()
   const started = Promise.race([options.ready, closing.promise])
@@ -88,7 +94,7 @@ export function startRelay<Change extends { at?: Date | undefined }>(options: Re
       if (signal.aborted) return
       if (!isNeeded(options)) return rest()
       forgottenAt = Number.NEGATIVE_INFINITY
-      if (await state.lease.acquire()) await runUnderLease({ ...options, handle }, state, signal)
+      if (await state.lease.acquire()) await runUnderLease({ ...options, handle, idle }, state, signal)
     },
     failed: ({ message: reason }) =>
       log.warn(
@@ -160,7 +166,10 @@ async function follow<Change extends { at?: Date | undefined }>(
       savedAt = performance.now()
       if (changes.length === 0) continue
       const workedMs = performance.now() - startedAt
-      const pauseMs = Math.max(changes.length < batch ? gatherMs : 0, workedMs * pauseShare)
+      const pauseMs = Math.max(
+        changes.length < batch ? gatherMs : 0,
+        Math.min(workedMs * pauseShare, MAX_PAUSE_MS),
+      )
       if (pauseMs > 0) await pause(pauseMs, signal)
     }
   } finally {
