@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
-import { readSpec, runSpecTask } from '../../services/dispatcher/src/channels/functions/spec-task.ts'
+import { readSpec, runSpecTask } from '../../services/dispatcher/src/functions/spec-task.ts'
 
 /** How many operations a spec has, how many of them are tools, and of the others the ids with the reasons. */
 interface ToolCount {

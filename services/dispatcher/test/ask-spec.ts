@@ -1,4 +1,4 @@
-import { readSpec, runSpecTask, type SpecResult } from '../src/channels/functions/spec-task.ts'
+import { readSpec, runSpecTask, type SpecResult } from '../src/functions/spec-task.ts'
 
 /** What becomes of a call of an operation of the spec, whose module is `native:request`, with these arguments. */
 export function askSpec(spec: string, operationId: string, given: object): SpecResult {

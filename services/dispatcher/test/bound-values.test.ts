@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { type CallContext, readBindings } from '@parley/shared/bound-value'
 import fc from 'fast-check'
 import { parse } from 'qs'
-import { readSpec, runSpecTask } from '../src/channels/functions/spec-task.ts'
+import { readSpec, runSpecTask } from '../src/functions/spec-task.ts'
 
 const PHONE = '+5511988887777'
 const context: CallContext = {

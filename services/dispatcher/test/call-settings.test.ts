@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { CALL_MS, callSettingsIn } from '../src/channels/functions/call-settings.ts'
+import { CALL_MS, callSettingsIn } from '../src/functions/call-settings.ts'
 import { actionOf, agentOf, startTools } from './agent-world.ts'
 import { type CallEndpoint, startCallEndpoint } from './call-endpoint.ts'
 import { specAt } from './function-bodies.ts'

@@ -1,7 +1,7 @@
 import { BlockList } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { createDiscoverTools, type DiscoverTools } from '../src/agents/tools/discover-tools.ts'
-import { createSpecReader, type SpecReader } from '../src/channels/functions/spec-reader.ts'
+import { createSpecReader, type SpecReader } from '../src/functions/spec-reader.ts'
 import { createGuardedFetch, type GuardedFetch } from '../src/channels/http/guarded-fetch.ts'
 import { createHttpClient, type HttpClient } from '../src/channels/http/http-client.ts'
 import { type CallEndpoint, startCallEndpoint } from './call-endpoint.ts'

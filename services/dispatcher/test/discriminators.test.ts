@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { readSpec, runSpecTask } from '../src/channels/functions/spec-task.ts'
+import { readSpec, runSpecTask } from '../src/functions/spec-task.ts'
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 const field = (name: string) => ({

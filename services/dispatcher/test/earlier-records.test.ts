@@ -7,7 +7,7 @@ import type { Send } from '../src/message/message-record.ts'
 import { objectIn } from '../src/message/object-content.ts'
 import { isPersonal, textOfContent } from '../src/message/spoken-text.ts'
 import { type ThreadRecord, threadId } from '../src/message/thread-record.ts'
-import { createIsOutsideWindow } from '../src/thread-log/service-window.ts'
+import { createIsOutsideWindow } from '../src/conversations/service-window.ts'
 import { dispatcherDatabase } from './dispatcher-database.ts'
 import { newRecord } from './new-record.ts'
 

@@ -4,7 +4,7 @@ import { createLog } from '@parley/shared/log'
 import { type Relay, startRelay } from '@parley/shared/relay/relay'
 import type { StoredRelay } from '@parley/shared/relay/relay-state'
 import type { MessageRecord } from '../src/message/message-record.ts'
-import { followWords } from '../src/thread-log/follow-words.ts'
+import { followWords } from '../src/conversations/follow-words.ts'
 import { dispatcherDatabase } from './dispatcher-database.ts'
 import { newRecord } from './new-record.ts'
 

@@ -6,11 +6,11 @@ import { MASK } from '@parley/shared/secret-names'
 import { AGENT_KINDS } from '../src/agents/kinds/kinds.ts'
 import { createLoadAgent } from '../src/agents/load-agent.ts'
 import { createChannels, createOpenChannel } from '../src/channels/channels.ts'
-import { createCredentialsOf, credentialsFor, headersFor } from '../src/channels/functions/credentials.ts'
-import { createFindAction } from '../src/channels/functions/find-action.ts'
+import { createCredentialsOf, credentialsFor, headersFor } from '../src/functions/credentials.ts'
+import { createFindAction } from '../src/functions/find-action.ts'
 import { withErrorText } from '../src/channels/http/error-text.ts'
-import { eventsOfChange } from '../src/events/consume-changes.ts'
-import { createPostEvent } from '../src/events/post-event.ts'
+import { eventsOfChange } from '../src/outgoing/consume-changes.ts'
+import { createPostEvent } from '../src/outgoing/post-event.ts'
 
 const secrets = createSecretBox(secretKeyring.parse(namedSecret('k')))
 const workspace = 1

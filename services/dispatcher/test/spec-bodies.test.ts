@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { formBody } from '../src/channels/functions/encode-body.ts'
-import { readSpec, runSpecTask } from '../src/channels/functions/spec-task.ts'
+import { formBody } from '../src/functions/encode-body.ts'
+import { readSpec, runSpecTask } from '../src/functions/spec-task.ts'
 import { askSpec } from './ask-spec.ts'
 
 const specOf = (operation: object, { openapi = '3.0.3', schemas = {}, method = 'post' } = {}): string =>

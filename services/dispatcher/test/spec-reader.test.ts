@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from '@jest/globals'
-import { createSpecReader, createTimeBudget } from '../src/channels/functions/spec-reader.ts'
-import type { SpecTask } from '../src/channels/functions/spec-task.ts'
+import { createSpecReader, createTimeBudget } from '../src/functions/spec-reader.ts'
+import type { SpecTask } from '../src/functions/spec-task.ts'
 
 /** Of what takes for ever and is waited for. */
 const SOON = { taskMs: 200, firstMs: 100 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { readSpec, runSpecTask } from '../src/channels/functions/spec-task.ts'
+import { readSpec, runSpecTask } from '../src/functions/spec-task.ts'
 import { askSpec } from './ask-spec.ts'
 
 const refunds = (openapi = '3.1.0') => `

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { withOwnNames, withPlainNames } from '../src/agents/tools/property-names.ts'
-import { runSpecTask } from '../src/channels/functions/spec-task.ts'
+import { runSpecTask } from '../src/functions/spec-task.ts'
 import { actionOf, agentOf, callTool, startTools } from './agent-world.ts'
 import { type CallEndpoint, startCallEndpoint } from './call-endpoint.ts'
 

@@ -1,6 +1,6 @@
 import { defined } from '@parley/shared/defined'
 import type { InternalClient } from '@parley/shared/internal-client'
-import type { IsFirstOfName } from '../thread-log/first-of-name.ts'
+import type { IsFirstOfName } from '../conversations/first-of-name.ts'
 
 /** A thread, of no channel where an assistant is tried. */
 interface TaskThread {

@@ -5,7 +5,7 @@ import { SUBMISSIONS_EXCHANGE, TASKS_QUEUE } from '@parley/shared/messaging/topo
 import { TASK_SUBMISSION_TYPE, type TaskSubmission } from '@parley/shared/task-submission'
 import { currentTrace } from '@parley/shared/tracing'
 import type { MessageRecord } from '../message/message-record.ts'
-import type { IsFirstOfName } from '../thread-log/first-of-name.ts'
+import type { IsFirstOfName } from '../conversations/first-of-name.ts'
 import type { Channel } from './channels.ts'
 
 /**

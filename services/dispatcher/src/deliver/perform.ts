@@ -16,7 +16,7 @@ import {
 } from '../message/progress.ts'
 import { isFromProvider } from '../message/received-content.ts'
 import { endDecided, turnStored } from '../message/turn-progress.ts'
-import { quotedBy } from '../thread-log/quoted-messages.ts'
+import { quotedBy } from '../conversations/quoted-messages.ts'
 import { askModel, loadAgent, transcribe } from './ask-model.ts'
 import { callKeyOf, withTry } from './decide-turn.ts'
 import { makeCall } from './make-call.ts'

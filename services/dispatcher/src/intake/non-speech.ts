@@ -13,9 +13,9 @@ import { ofThread, threadId } from '../message/thread-record.ts'
 import type { Collections } from '../store/collections.ts'
 import { statusWriter } from '../store/commit.ts'
 import { partitionsOfThread } from '../store/layout-record.ts'
-import { nameContact } from '../thread-log/name-contact.ts'
-import { giveToPerson, untilNothingLeaves } from '../thread-log/take-over.ts'
-import type { ThreadLog } from '../thread-log/thread-log.ts'
+import { nameContact } from '../conversations/name-contact.ts'
+import { giveToPerson, untilNothingLeaves } from '../conversations/take-over.ts'
+import type { ThreadLog } from '../conversations/thread-log.ts'
 
 /** How long what changes a message waits for it: the provider may send them in any sequence. */
 const ORIGINAL_MS = 10_000

@@ -4,7 +4,7 @@ import type { MessageRecord } from '../message/message-record.ts'
 import { isReplayable, isResumable, reopened, replayed } from '../message/progress.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Traffic } from '../store/traffic.ts'
-import type { ThreadLog } from '../thread-log/thread-log.ts'
+import type { ThreadLog } from '../conversations/thread-log.ts'
 import { storeBatch } from './intake-store.ts'
 import type { DeliveryReading } from './read-delivery.ts'
 

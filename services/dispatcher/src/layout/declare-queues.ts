@@ -6,7 +6,7 @@ import {
 } from '@parley/shared/messaging/layout'
 import { declareCampaignEvents, declareDispatcherTopology } from '@parley/shared/messaging/topology'
 import type { Channel } from 'amqplib'
-import { declareEventQueue } from '../events/consume-changes.ts'
+import { declareEventQueue } from '../outgoing/consume-changes.ts'
 import { declareChangeQueues } from '../replica/follow-changes.ts'
 import { connectedLayout, type LayoutRecord, layoutsInUse } from '../store/layout-record.ts'
 

@@ -3,7 +3,7 @@ import type { ConversationItem, ModelRequest } from '../../src/agents/model-clie
 import { itemsOf, turnItems } from '../../src/agents/turns/conversation-items.ts'
 import { createReadExchanges, createReadHistory } from '../../src/agents/turns/history.ts'
 import type { MessageRecord, Send, SendContent, SendState } from '../../src/message/message-record.ts'
-import { createReadQuoted } from '../../src/thread-log/quoted-messages.ts'
+import { createReadQuoted } from '../../src/conversations/quoted-messages.ts'
 import { newRecord } from '../new-record.ts'
 import { agentLine } from './agent-line.ts'
 import { lastSaid, modelTurn, toolCall } from './agent-system.ts'

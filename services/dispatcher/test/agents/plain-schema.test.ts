@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { plainSchema } from '../../src/agents/model/plain-schema.ts'
-import { modelSchema } from '../../src/channels/functions/model-schema.ts'
+import { modelSchema } from '../../src/functions/model-schema.ts'
 
 describe('a schema for a server that speaks OpenAI’s protocol before any model', () => {
   const words = (values: string) => `One of these values, exactly: ${values}`

@@ -1,6 +1,6 @@
 import { isExactNumber } from '@parley/shared/exact-number'
 import type { JsonObject } from '@parley/shared/json-object'
-import { inWords } from '../../channels/functions/model-schema.ts'
+import { inWords } from '../../functions/model-schema.ts'
 
 const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
 const SCHEMAS = ['items', 'additionalProperties', 'not']

@@ -1,20 +1,20 @@
 import type { CallContext, ConfiguredBinding } from '@parley/shared/bound-value'
 import type { JsonObject } from '@parley/shared/json-object'
-import type { AccessTokens } from '../../channels/functions/access-tokens.ts'
+import type { AccessTokens } from '../../functions/access-tokens.ts'
 import {
   type PlacedBinding,
   placedIn,
   UnboundError,
   withBound,
   withoutBound,
-} from '../../channels/functions/bindings.ts'
-import { callSettingsIn } from '../../channels/functions/call-settings.ts'
-import { reasonOfUnused } from '../../channels/functions/configured-bindings.ts'
-import { headersFor, reasonToWithholdCredentials, redacted } from '../../channels/functions/credentials.ts'
-import { TokenError } from '../../channels/functions/request-token.ts'
-import { contextHeaders } from '../../channels/functions/signed-context.ts'
-import { ArgsError } from '../../channels/functions/spec-document.ts'
-import type { SpecReader } from '../../channels/functions/spec-reader.ts'
+} from '../../functions/bindings.ts'
+import { callSettingsIn } from '../../functions/call-settings.ts'
+import { reasonOfUnused } from '../../functions/configured-bindings.ts'
+import { headersFor, reasonToWithholdCredentials, redacted } from '../../functions/credentials.ts'
+import { TokenError } from '../../functions/request-token.ts'
+import { contextHeaders } from '../../functions/signed-context.ts'
+import { ArgsError } from '../../functions/spec-document.ts'
+import type { SpecReader } from '../../functions/spec-reader.ts'
 import { secretsInUrl } from '../../channels/http/error-text.ts'
 import type { Signer } from '../../channels/signing.ts'
 import { type AgentAction, credentialsIn } from '../agent.ts'

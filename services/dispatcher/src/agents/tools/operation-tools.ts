@@ -8,26 +8,26 @@ import type { WebhookMessage } from '@parley/shared/message'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { Channel } from '../../channels/channels.ts'
-import type { AccessTokens } from '../../channels/functions/access-tokens.ts'
-import { callSettingsIn } from '../../channels/functions/call-settings.ts'
+import type { AccessTokens } from '../../functions/access-tokens.ts'
+import { callSettingsIn } from '../../functions/call-settings.ts'
 import {
   type ActionCredentials,
   CREDENTIALS_WITHHELD,
   reasonToWithholdCredentials,
   redacted,
-} from '../../channels/functions/credentials.ts'
+} from '../../functions/credentials.ts'
 import {
   channelFailure,
   type FailedOutcome,
   FileError,
   type ReadOperationCall,
   type ReadyOperation,
-} from '../../channels/functions/operation-call.ts'
-import { leavesOpen } from '../../channels/functions/repeatable.ts'
-import { TokenError } from '../../channels/functions/request-token.ts'
-import { sendWithToken } from '../../channels/functions/send-with-token.ts'
-import type { SpecReader } from '../../channels/functions/spec-reader.ts'
-import type { ToolList } from '../../channels/functions/tool-list.ts'
+} from '../../functions/operation-call.ts'
+import { leavesOpen } from '../../functions/repeatable.ts'
+import { TokenError } from '../../functions/request-token.ts'
+import { sendWithToken } from '../../functions/send-with-token.ts'
+import type { SpecReader } from '../../functions/spec-reader.ts'
+import type { ToolList } from '../../functions/tool-list.ts'
 import { CallError } from '../../channels/http/call-error.ts'
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
 import { type AgentAction, credentialsIn } from '../agent.ts'

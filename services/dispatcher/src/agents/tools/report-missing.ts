@@ -1,7 +1,7 @@
 import type { InternalClient } from '@parley/shared/internal-client'
 import type { Log } from '@parley/shared/log'
 import { LRUCache } from 'lru-cache'
-import { shortened } from '../../channels/functions/model-schema.ts'
+import { shortened } from '../../functions/model-schema.ts'
 import type { AgentAction } from '../agent.ts'
 
 const MAX_KNOWN = 5_000

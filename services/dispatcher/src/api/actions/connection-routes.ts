@@ -8,8 +8,8 @@ import { callerOf } from '@parley/shared/service-app'
 import { z } from 'zod'
 import { type AgentAction, credentialsIn } from '../../agents/agent.ts'
 import type { ReadAction } from '../../agents/read-action.ts'
-import type { Authorizations } from '../../channels/functions/authorizations.ts'
-import { TokenError } from '../../channels/functions/request-token.ts'
+import type { Authorizations } from '../../functions/authorizations.ts'
+import { TokenError } from '../../functions/request-token.ts'
 import { requireDocument } from '../assistant/require-assistant.ts'
 
 const MAX_BODY_BYTES = 32 * 1024

@@ -11,7 +11,7 @@ import { assistantChannel } from '../../agents/turns/agents.ts'
 import type { Channel, Channels } from '../../channels/channels.ts'
 import type { MessageRecord } from '../../message/message-record.ts'
 import type { Collections } from '../../store/collections.ts'
-import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
+import type { IsFirstOfName } from '../../conversations/first-of-name.ts'
 import { visibleTo } from '../messages/filter.ts'
 import { readableTask, requireDocument } from './require-assistant.ts'
 

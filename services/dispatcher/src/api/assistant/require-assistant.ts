@@ -8,7 +8,7 @@ import { allows, type Decision } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import { activeTask } from '../../agents/active-task.ts'
 import type { Agent } from '../../agents/agent.ts'
-import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
+import type { IsFirstOfName } from '../../conversations/first-of-name.ts'
 
 interface Needed {
   authorizer: Authorizer

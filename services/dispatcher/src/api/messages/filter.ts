@@ -13,7 +13,7 @@ import {
 } from '../../message/message-record.ts'
 import { userName } from '../../message/person-names.ts'
 import type { Collections } from '../../store/collections.ts'
-import { namesOfThread } from '../../thread-log/joined-threads.ts'
+import { namesOfThread } from '../../conversations/joined-threads.ts'
 
 /** One component of the OpenAPI document, so that generators make one type of it. */
 export const messageState = z.enum(MESSAGE_STATES).meta({ id: 'MessageState' })

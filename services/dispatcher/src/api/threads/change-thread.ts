@@ -16,7 +16,7 @@ import {
   giveToPerson,
   type OpenThread,
   untilNothingLeaves,
-} from '../../thread-log/take-over.ts'
+} from '../../conversations/take-over.ts'
 import { threadLabels } from './list-threads.ts'
 
 const QUERY_MS = 5_000

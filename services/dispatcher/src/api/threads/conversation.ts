@@ -16,7 +16,7 @@ import { endingAtWord } from '../../message/split-text.ts'
 import { isPersonal, mediaOf, sentAt } from '../../message/spoken-text.ts'
 import { ofThread, type ThreadRecord } from '../../message/thread-record.ts'
 import type { Collections } from '../../store/collections.ts'
-import type { Quoted, ReadQuoted } from '../../thread-log/quoted-messages.ts'
+import type { Quoted, ReadQuoted } from '../../conversations/quoted-messages.ts'
 import { channelQuery } from './list-threads.ts'
 
 const position = z.tuple([z.number().int().min(0).max(8.64e15), z.string().min(1).max(128)])

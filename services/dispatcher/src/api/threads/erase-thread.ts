@@ -6,7 +6,7 @@ import { hourOf } from '../../store/audit-records.ts'
 import type { Collections } from '../../store/collections.ts'
 import { partitionsOfThread } from '../../store/layout-record.ts'
 import { addUp } from '../../store/removed-hours.ts'
-import { giveToPerson } from '../../thread-log/take-over.ts'
+import { giveToPerson } from '../../conversations/take-over.ts'
 import type { ErasableTasks, Eraser } from './erasers.ts'
 
 const BATCH = 200

@@ -16,7 +16,7 @@ import {
   type ThreadRecord,
   threadIdRange,
 } from '../../message/thread-record.ts'
-import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
+import type { IsFirstOfName } from '../../conversations/first-of-name.ts'
 import { admits } from '../assistant/require-assistant.ts'
 
 const BATCH = 1_000

@@ -11,7 +11,7 @@ import {
   threadIdRange,
 } from '../../message/thread-record.ts'
 import type { Collections } from '../../store/collections.ts'
-import { writeFromMessages } from '../../thread-log/write-threads.ts'
+import { writeFromMessages } from '../../conversations/write-threads.ts'
 
 const QUERY_MS = 5_000
 /** Channels that have a thread of one `extId`, of which more than one is a conflict already. */

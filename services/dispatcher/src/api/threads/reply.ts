@@ -22,7 +22,7 @@ import { REPLY_SOURCE } from '../../message/message-record.ts'
 import { contentsOf } from '../../message/said.ts'
 import type { ThreadRecord } from '../../message/thread-record.ts'
 import type { Collections } from '../../store/collections.ts'
-import { providerIdOf } from '../../thread-log/quoted-messages.ts'
+import { providerIdOf } from '../../conversations/quoted-messages.ts'
 
 const MAX_TEXT = 16 * 1024
 const MAX_NAME = 512

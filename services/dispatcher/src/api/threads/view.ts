@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { Channel, Channels } from '../../channels/channels.ts'
 import { addressesIn } from '../../message/addresses.ts'
 import { handlerOf, publicId, statusOf, type ThreadRecord } from '../../message/thread-record.ts'
-import type { IsFirstOfName } from '../../thread-log/first-of-name.ts'
+import type { IsFirstOfName } from '../../conversations/first-of-name.ts'
 import { readableTask } from '../assistant/require-assistant.ts'
 
 /** A thread as the API shows it. Free text goes out until `serviceWindowEndsAt`, where that is known. */

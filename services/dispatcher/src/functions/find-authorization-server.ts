@@ -1,6 +1,6 @@
 import { jsonOrUndefined } from '@parley/shared/parse-json'
 import { z } from 'zod'
-import type { HttpClient } from '../http/http-client.ts'
+import type { HttpClient } from '../channels/http/http-client.ts'
 import { TokenError } from './request-token.ts'
 
 const METADATA_MS = 5_000

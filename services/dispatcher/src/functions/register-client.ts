@@ -1,7 +1,7 @@
 import { jsonOrUndefined } from '@parley/shared/parse-json'
 import { z } from 'zod'
-import { outcomeOfFailure } from '../http/call-outcome.ts'
-import type { HttpClient } from '../http/http-client.ts'
+import { outcomeOfFailure } from '../channels/http/call-outcome.ts'
+import type { HttpClient } from '../channels/http/http-client.ts'
 import type { RegisteredClient } from './access-tokens.ts'
 import { TokenError } from './request-token.ts'
 

@@ -5,7 +5,7 @@ import { mongo } from 'mongoose'
 import type { MessageRecord } from '../../src/message/message-record.ts'
 import { threadId } from '../../src/message/thread-record.ts'
 import type { Lease } from '../../src/store/lease-store.ts'
-import { createThreadLog, type ThreadLog } from '../../src/thread-log/thread-log.ts'
+import { createThreadLog, type ThreadLog } from '../../src/conversations/thread-log.ts'
 import { dispatcherDatabase } from '../dispatcher-database.ts'
 import { newRecord } from '../new-record.ts'
 

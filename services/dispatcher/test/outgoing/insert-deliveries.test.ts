@@ -1,5 +1,5 @@
 import { afterEach, expect, jest, test } from '@jest/globals'
-import { createInsertDeliveries } from '@parley/dispatcher/events/insert-deliveries'
+import { createInsertDeliveries } from '@parley/dispatcher/outgoing/insert-deliveries'
 import { deliveryId } from '@parley/dispatcher/message/delivery'
 import { eventDatabase } from './event-database.ts'
 

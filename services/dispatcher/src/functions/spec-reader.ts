@@ -2,7 +2,7 @@ import { MAX_DOCUMENT_CHARACTERS } from '@parley/shared/foreign-document'
 import { Problem } from '@parley/shared/problem'
 import { createTaskProcess, type TaskEnd, type TaskProcess } from '@parley/shared/task-process/task-process'
 import { LRUCache } from 'lru-cache'
-import { ReadyThreads } from '../../round-robin/ready-threads.ts'
+import { ReadyThreads } from '../round-robin/ready-threads.ts'
 import type { SpecResult, SpecTask } from './spec-task.ts'
 
 const PROCESSES = 3

@@ -4,7 +4,7 @@ import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { MASK } from '@parley/shared/secret-names'
 import { z } from 'zod'
-import { type BoundOrigins, reasonToWithhold } from '../http/bound-credentials.ts'
+import { type BoundOrigins, reasonToWithhold } from '../channels/http/bound-credentials.ts'
 import type { SecurityScheme } from './security.ts'
 
 /** They were stored for another origin than the one to be called. */

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
-import { createInsertDeliveries } from '@parley/dispatcher/events/insert-deliveries'
-import { readDeliveries } from '@parley/dispatcher/events/read-deliveries'
-import { Receiver } from '@parley/dispatcher/events/receiver'
+import { createInsertDeliveries } from '@parley/dispatcher/outgoing/insert-deliveries'
+import { readDeliveries } from '@parley/dispatcher/outgoing/read-deliveries'
+import { Receiver } from '@parley/dispatcher/outgoing/receiver'
 import { eventDatabase } from './event-database.ts'
 
 const ROUNDS = 30

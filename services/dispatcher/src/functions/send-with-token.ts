@@ -1,4 +1,4 @@
-import type { HttpResponse, MayLeave } from '../http/http-client.ts'
+import type { HttpResponse, MayLeave } from '../channels/http/http-client.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import type { ActionCredentials } from './credentials.ts'
 import type { ReadyOperation } from './operation-call.ts'

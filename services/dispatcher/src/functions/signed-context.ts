@@ -1,7 +1,7 @@
 import type { WebhookMessage } from '@parley/shared/message'
 import { addressText, ownAddresses } from '@parley/shared/providers/address'
-import type { Channel } from '../channels.ts'
-import type { Signer } from '../signing.ts'
+import type { Channel } from '../channels/channels.ts'
+import type { Signer } from '../channels/signing.ts'
 
 /** Longer texts of a person are left out of it: a header has some kilobytes at most. */
 const MAX_CHARACTERS = 512

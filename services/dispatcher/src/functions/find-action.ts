@@ -4,7 +4,7 @@ import { actionDocument, assistantDocument, jobDocument } from '@parley/shared/d
 import { openSecrets, type SecretBox } from '@parley/shared/sealed-value'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import type { Channel } from '../channels.ts'
+import type { Channel } from '../channels/channels.ts'
 import type { SpecReader } from './spec-reader.ts'
 
 const MAX_ACTIONS = 100

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { eventsOfMessage } from '@parley/dispatcher/events/message-deliveries'
+import { eventsOfMessage } from '@parley/dispatcher/outgoing/message-deliveries'
 import { advanced, type MessageRecord } from '@parley/dispatcher/message/message-record'
 import { claimed, ended, replayed, settledSend } from '@parley/dispatcher/message/progress'
 import { applyStatuses, type SendStatus } from '@parley/dispatcher/statuses/apply-statuses'

@@ -2,8 +2,8 @@ import { type JsonObject, jsonObject } from '@parley/shared/json-object'
 import { jsonOrUndefined } from '@parley/shared/parse-json'
 import { MASK } from '@parley/shared/secret-names'
 import { z } from 'zod'
-import { outcomeOfFailure } from '../http/call-outcome.ts'
-import type { Call, HttpClient } from '../http/http-client.ts'
+import { outcomeOfFailure } from '../channels/http/call-outcome.ts'
+import type { Call, HttpClient } from '../channels/http/http-client.ts'
 import { redacted } from './credentials.ts'
 
 /** The longest one request for a token may take, in milliseconds. */

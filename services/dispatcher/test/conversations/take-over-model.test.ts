@@ -8,7 +8,7 @@ import {
   giveToAssistant,
   giveToPerson,
   untilNothingLeaves,
-} from '../../src/thread-log/take-over.ts'
+} from '../../src/conversations/take-over.ts'
 import { agentLine } from '../agents/agent-line.ts'
 import { AgentSystem, lastSaid, modelTurn, toolCall } from '../agents/agent-system.ts'
 import { checkSideBySide } from '../agents/side-by-side.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { eventsOfChange } from '@parley/dispatcher/events/consume-changes'
+import { eventsOfChange } from '@parley/dispatcher/outgoing/consume-changes'
 import type { DocumentChange } from '@parley/shared/document-change'
 
 const change = (fields: Partial<DocumentChange>): DocumentChange => ({

@@ -1,4 +1,4 @@
-import { effectUnknown, type Outcome } from '../../message/outcome.ts'
+import { effectUnknown, type Outcome } from '../message/outcome.ts'
 
 /** Twice is as once (RFC 9110, 9.2.2). */
 const IDEMPOTENT_METHODS = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'])
