@@ -8,6 +8,7 @@ import { partitionQueue } from '@parley/shared/messaging/layout'
 import { serveRoutes } from '@parley/shared/openapi/route'
 import { createSecretBox, secretKeysOf } from '@parley/shared/sealed-value'
 import { createApp, requireCaller, requireService, type Service } from '@parley/shared/service-app'
+import type { Express } from 'express'
 import { campaignRoutes } from './api/campaigns/campaign-routes.ts'
 import { createStandings } from './api/campaigns/standings.ts'
 import { createApi } from './api/create-api.ts'
@@ -19,7 +20,7 @@ import { createHttpClient } from './channels/http/http-client.ts'
 import type { Config } from './config.ts'
 import { connect } from './connections.ts'
 import { startConsent } from './consent/start-consent.ts'
-import { createOutbound, retentionOf } from './deliver/outbound.ts'
+import { createOutbound, type Outbound, retentionOf } from './deliver/outbound.ts'
 import { startEvents } from './outgoing/events.ts'
 import { startIntake } from './intake/start-intake.ts'
 import { startLayoutChanges } from './layout/change-layout.ts'
@@ -29,7 +30,7 @@ import { auditLagSeconds, reconciliationDifference } from './reconciliation/audi
 import { startAuditor } from './reconciliation/auditor.ts'
 import { countLostMessages } from './reconciliation/count.ts'
 import { followDocumentChanges } from './replica/follow-changes.ts'
-import { routes } from './routes.ts'
+import { type Needed, routes } from './routes.ts'
 import type { Partitions } from './schedule/partitions.ts'
 import { type Statuses, startStatuses } from './statuses/start-statuses.ts'
 import { startAddingUp } from './store/add-up-usage.ts'
@@ -94,22 +95,7 @@ export async function buildApp(
       // Without it each instance sends at an eighth of a number's rate.
       optional: { redis: async () => (await redis.ping()) === 'PONG' },
     },
-    routes: (app) => {
-      const countLost = (workspace: number) =>
-        countLostMessages(collections.audited, { workspace, now: Date.now() })
-      const needed = { ...common, ...api, insert: events.insert, countLost }
-      const verifier = createInternalVerifier({ audience: 'dispatcher', jwks: config.SERVICE_JWKS })
-      // The gateway takes posts of messages to the webhook.
-      const elsewhere = { '/rest/messages': ['POST'] } as const
-      app.use('/internal', requireService(verifier, 'campaigns'), templateRoutes(outbound.templates))
-      app.use('/internal', requireService(verifier, 'campaigns'), internalRoutes({ ...needed, suppressions }))
-      app.use(serveRoutes(routes, needed, { requireCaller: requireCaller(verifier), elsewhere }))
-      const standings = createStandings({
-        ...{ collections, channels: outbound.channels, http: outbound.media },
-      })
-      const ofCampaigns = campaignRoutes({ collections, publisher, standings })
-      app.use('/internal/workspaces/:workspace/campaigns', requireService(verifier, 'campaigns'), ofCampaigns)
-    },
+    routes: (app) => mountRoutes(app, { ...common, ...api, insert: events.insert, suppressions, outbound }),
   })
   const close = async () => {
     connections.endWaiting()
@@ -127,6 +113,31 @@ export async function buildApp(
 }
 
 type Connections = Awaited<ReturnType<typeof connect>>
+
+/** Serves what callers may ask through the gateway and, below /internal, what the campaigns service may. */
+function mountRoutes(
+  app: Express,
+  options: Omit<Needed, 'countLost'> &
+    Parameters<typeof internalRoutes>[0] &
+    Pick<Connections, 'collections' | 'publisher'> & { config: BaseConfig; outbound: Outbound },
+): void {
+  const { config, collections, publisher, outbound } = options
+  const verifier = createInternalVerifier({ audience: 'dispatcher', jwks: config.SERVICE_JWKS })
+  const requireCampaigns = requireService(verifier, 'campaigns')
+  const standings = createStandings({ collections, channels: outbound.channels, http: outbound.media })
+  app.use('/internal', requireCampaigns, templateRoutes(outbound.templates), internalRoutes(options))
+  app.use(
+    '/internal/workspaces/:workspace/campaigns',
+    requireCampaigns,
+    campaignRoutes({ collections, publisher, standings }),
+  )
+  const countLost = (workspace: number) =>
+    countLostMessages(collections.audited, { workspace, now: Date.now() })
+  // The gateway takes posts of messages to the webhook.
+  const elsewhere = { '/rest/messages': ['POST'] } as const
+  const served = { requireCaller: requireCaller(verifier), elsewhere }
+  app.use(serveRoutes(routes, { ...options, countLost }, served))
+}
 
 /** What works on stored messages: it starts once the database can be used. */
 interface Work {

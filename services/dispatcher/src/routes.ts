@@ -38,7 +38,7 @@ import { type Reconciled, readReconciliation } from './reconciliation/reconcilia
 
 type OfMessages = MessageLog & Replaying & Cancelling & Media & Counted & InFlight & Reconciled
 /** The dependencies of all routes together. */
-type Needed = OfMessages &
+export type Needed = OfMessages &
   Connecting &
   Testing &
   ChannelTesting &
