@@ -9,17 +9,17 @@ import { openApiDocument } from './openapi/document.ts'
 
 const CONSOLE = /^gateway\/console\/src\/.*(?<!\.d)\.tsx?$/
 const EXPLANATION = 'shared/src/explain-message.ts'
-/** What the console makes forms of. */
+/** Schemas that the console makes forms of. */
 const FORMS = [
   ...['AssistantBody', 'JobBody', 'ActionBody', 'ConfigBody', 'WorkflowBody', 'StepBody', 'TaskBody'],
   ...['CannedReplyBody', 'ChannelBody'],
 ]
 
 const SERVICES = /^(?:gateway|services\/[^/]+|shared)\/src\/.*\.ts$/
-/** What is wrong with a configuration, and what a role comes to: these files have no other texts. */
+/** Files that explain problems of a configuration and the grants of a role; they contain no other texts. */
 const EXPLAINED =
   /^(?:services\/configuration\/src\/check\/.*|shared\/src\/foreign-document|shared\/src\/permission\/(?:by-reference|explain|parse|syntax|entry)|shared\/src\/providers\/[^/]+\/api)\.ts$/
-/** What the provider's rules say of templates: the console applies them, and the services do. */
+/** The provider's rules for templates; both the console and the services apply them. */
 const TEMPLATES = /^shared\/src\/providers\/[^/]+\/template-(?:draft|fields)\.ts$/
 /** Why something is not there or did not happen, in sentences among other texts. */
 const REASONS =
@@ -29,7 +29,7 @@ const COMPOSED_REASONS =
   /^(?:services\/dispatcher\/src\/(?:agents\/(?:model\/(?:choices|model-failure)|tools\/(?:discover-tools|mcp-(?:failure|listing|session|tools)|open-toolbox|operation-tools))|channels\/(?:functions\/(?:access-tokens|bindings|configured-bindings|find-action|find-authorization-server|operation|operation-call|parameter|register-client|request-body|request-token|spec-document|spec-task|tool-list)|http\/bound-credentials))|shared\/src\/providers\/[^/]+\/template-fit)\.ts$/
 /** How reasons are composed of others, and of what others say. */
 const IN_REASONS = ['{0} ({1})', '{0}: {1}']
-/** What schemas say of a field, as zod words it, and what stands in such texts. */
+/** Messages of schemas about a field, as zod words them, and the words that are inserted into them. */
 const OF_SCHEMAS = [
   'is required',
   'Invalid input: expected {0}, received {1}',
@@ -50,7 +50,7 @@ const OF_SCHEMAS = [
   ...['read', 'write', 'string', 'number', 'int', 'array', 'object', 'boolean', 'undefined', 'null'],
 ]
 
-/** What stands in texts of `EXPLAINED`, and in those of templates. */
+/** Words that are inserted into texts of `EXPLAINED`, and into those of templates. */
 const IN_EXPLAINED = ['all', 'some', 'ended', 'ends', 'and']
 const IN_TEMPLATES = ['latitude', 'longitude', 'name', 'address', 'image', 'video', 'gif', 'document']
 
@@ -60,7 +60,7 @@ interface Messages {
   composed: Set<string>
   /** Texts of the API and the providers, which are shown as they are. */
   plain: Set<string>
-  /** What somebody would read, and is in no catalogue. */
+  /** Texts that a user would read and that no catalogue has. */
   outside: string[]
 }
 
@@ -135,7 +135,7 @@ async function textsOfReasons(): Promise<string[]> {
     ),
   )
   const isSentence = (text: string) => /^(?:[A-Z]|\{0\} ).*\.$/.test(text)
-  // What headers hold is nobody's to read.
+  // Contents of headers are not shown to anybody.
   const isText = (text: string) => !/\*\/\*|^Basic /.test(text)
   return [...(whole ?? []).filter(isSentence), ...(composed ?? []).filter(isText), ...IN_REASONS]
 }
@@ -157,7 +157,7 @@ interface Described {
   properties?: Record<string, Described>
 }
 
-/** What is said of the fields of forms, and of the settings in them. */
+/** Returns the descriptions of the fields of forms, and of the settings in them. */
 function textsOfForms(): string[] {
   const { components } = openApiDocument() as {
     components: { schemas: Record<string, Described> }

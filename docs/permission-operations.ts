@@ -11,7 +11,7 @@ import { routes as ofWebhook } from '@parley/webhook/routes'
 export interface PermissionOperation {
   method: string
   path: string
-  /** What a role decides about. */
+  /** The resource that a role decides about. */
   resource: string
   /** `nothing`: no token is looked at. `token`: whoever has one may, whatever their role. */
   access: Access | 'nothing' | 'token'

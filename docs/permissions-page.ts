@@ -8,7 +8,7 @@ const MARK = '<!-- the table below is generated: npm run docs -->'
 const REFERENCES_MARK = '<!-- the table of references is generated: npm run docs -->'
 const REFERENCES_END = '<!-- end of the table of references -->'
 
-/** Whether one of the roles that every workspace begins with may do it, to some document at least. */
+/** True if one of the roles that every workspace begins with may do it, at least to some document. */
 export function mayByDefault(role: string, { resource, access, path }: PermissionOperation): boolean {
   if (access === 'nothing' || access === 'token') return true
   // A document that may not be read is not there, and running messages again takes reading them.
@@ -16,7 +16,7 @@ export function mayByDefault(role: string, { resource, access, path }: Permissio
   return grantsByDefault(role, resource, access) && (!takesReading || grantsByDefault(role, resource, 'read'))
 }
 
-/** Whether the role grants this access to anything of the resource. */
+/** True if the role grants this access to at least one document of the resource. */
 export function grantsByDefault(role: string, resource: string, access: Access): boolean {
   const permissions = DEFAULT_ROLES.find(({ name }) => name === role)?.permissions ?? []
   const account = { workspace: { _id: WORKSPACE } }
@@ -40,7 +40,7 @@ export function renderPermissionsPage(page: string): string {
   return `${withReferences(page.split(MARK, 1)[0] ?? '')}${MARK}\n\n${tableOfRoles()}\n`
 }
 
-/** What the roles that every workspace begins with grant: a line for the resources with the same grants. */
+/** The grants of the roles that every workspace begins with: one line for the resources with the same grants. */
 function tableOfRoles(): string {
   const roles = DEFAULT_ROLES.map(({ name }) => name)
   const resources = new Set(

@@ -221,7 +221,7 @@ function isReached(url) {
 async function install(needsAll) {
   if (isInstalled(needsAll)) return undefined
   const began = Date.now()
-  // What runs meanwhile must not lose its modules: those of tests are added to them.
+  // Programs that run meanwhile must keep their modules, so the dependencies of tests are added to them.
   const command = needsAll && isInstalled(false) ? ['install', '--no-save'] : ['ci']
   const what = needsAll ? 'the dependencies, those of tests too' : 'the dependencies'
   console.error(`Installing ${what} (npm ${command[0]}), once …`)

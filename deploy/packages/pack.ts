@@ -19,7 +19,7 @@ const ENGINES = { node: '>=20.12' }
 /** For what is CommonJS of what is bundled. */
 const REQUIRE = `import { createRequire } from 'node:module'
 const require = createRequire(import.meta.url)`
-/** What newer Nodes have of their own, and the oldest has not. */
+/** Built-ins that newer versions of Node have and the oldest lacks. */
 const SINCE_NODE_22 = `
 Promise.withResolvers ??= function () {
   let own

@@ -11,7 +11,7 @@ const WITH_BODY: ErrorCode[] = [
   ...(['malformed_json', 'malformed_body', 'body_timeout', 'body_too_large'] as const),
   ...(['unsupported_media_type', 'validation_failed', 'too_deep', 'too_many_members'] as const),
 ]
-/** What the gateway answers itself takes nothing and depends on nothing. */
+/** Errors of operations that the gateway answers itself: these take no input and depend on nothing. */
 const OWN: ErrorCode[] = ['invalid_path', 'malformed_request', 'request_timeout', 'headers_too_large']
 
 /** Every code that an operation may refuse with. */

@@ -66,7 +66,7 @@ function pointedToComponents(value: unknown): unknown {
   )
 }
 
-/** What a caller would get of an error, at a path. */
+/** Returns the problem that a caller would get for an error at a path. */
 export function problemExample(code: ErrorCode, instance: string): z.input<typeof problemSchema> {
   const { status, title } = errors[code]
   return {

@@ -13,7 +13,7 @@ import type { Schemas } from './schemas.ts'
 const AT = '2026-11-20T11:36:37.316Z'
 const time = z.iso.datetime()
 
-/** What Parley posts: events to subscriptions, and messages to handlers. Both are signed by Standard Webhooks. */
+/** Requests that Parley posts: events to subscriptions, and messages to handlers. Standard Webhooks signs both. */
 export function webhooks(schemas: Schemas): Record<string, object> {
   const event = (type: string, summary: string, data: z.ZodType, example: object) => {
     const body = z.object({ type: z.literal(type), timestamp: time, workspace: safeInteger, data })

@@ -61,7 +61,7 @@ async function bundleConsole(): Promise<Bundle> {
   return new Map([...made, [iconName, icon], [unreadName, unread], [PAGE, new TextEncoder().encode(page)]])
 }
 
-/** What the console takes of `@parley/shared` has no side effects, so modules that it does not use are left out. */
+/** Leaves out modules that the console does not use: the parts of `@parley/shared` it takes have no side effects. */
 const onlyWhatIsUsed: Plugin = {
   name: 'only-what-is-used',
   setup({ onResolve }) {
@@ -89,7 +89,7 @@ const pageOf = ({
   icon,
   unread,
 }: Record<'script' | 'style' | 'icon' | 'unread', string> & {
-  /** What the script needs to begin; pages that are loaded when somebody goes there are none of them. */
+  /** Scripts that the page needs at its start, without those of pages that are loaded on demand. */
   parts: readonly string[]
 }) => `<!doctype html>
 <html lang="en">
@@ -109,7 +109,7 @@ ${parts.map((part) => `<link rel="modulepreload" href="/console/assets/${part}">
 </html>
 `
 
-/** What is seen until the script has loaded what it shows: the same as its `Opening`. */
+/** The markup that is shown until the script has loaded its first page: the same as its `Opening`. */
 const OPENING = `<main class="lonely"><p class="logo"><svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 4h16v11h-9l-5 5v-5H4z"/></svg> Parley</p><div class="loading">${'<span class="bone"></span>'.repeat(4)}</div></main>`
 
 const BOX =

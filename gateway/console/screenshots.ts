@@ -13,7 +13,7 @@ interface Picture {
   name: string
   path: string
   wait: string
-  /** What is done before it is taken. */
+  /** Acts on the page before the screenshot is taken. */
   act?: (page: Page) => Promise<void>
 }
 

@@ -115,7 +115,7 @@ export async function buildApp(config: GatewayConfig, log: Log): Promise<Service
   }
 }
 
-/** What the gateway responds with itself: documentation, the console, and that nothing is at a path. */
+/** Routes of the gateway itself: documentation, the console, and the response that nothing is at a path. */
 function ownRoutes(options: {
   secureTransport: ReturnType<typeof strictTransport>
   limits: Pick<ReturnType<typeof createRateLimits>['limits'], 'page'>

@@ -6,7 +6,7 @@ import type { Upstream } from './routes.ts'
 
 const FORBIDDEN = 403
 const MAX_PATH = 256
-// What people say and read is in the conversation itself, and a trial or a preview changes nothing.
+// Messages that people write and read are in the conversation itself, and a trial or a preview changes nothing.
 const NOT_AUDITED = new Set([
   'typing',
   'presence',
@@ -58,7 +58,7 @@ const VERBS: Readonly<Record<string, string>> = {
 
 type Act = Pick<ReportedAct, 'action' | 'resource' | 'document' | 'path'>
 
-/** What a request is for: `POST /rest/threads/7/resolve` is `resolve` of thread 7. Undefined for what is no act. */
+/** Returns the act of a request: `POST /rest/threads/7/resolve` is `resolve` of thread 7. Undefined if it is no act. */
 export function actOf(method: string, path: string): Act | undefined {
   const [resource = '', ...rest] = path.replace(/^\/api\/auth\/|^\/rest\/|^\//, '').split('/')
   const last = rest.at(-1) ?? ''
@@ -73,7 +73,7 @@ export function actOf(method: string, path: string): Act | undefined {
 }
 
 const SMALL_NUMBER = /^\d{1,7}$/
-// What a plural names is made: a note, an import.
+// A plural names things that are created, such as notes or imports; it is no verb.
 const VERB = /^[a-z][a-z-]{0,30}[a-rt-z]$/
 const WORD = /^[a-z][a-z-]{0,31}$/
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/

@@ -18,7 +18,7 @@ const OURS = new Set(['forwarded', 'x-real-ip', 'authorization', 'host'])
 const OUR_PREFIXES = ['x-forwarded-', 'x-internal-']
 // Whatever the Connection header says (RFC 9110, 7.6.1): without its length a body would be framed in another way.
 const LENGTH = 'content-length'
-/** What a service says that it did, for the audit log. */
+/** The header in which a service reports its act, for the audit log. */
 export const ACT = 'x-internal-act'
 const LEAKING = new Set(['server', 'x-powered-by'])
 

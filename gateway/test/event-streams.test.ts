@@ -74,7 +74,7 @@ describe('an event stream through the gateway', () => {
     const reader = goesOn.body?.pipeThrough(new TextDecoderStream() as never).getReader()
     let seen = ''
     while (!seen.includes('data: on')) seen += (await reader?.read())?.value
-    // What was asked for on behalf of the reader ends too.
+    // The upstream request that was made for the reader ends too.
     expect(await eventually(() => upstream[0]?.destroyed)).toBe(true)
   })
 

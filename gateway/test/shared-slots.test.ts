@@ -26,7 +26,7 @@ test('requests of one workspace that hang at a service, by whatever tokens, leav
       ),
     ),
   )
-  // What an account has leaves a quarter of its workspace's to the others of that.
+  // One account's requests leave a quarter of its workspace's slots to the workspace's other accounts.
   expect(await waitUntil(() => hanging.length >= 192, { timeoutMs: 30_000, intervalMs: 5 })).toBe(true)
   const began = performance.now()
   const others = Array.from({ length: 20 }, () => system.call('GET', '/rest/jobs', { token: gateway.token }))

@@ -10,7 +10,7 @@ const CHUNK = Buffer.alloc(65_536, 'x')
 const MIB = 1024 * 1024
 const UPLOAD_BYTES = 16 * MIB
 const DOWNLOAD_BYTES = 64 * MIB
-// What the sockets of two connections and the gateway's small buffers may contain.
+// The bytes that the sockets of two connections and the gateway's small buffers may contain.
 const BUFFERED_BYTES = 12 * MIB
 const STILL_MS = 500
 

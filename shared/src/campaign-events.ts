@@ -13,7 +13,7 @@ const MAX_CAMPAIGN_EVENTS = 500
 const campaignEvent = z.object({
   workspace: safeInteger,
   type: z.enum(CAMPAIGN_EVENTS),
-  /** What it is about, as `campaigns/<id>`: events of one leave in order. */
+  /** The subject, as `campaigns/<id>`: events of one subject leave in order. */
   record: z.string().min(1).max(256),
   /** Unique within the record; the same when it comes again. */
   key: z.string().min(1).max(256),

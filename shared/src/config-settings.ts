@@ -1,6 +1,6 @@
 import { MODEL_PROVIDERS } from './provider-addresses.ts'
 
-/** What a setting is, as JSON Schema says it. */
+/** The type of a setting, in terms of JSON Schema. */
 interface Setting {
   type: 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object'
   enum?: readonly string[]

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { safeInteger } from './json-object.ts'
 
-/** What a person may agree to: advertising, and what they are told of their orders and the like. */
+/** The purposes that a person may consent to: advertising, and messages about their orders and the like. */
 export const PURPOSES = ['marketing', 'service'] as const
 export type Purpose = (typeof PURPOSES)[number]
 
@@ -32,7 +32,7 @@ export const consentChange = z.object({
   purpose: z.enum(PURPOSES),
   status: consentStatus,
   source: z.enum(CONSENT_SOURCES),
-  /** What the person wrote, or what it was based on. */
+  /** The text that the person wrote, or the basis of the consent. */
   text: z.string().max(1_024).optional(),
   at: z.iso.datetime(),
 })
@@ -47,7 +47,7 @@ export type PublishedConsent = z.output<typeof publishedConsent>
 /** The `type` on the broker of what is known of people. */
 export const PEOPLE_TYPE = 'person.seen.v1'
 
-/** What a conversation tells of its person. */
+/** The data about a person that a conversation contains. */
 const seenPerson = z.object({
   workspace: safeInteger,
   addresses: personAddresses,

@@ -55,18 +55,18 @@ interface Surroundings {
 interface ExplainedEvent {
   at: string
   text: string
-  /** What the other side, or we, call it. */
+  /** The code that the other side, or we, give it. */
   code?: string
   isTrouble: boolean
 }
 
-/** What became of a message, in words. */
+/** The course of a message, in words. */
 export interface Explanation {
   /** Where it stands, in one sentence. */
   verdict: string
-  /** What happened, from the first on. */
+  /** The events, from the first on. */
   events: ExplainedEvent[]
-  /** What it waits for; undefined where it waits for nothing. */
+  /** The condition that it waits for; undefined where it waits for nothing. */
   waits: string | undefined
   /** Whose fault it is that it is not delivered; undefined where it is nobody's. */
   fault: string | undefined
@@ -95,7 +95,7 @@ export function explainMessage(message: ExplainedMessage, given: Surroundings): 
   }
 }
 
-/** Whether the same message would fail again, by whose fault it is. */
+/** True if the same message would fail again, by whose fault it is. */
 export const isReplayFutile = ({ fault }: Pick<ExplainedMessage, 'fault'>): boolean =>
   FUTILE[fault ?? ''] !== undefined
 
@@ -129,7 +129,7 @@ const STATES: Record<string, string> = {
 
 const stateText = (state: string, say: Say): string => translated(STATES[state], say) ?? state
 
-/** What ends without an answer says so by a code. */
+/** Reasons by the code of a message that ends without an answer. */
 const REASONS: Record<string, string> = {
   handler_is_person: 'the team has the conversation',
   handed_off: 'the assistant handed it over to the team',
@@ -194,7 +194,7 @@ function attemptText(
       )
 }
 
-/** What an attempt was at: the handler, or one of the sends. */
+/** Returns the step of an attempt in words: the handler, or one of the sends. */
 function stepText({ sends }: ExplainedMessage, step: string, say: Say): string {
   if (step === 'handler') return say("The channel's handler")
   const index = sends.findIndex(({ id }) => id === step)
@@ -221,7 +221,7 @@ function verdictOf(
   return say('{what} {duration} ago: {reason}', { what, duration, reason: reasonInWords(reason, say) })
 }
 
-/** What a run is about to do, or does, is no wait. */
+/** True if a message waits; a step that a run is about to make, or makes, is no wait. */
 const isWaiting = ({ waiting }: ExplainedMessage): boolean =>
   waiting !== undefined && !['turn', 'answer', 'thread'].includes(waiting.for)
 

@@ -91,7 +91,7 @@ const NATIVE_MIB = 120
 /** The heap that V8 allows this process, in MiB. */
 const ownHeapMib = (): number => Math.round(getHeapStatistics().heap_size_limit / MIB)
 
-/** What responses of others may take together while they arrive, in bytes: a sixteenth of the heap. */
+/** Returns the bytes that foreign responses may take together while they arrive: a sixteenth of the heap. */
 export const responseBytes = (heapMib = ownHeapMib()): number => (heapMib * MIB) / 16
 
 /** The most that a process of this setting uses, in MiB: its heap, this process's own unless given, and buffers outside it. */

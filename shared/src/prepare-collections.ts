@@ -51,7 +51,7 @@ export async function ensureIndexes(
   if (missing.length > 0) await collection.createIndexes(missing)
 }
 
-/** What we give indexes, the key's fields in their order. */
+/** Returns the properties that we set on an index, with the key's fields in their order. */
 function describe(index: mongo.IndexDescription): string {
   const { key, unique = false, expireAfterSeconds, partialFilterExpression } = index
   return JSON.stringify([key, unique, expireAfterSeconds, partialFilterExpression])

@@ -15,7 +15,7 @@ export interface Queued {
   refuse(excess: Excess): void
 }
 
-/** What a workspace, an account or a token has and waits for. */
+/** The slots and waiting requests of a workspace, an account or a token. */
 export class Group {
   readonly name: string | number
   readonly parent: Group | undefined

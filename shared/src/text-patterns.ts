@@ -3,7 +3,7 @@ export type Catalogue = Readonly<Record<string, string>>
 
 /** A longer text is a caller's or a provider's. */
 const LONGEST = 500
-/** What a text is composed of may be composed itself. */
+/** The parts of a composed text may be composed themselves. */
 const DEEPEST = 3
 const PLACEHOLDER = /\{\d\}/
 
@@ -30,7 +30,7 @@ export function createTextLookup(catalogue: Catalogue): (english: string) => str
   return (english) => find(english, 0)
 }
 
-/** What stands between the pieces of a pattern; undefined where the text is another one. */
+/** Returns the texts between the pieces of a pattern; undefined where the text does not match. */
 function valuesIn(text: string, [first = '', ...others]: readonly string[]): string[] | undefined {
   if (!text.startsWith(first)) return undefined
   const values: string[] = []

@@ -51,7 +51,7 @@ test('a connection that breaks off while it is being set up is followed by anoth
   let times = 0
   const declare = async () => {
     if (++times > 3) return
-    // What is sent next, to close the channel of this, is never answered.
+    // The next frame, which closes this channel, is never answered.
     proxy.cut()
     proxy.mend()
   }

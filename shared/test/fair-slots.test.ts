@@ -162,7 +162,7 @@ const limitsOf = (isPreemptible: boolean): fc.Arbitrary<Omit<SlotLimits, 'of'>> 
     queue: fc.constant({ total: 20, each: 8, ms: 3_600_000 }),
   })
 
-/** What a workspace, or one of its accounts, has of those in a state. */
+/** Returns how many in a state a workspace, or one of its accounts, has. */
 const countIn = (all: { key: number[]; state: string | undefined }[], key: number[], state: string) =>
   all.filter((one) => one.state === state && key.every((name, level) => name === one.key[level])).length
 

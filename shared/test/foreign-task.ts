@@ -1,4 +1,4 @@
-/** What a process is asked in the tests. */
+/** A task for a process in the tests. */
 export type ForeignTask =
   | 'pid'
   | 'environment'

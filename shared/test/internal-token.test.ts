@@ -134,7 +134,7 @@ describe('the time of an internal token', () => {
     jest.spyOn(performance, 'now').mockImplementation(() => 1_000_000 + seconds * 1_000)
   }
   afterEach(() => void jest.restoreAllMocks())
-  /** What is remembered reads the clock once in a millisecond. */
+  /** The cache of tokens reads the clock once in a millisecond. */
   const clockRead = () => new Promise((resolve) => setTimeout(resolve, 5))
   /** As one that has not seen the token before. */
   const verifyAnew = (token: string) =>

@@ -21,7 +21,7 @@ afterAll(async () => {
 
 const ownedBy = (owner: string) => createLeases({ collection: () => documents, owner, leaseMs: LEASE_MS })
 
-/** Who has which document, whose lease may have run out, and what each owner takes for its own. */
+/** The expected state: the owner of each document, whose lease may have run out, and the documents each owner claims. */
 interface Model {
   owners: Map<string, { owner: string; isExpired: boolean }>
   taken: Map<string, Set<string>>

@@ -119,7 +119,7 @@ describe('a process that is observed', () => {
       while (performance.now() < until);
       return (await longest()) > 0.1
     }
-    // What comes right after a read begins the next measurement.
+    // Time after a read counts for the next measurement.
     expect(await eventually(isSeen)).toBe(true)
     expect(await longest()).toBeLessThan(0.1)
   })

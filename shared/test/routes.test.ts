@@ -9,7 +9,7 @@ import { z } from 'zod'
 const response = { schema: z.unknown(), example: {} }
 const words = { tag: 'things', summary: '', response }
 
-/** What is open to whom, and how often it was asked for. */
+/** The requests that were handled, and the permission to write. */
 interface Things {
   asked: string[]
   mayWrite: boolean

@@ -28,7 +28,7 @@ describe('of a URL', () => {
     ...open(['native:agents/echo', 'native:request', 'mailto:ana@example.com', '']),
   ])('%s shows %s', (text, shown) => {
     expect(masked(text, 'url')).toBe(shown)
-    // What is masked has its masks in the same places.
+    // A masked text has its masks in the same places.
     expect(masked(shown, 'url')).toBe(shown)
   })
 })

@@ -48,7 +48,7 @@ async function open(port: number): Promise<TLSSocket> {
   return socket
 }
 
-/** What a connection gets for one more request. */
+/** Sends one more request over a connection, and returns the response. */
 async function ask(socket: TLSSocket, path = '/'): Promise<string> {
   socket.write(`GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
   const [response] = await once(socket, 'data')

@@ -38,7 +38,7 @@ async function callsTrusting(...authorities: TestAuthority[]) {
   return { calls, files, warnings }
 }
 
-/** What the service says, or the code of the error. */
+/** Returns the service's answer, or the code of the error. */
 async function ask({ call }: ServiceCalls, target: Target): Promise<string> {
   try {
     return await (await call(target, '/', { signal: AbortSignal.timeout(10_000) })).text()

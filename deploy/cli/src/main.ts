@@ -67,7 +67,7 @@ function buildProgram({ json }: { json: boolean }): Command {
   return program
 }
 
-/** What every command takes, and says of wrong arguments. */
+/** Gives every command its `--json` option and the hint that follows wrong arguments. */
 function completeCommand(command: Command, name: string): void {
   for (const one of command.commands) completeCommand(one, `${name} ${one.name()}`)
   if (command.commands.length === 0) command.option('--json', 'write JSON, one value a line')

@@ -28,7 +28,7 @@ export const receiverOf = (port: number, options: Pick<Receiver, 'path'>): URL =
 interface Posted {
   /** The status, or the code of what went wrong. */
   outcome: string
-  /** What is wrong, in words; undefined where it has arrived. */
+  /** The problem, in words; undefined where the request has arrived. */
   problem?: string
   /** The first 64 Ki characters of the response's body. */
   text?: string

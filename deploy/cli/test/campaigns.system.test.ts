@@ -95,7 +95,7 @@ test('parley segments saves one, counts it and says what happened to it', async 
   await one(['segments', 'apply', fileOf('vips.json', segment), 'vips'])
   const shown = await one(['segments', 'show', 'vips'])
   expect(shown).toMatchObject({ ...segment, count: expect.any(Number) })
-  // What was shown can be sent back.
+  // The output of `show` can be sent back.
   await one(['segments', 'apply', fileOf('again.json', { ...shown, name: 'Best' }), 'vips'])
   expect((await ana.run(['segments', 'list'])).stdout).toBe(`${'vips'.padEnd(20)}  Best\n`)
   expect(await one(['segments', 'history', 'vips'])).toMatchObject({

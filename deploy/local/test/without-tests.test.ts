@@ -8,7 +8,7 @@ const read = (file: string) => readFileSync(join(CHECKOUT, file), 'utf8')
 const locked: Record<string, { dev?: boolean; devOptional?: boolean; link?: boolean; resolved?: string }> =
   JSON.parse(read('package-lock.json')).packages
 
-/** What `npm start`, `npm run dev`, `npm run try` and `npm run demo` run, in their own process or another one. */
+/** Files that `npm start`, `npm run dev`, `npm run try` and `npm run demo` run, in their own process or another one. */
 const STARTS = [
   ...['start', 'dev', 'try', 'demo'].map((name) => `deploy/local/src/${name}.ts`),
   ...[

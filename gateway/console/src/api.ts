@@ -33,7 +33,7 @@ const STREAM = '/rest/events'
 const LAPSE_MS = 5_000
 const UNAVAILABLE = new Set([502, 503, 504])
 
-/** What can't be reached: `gateway`, `events`, or the collections whose service is unavailable. */
+/** Names of unreachable things: `gateway`, `events`, or the collections whose service is unavailable. */
 export const unreachable = createStore<ReadonlySet<string>>(new Set())
 
 /** Numbers the openings of the event stream, 0 while it is closed: what was loaded during another may have missed something. */
@@ -179,7 +179,7 @@ addEventListener('pageshow', () => {
 
 const lapses = new Map<string, ReturnType<typeof setTimeout>>()
 
-/** What nobody asks for any more is not said to be unreachable for ever: nothing would find out that it is back. */
+/** Ends the mark of something that nobody asks for any more: nothing would find out that it is back. */
 function lapseLater(name: string): void {
   clearTimeout(lapses.get(name))
   lapses.set(

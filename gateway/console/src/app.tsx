@@ -114,7 +114,7 @@ const PAGES: readonly PageEntry[] = [
 export function App() {
   const signedIn = useStore(session)
   const current = useStore(account)
-  // What somebody typed before their session ended is there once they have logged in again.
+  // Text that a user typed before their session ended is there once they have logged in again.
   const owner = useRef(current)
   if (signedIn !== 'ended') owner.current = current
   const hasEnded = signedIn === 'ended'
@@ -134,7 +134,7 @@ export function App() {
   )
 }
 
-/** What the page shows before any script runs, too. */
+/** The opening screen, which the page also shows before any script runs. */
 const Opening = () => (
   <main class="lonely">
     <p class="logo">
@@ -183,13 +183,13 @@ function Shell() {
   }, [caller.data])
   useEffect(() => () => me.set(undefined), [])
   const isKnown = known !== undefined
-  // What is chosen elsewhere meanwhile waits for the next load, so that nothing changes under somebody's hands.
+  // A language that is chosen elsewhere meanwhile waits for the next load, so that nothing changes while somebody types.
   useEffect(() => {
     if (isKnown) followLanguage(known.preferences.language)
   }, [isKnown])
   const role = known === undefined ? undefined : JSON.stringify(known.role)
   const signedIn = useStore(account)
-  // What the role may read decides whether there is a stream.
+  // The read rights of the role decide whether there is a stream.
   useEffect(() => {
     if (role === undefined) return
     const stop = new AbortController()
@@ -232,7 +232,7 @@ const LOGGED_IN: Partial<Record<string, string>> = {
   '/new-password': t('Log out to set a new password.'),
 }
 
-/** What is for who has not logged in yet, and what is not there. */
+/** The pages for users who have not logged in yet, and the one for addresses without a page. */
 function Elsewhere({ path }: { path: string }) {
   const isEntrance = ['/login', '/register', '/forgot-password'].includes(path)
   useEffect(() => {

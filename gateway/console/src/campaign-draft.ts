@@ -4,7 +4,7 @@ import { localTime } from './format.ts'
 import type { SegmentFilter } from './segments.ts'
 import type { Template, TemplateProvider } from './template-accounts.ts'
 
-/** What fills a variable: a text, or an attribute with a text for those who lack it. */
+/** The value of a variable: a text, or an attribute with a text for people who lack it. */
 interface VariableDraft {
   attribute: string
   text: string
@@ -137,7 +137,7 @@ function variablesIn(
 
 type Body = Partial<Schemas['NewCampaign']>
 
-/** What is sent of a draft; a field that it leaves out is null, as a change has it. */
+/** Returns the body to send for a draft; a field that the draft leaves out is null, as a change has it. */
 export function bodyOf(draft: CampaignDraft, template: Template, provider: TemplateProvider): Body {
   const { name, channel, inEachTimeZone, timeZone, requiresConsent } = draft
   const keys = variableKeys(provider, template)

@@ -3,7 +3,7 @@ import { pause } from '@parley/client/pause'
 /** A busy machine is far behind; the stream is known by its last event for a minute. */
 const AT_MOST_MS = 45_000
 
-/** What a tab says so that it comes back to itself, after what others have said before; nothing to anybody else. */
+/** A message of a tab to itself, which arrives after all that other tabs have said before; other tabs ignore it. */
 export interface Mark {
   mark: string
 }

@@ -5,7 +5,7 @@ import { useLoad } from './load.ts'
 import type { Document } from './resources.ts'
 import { may } from './rights.ts'
 
-/** What a channel sends by; of one that may not be read, and until it is read, as the usual one. */
+/** Returns the provider that a channel sends by; the usual one if the channel may not be read or is not read yet. */
 export function useChannelNamed(extId: string): Speaking {
   const { data } = useLoad(`channel called ${extId}`, async (signal) => {
     if (!may('read', 'channels')) return undefined

@@ -12,7 +12,7 @@ export interface Change {
   changes: { path: string; before?: unknown }[] | null
 }
 
-/** What a deletion took away, as a body that brings it back. Throws where history lacks a value of it, or masks one. */
+/** Returns a body that restores a deleted document. Throws where history lacks a value of it, or masks one. */
 export function bodyBefore({ changes }: Pick<Change, 'changes'>): Record<string, unknown> {
   const fields = (changes ?? []).filter(({ before }) => before !== undefined)
   if (fields.length === 0)

@@ -20,7 +20,7 @@ const changes = createStore(0)
 let drawing: ReturnType<typeof setTimeout> | undefined
 function changed(): void {
   if (drawing !== undefined) return
-  // What nobody sees is drawn once somebody does.
+  // A hidden page is drawn once somebody sees it.
   if (document.hidden) {
     document.addEventListener('visibilitychange', changed, { once: true })
     return

@@ -76,7 +76,7 @@ export const allOf = (texts: readonly string[]): string => ALL.format(texts)
 /** Texts of which one is meant: "a, b or c". */
 export const anyOf = (texts: readonly string[]): string => ANY.format(texts)
 
-/** What is named by its number alone. */
+/** Returns the label of something that has a number and no name. */
 export const numbered = (id: number | string): string => t('No. {id}', { id: String(id) })
 
 /** The name of a language by its code, such as `pt_BR`, as providers write it. */

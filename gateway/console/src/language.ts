@@ -14,7 +14,7 @@ let catalogue: Catalogue = {}
 let lookup: ReturnType<typeof createTextLookup> | undefined
 const formats = new Map<string, IntlMessageFormat>()
 
-/** What the user of this browser has chosen last; undefined where it is the browser's own. */
+/** The language that the user of this browser has chosen last; undefined where it is the browser's own. */
 const chosenLanguage = (): string | undefined => storage()?.getItem(CHOICE) ?? undefined
 
 /** The language that everything here is in; it stays until the page is loaded again. */

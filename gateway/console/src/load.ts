@@ -91,7 +91,7 @@ export function useLoad<T>(
   }, [key, period, run, opening])
   const reload = useCallback(() => setRun((before) => before + 1), [])
   const reloadAfter = useCallback(async () => {
-    // What is under way may take longer than it is to the next event.
+    // A load in progress may take longer than the time to the next event.
     await loading.current
     if (isIdle()) isMissed.current = true
     else reload()

@@ -49,7 +49,7 @@ export interface MessageDetail extends MessageSummary {
 export const STATES = [
   ...['received', 'handled', 'sending', 'sent', 'delivered', 'read', 'done', 'failed', 'dead', 'unrouted'],
 ] as const
-/** What can be run again. */
+/** States of messages that can be replayed. */
 export const REPLAYABLE: readonly string[] = ['dead', 'failed', 'unrouted']
 export const IN_FLIGHT: readonly string[] = ['received', 'handled', 'sending']
 
@@ -64,7 +64,7 @@ const CAUSES: Record<string, string> = {
 /** Whose part it is to mend it, in words. */
 export const causeInWords = (fault: string | null | undefined): string => CAUSES[fault ?? ''] ?? ''
 
-/** What a message waits for, in words. */
+/** Returns the condition that a message waits for, in words. */
 export const waitInWords = (reason: string): string =>
   WAITS[reason] ?? t('for {what}', { what: wordOf(reason) })
 
@@ -86,10 +86,10 @@ const WAITS: Record<string, string> = {
   thread: t('for those before them in their conversation'),
 }
 
-/** What a model answered at once, and what came of the tools that it called. */
+/** One answer of a model, with the results of the tools that it called. */
 export type Turn = Schemas['Turn']
 
-/** What a message took of the model, in words; the turns of one answer. */
+/** Returns the model usage of a message in words, as the sum over the turns of one answer. */
 export function costOf(turns: readonly Turn[]): string {
   const sum = (of: (turn: Turn) => number) => turns.reduce((total, turn) => total + of(turn), 0)
   const tokens = t('{input} tokens in, {output} out', {

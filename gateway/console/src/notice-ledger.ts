@@ -2,7 +2,7 @@ import { assignmentOf, type Team, type Thread } from './threads.ts'
 
 type NoticeKind = 'message' | 'assignment'
 
-/** What somebody is to be told of in a conversation. */
+/** An event of a conversation that the user is to be notified of. */
 export interface DueNotice {
   kind: NoticeKind
   thread: Thread
@@ -21,7 +21,7 @@ export interface Reported {
   unread: number
 }
 
-/** What the tab that told for all of them knows when it goes, for one that has found the same in its first list. */
+/** The notices that the tab that told for all of them knows when it goes, for the tab whose first list has the same. */
 export interface LeftNotices {
   /** All that was told of what came later is in `reported`. */
   since: string
@@ -31,7 +31,7 @@ export interface LeftNotices {
   waiting: string[]
 }
 
-/** What the account was told of, and what it is still to be told of. */
+/** The record of the notices that the account was given, and of those that it is still to be given. */
 export interface NoticeLedger {
   /** Takes in a state of a conversation, in whatever order they come. Returns what is new in it. */
   hear(thread: Thread): DueNotice[]
@@ -44,9 +44,9 @@ export interface NoticeLedger {
   take(due: DueNotice): { due: DueNotice; reported: Reported; count: number } | undefined
   /** That something was told by another tab. */
   settle(reported: Reported): void
-  /** What is not told yet. */
+  /** The notices that are not told yet. */
   waiting(): DueNotice[]
-  /** What it leaves to the tab that tells next: of the last minute. */
+  /** Returns the notices of the last minute, which it leaves to the tab that tells next. */
   leave(): LeftNotices
   /**
    * What the tab that told before has left, once there was a list. Returns the conversations whose state is to be heard
@@ -55,7 +55,7 @@ export interface NoticeLedger {
   resume(left: LeftNotices): string[]
 }
 
-/** What happened longer ago is no news. */
+/** Age in milliseconds beyond which an event is no longer reported. */
 const RECENT_MS = 5 * 60_000
 const MOST_KNOWN = 5_000
 /** Longer than tabs take to be loaded anew one after another. */
@@ -65,7 +65,7 @@ const MOST_LEFT = 1_000
 const MOST_RESUMED = 100
 
 interface Known {
-  /** What came until then was told, or read. */
+  /** For each kind, the time until which everything was told or read. */
   reportedAt: Record<NoticeKind, string>
   /** How many were unread then, where that is known. */
   unread: number | undefined
@@ -95,7 +95,7 @@ export function createNoticeLedger({
   mostKnown?: number
 }): NoticeLedger {
   const all = new Map<string, Known>()
-  /** What unread conversations that are not known have after this place is new; `isWhole`: there are no such. */
+  /** Messages after this place are new in unread conversations that are not known; `isWhole`: there are no such. */
   let before: { until: string; isWhole: boolean } | undefined
   const isRecent = (at: string) => now() - Date.parse(at) < RECENT_MS
   /** That of which nothing was said for longest; what it was reported to have is old from now on. */
@@ -160,7 +160,7 @@ export function createNoticeLedger({
     hear,
     read({ data, next }) {
       if (before !== undefined) return data.flatMap(hear)
-      // What was received before the latest of it was another tab's to report, though its thread may be written later.
+      // Messages from before the latest of it were another tab's to report, though their threads may be written later.
       const latest = data.map(({ lastUnreadAt = '' }) => lastUnreadAt).reduce(later, '')
       for (const { _id, unread, lastUnreadAt = '', assignee, team } of data) {
         const known = knownOf(_id)

@@ -5,7 +5,7 @@ import { assignmentOf, shownLast, type Team } from './threads.ts'
 
 const LONGEST = 140
 
-/** What is reported: how many messages of a conversation, or that it is assigned. */
+/** The content of a notice: how many messages of a conversation, or that it is assigned. */
 export interface NoticedThread extends Pick<DueNotice, 'kind' | 'thread'> {
   count: number
 }
@@ -19,7 +19,7 @@ export function noticeText({ kind, thread, count }: NoticedThread): string {
   return count === 1 ? last : t('{count} new messages. {last}', { count, last })
 }
 
-/** Whether an account is told of such a thing, by its settings. */
+/** True if the settings of an account ask for such a notice. */
 export function isRequested(
   { kind, thread, isHandOver }: Pick<DueNotice, 'kind' | 'thread' | 'isHandOver'>,
   {
@@ -32,7 +32,7 @@ export function isRequested(
   if (kind === 'assignment') return assignments
   if (onlyOwn && assignmentOf(thread, { own, teams })?.isOwn === false) return false
   if (isHandOver && handOvers) return true
-  // What is written after a hand-over is a message like any other.
+  // A message that is written after a hand-over is like any other.
   const { unreadFor, lastUnreadAt } = thread
   return messages && !(unreadFor?.why === 'handed_off' && unreadFor.at === lastUnreadAt)
 }

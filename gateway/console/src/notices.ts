@@ -3,7 +3,7 @@ import { call } from './api.ts'
 import { account } from './session.ts'
 import { createStore } from './store.ts'
 
-/** What an account is notified of while its user looks elsewhere, and how. */
+/** The events that an account is notified of while its user looks elsewhere, and how. */
 export type NoticeSettings = Schemas['NoticePreferences']
 
 const PREFIX = 'parley.notices.'
@@ -44,14 +44,14 @@ export async function changeNotices(change: Partial<NoticeSettings>): Promise<bo
   return true
 }
 
-/** Whether the browser lets this page show notices on the desktop: each browser asks for itself. */
+/** Asks the browser to let this page show desktop notices, and returns its consent: each browser asks for itself. */
 export async function allowNotices(): Promise<boolean> {
   const isAllowed = (await Notification.requestPermission()) === 'granted'
   noticeChanges.set(noticeChanges.get() + 1)
   return isAllowed
 }
 
-/** Whether notices can be shown on the desktop at all, and whether this browser allows them. */
+/** Returns the state of desktop notices: they can't be shown at all, or this browser allows or blocks them. */
 export const desktopNotices = (): 'missing' | 'allowed' | 'blocked' =>
   !('Notification' in globalThis) || navigator.locks === undefined
     ? 'missing'
@@ -59,7 +59,7 @@ export const desktopNotices = (): 'missing' | 'allowed' | 'blocked' =>
       ? 'allowed'
       : 'blocked'
 
-/** Whether there is anything to notify of in the background. */
+/** True if the page notifies in the background, by sound or on the desktop. */
 export function areNoticesOn(): boolean {
   const { sound, desktop } = readNoticeSettings()
   return sound || (desktop && desktopNotices() === 'allowed')

@@ -4,7 +4,7 @@ const ROWS = 5
 const UTF8_BOM_BYTES = 3
 const SEPARATORS = [',', ';', '\t'] as const
 const WORKBOOK = 'PK'
-/** What spreadsheets write before the header, to say what separates columns. */
+/** The line that spreadsheets write before the header, to name the separator of columns. */
 const SAYS_SEPARATOR = /^"?sep=([,;\t])"?(?:\r\n|\r|\n)/i
 
 export const PERSON_COLUMNS = [
@@ -29,12 +29,12 @@ const HEADINGS: Record<string, (typeof PERSON_COLUMNS)[number]> = {
   consentimiento: 'consent.marketing',
 }
 
-/** What the beginning of a file shows, and the file as the API takes it. */
+/** The beginning of a file as it is shown, and the file as the API takes it. */
 export interface PeopleFile {
   name: string
   /** In UTF-8. */
   content: Blob
-  /** What it was written in, where that is not UTF-8. */
+  /** The encoding that it was written in, where that is not UTF-8. */
   readAs?: 'UTF-16' | 'Windows-1252'
   format: 'csv' | 'ndjson'
   separator: string
@@ -155,7 +155,7 @@ function rowsOf(text: string, separator: string, most: number): Row[] {
   return rows
 }
 
-/** What each heading is likely to be, each thing once; empty for what is left out. */
+/** Guesses the meaning of each heading, and uses each meaning once; empty for columns that are left out. */
 export function guessColumns(headings: readonly string[], attributes: readonly string[]): string[] {
   const known = new Map<string, string>(Object.entries(HEADINGS))
   for (const name of attributes) {

@@ -17,7 +17,7 @@ export const shownAddress = (address: string): string =>
 export const nameOf = ({ name, addresses: [first = ''] }: Pick<Person, 'name' | 'addresses'>): string =>
   name || shownAddress(first)
 
-/** What somebody typed as a list, one on each line or between commas. */
+/** Returns the entries of a typed list, one on each line or between commas. */
 export const listIn = (text: string): string[] =>
   text
     .split(/[\n,;]/)

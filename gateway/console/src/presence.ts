@@ -36,7 +36,7 @@ export function markSent(): void {
 interface PresenceOptions {
   thread: { _id: string }
   isOf(data: LiveEvent['data']): boolean
-  /** What was said: whoever has sent a reply does not type it any more. */
+  /** The messages of the thread: a colleague who has sent a reply does not type it any more. */
   said: readonly Said[] | undefined
 }
 

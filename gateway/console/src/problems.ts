@@ -1,7 +1,7 @@
 import { ParleyError } from '@parley/client/parley-error'
 import { t } from './language.ts'
 
-/** What is wrong with a field; `path` is a JSON Pointer. */
+/** A problem of a field; `path` is a JSON Pointer. */
 interface FieldProblem {
   path: string
   message: string
@@ -18,17 +18,17 @@ export class InputError extends Error {
   }
 }
 
-/** What is wrong with which field, where the error says so. */
+/** Returns the problems by field, where the error has them. */
 export function fieldsOf(error: Error | undefined): readonly FieldProblem[] {
   if (error instanceof InputError) return error.fields
   return (error instanceof ParleyError && error.problem?.errors) || []
 }
 
-/** Whether somebody changed what was to be written since it was read. */
+/** True if the document was changed by somebody else between the read and the write. */
 export const isChangedSince = (error: Error | undefined): boolean =>
   error instanceof ParleyError && error.status === 412
 
-/** Whether there is nothing any more. */
+/** True if the document does not exist any more. */
 export const isGone = (error: Error | undefined): boolean =>
   error instanceof ParleyError && error.status === 404
 

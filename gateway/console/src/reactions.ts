@@ -10,7 +10,7 @@ export interface Reaction {
   said: Said
 }
 
-/** What is said, with the reactions to each entry at that entry: of everybody the last one, unless it is taken back. */
+/** Returns the messages, with the reactions to each at that message: the last of each person, unless taken back. */
 export function withReactions(items: readonly Said[]): {
   items: Said[]
   reactions: ReadonlyMap<string, readonly Reaction[]>

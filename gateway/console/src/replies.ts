@@ -5,13 +5,13 @@ import type { Given, Template } from './templates.ts'
 
 export type ReplyKind = 'text' | 'template' | 'media'
 
-/** What somebody has typed of a reply, of each kind. */
+/** The typed parts of a reply, of each kind. */
 export interface Draft {
   kind?: ReplyKind | undefined
   text: string
   template: string
   language: string
-  /** What the template is filled with, by the keys of its fields. */
+  /** The values for the template, by the keys of its fields. */
   filled: Readonly<Record<string, string>>
   /** The same of a template that is not known, in lines. */
   variables: string
@@ -20,7 +20,7 @@ export interface Draft {
   caption: string
   /** Those that the provider has already, in the sequence in which they are sent; the text is the caption of the first. */
   files: readonly SentFile[]
-  /** What is replied to, of the conversation. */
+  /** The message of the conversation that the reply quotes. */
   quoted?: { _id: string; text: string } | undefined
 }
 
@@ -49,7 +49,7 @@ const EMPTY: Draft = {
 /** A draft as it is stored, which an earlier version may have written. */
 export const draftOf = (stored: Partial<Draft> | undefined): Draft => ({ ...EMPTY, ...stored })
 
-/** What is sent: a text, a template, or under a provider's name an object of its own. */
+/** The body of a reply: a text, a template, or under a provider's name an object of its own. */
 export type Reply = JsonObject & { text?: string; template?: string; language?: string }
 
 interface Replying {
@@ -60,7 +60,7 @@ interface Replying {
   template: Template | undefined
 }
 
-/** What is sent of what is typed, in sequence; nothing while something of it is missing. */
+/** Returns the replies to send for a draft, in sequence; none while something of the draft is missing. */
 export function repliesOf(replying: Replying): Reply[] {
   const { quoted } = replying.draft
   const [first, ...others] = unquoted(replying)
@@ -84,7 +84,7 @@ const listOf = (reply: Reply | undefined): Reply[] => (reply === undefined ? [] 
 
 const WITHOUT_CAPTION: readonly MediaType[] = ['audio', 'sticker']
 
-/** Whether the text is the caption of the first file. */
+/** True if the text is the caption of the first file. */
 const isCaption = ({ files: [first], text }: Draft): boolean =>
   first !== undefined && !WITHOUT_CAPTION.includes(first.type) && text.length <= MAX_CAPTION
 /** As providers take it. */
@@ -144,14 +144,14 @@ function linkedMedia({ media, link, caption }: Draft, { name, outbound }: Provid
   }
 }
 
-/** What is typed now, once the file at a place of what is sent has gone. */
+/** Returns the current draft without the file at a place of the sent draft, once that file has gone. */
 export function withoutFile(now: Draft, sent: Draft, at: number): Draft {
   const files = now.files.filter(({ _id }) => _id !== sent.files[at]?._id)
   const isTextGone = isCaption(sent) && now.text === sent.text
   return { ...now, files, quoted: undefined, ...(isTextGone && { text: '' }) }
 }
 
-/** What is typed now, once a reply of a kind has gone: what was typed meanwhile, and what was typed of other kinds. */
+/** Returns the draft that is left once a reply of a kind has gone: the text typed meanwhile, and the other kinds. */
 export function withoutSent(now: Draft, { sent, kind }: { sent: Draft; kind: ReplyKind }): Draft {
   const left = { ...now, kind: undefined, quoted: undefined }
   if (kind === 'media') return { ...left, link: '', caption: '' }
@@ -165,7 +165,7 @@ export function withFile({ files, ...draft }: Draft, file: SentFile): Draft {
   return { ...draft, files: [...files, file].toSorted((one, other) => one.at - other.at) }
 }
 
-/** Whether nothing is typed of any kind. */
+/** True if no kind of reply has a typed value. */
 export const isEmpty = ({ text, template, variables, link, caption, files, quoted }: Draft): boolean =>
   [text, template, variables, link, caption].every((one) => one === '') &&
   files.length === 0 &&

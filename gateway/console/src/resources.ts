@@ -24,12 +24,12 @@ interface Resource {
   /** The name of what a form of it sends. */
   schema: string
   many: string
-  /** What makes a new one. */
+  /** The label of the button that makes a new one. */
   create: string
-  /** What is said where there are none. */
+  /** The text that is shown where there are none. */
   none: string
   about: string
-  /** What fields refer to, by the field's name. */
+  /** The resources that fields refer to, by the field's name. */
   references: Record<string, string>
 }
 
@@ -94,7 +94,7 @@ export const readDocument = <T = Document>(
   signal: AbortSignal,
 ): Promise<Version<T>> => callTagged<T>('GET', `/rest/${path}/${id}`, { signal })
 
-/** What is said before a document is deleted. */
+/** The note that is shown before a document is deleted. */
 export const ON_DELETE = t(
   'It can be undone for 20 seconds. Who may read all of its kind can restore it later, from its entry in the audit log.',
 )

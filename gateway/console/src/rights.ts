@@ -25,7 +25,7 @@ export function may(access: Access, resource: string): boolean {
   return decided(access, resource) !== 'none'
 }
 
-/** Whether it grants that to every document of the resource. */
+/** True if the role grants that access to every document of the resource. */
 export function mayAll(access: Access, resource: string): boolean {
   return decided(access, resource) === 'all'
 }

@@ -7,7 +7,7 @@ export interface Entry {
   write?: unknown
 }
 
-/** What is checked for a resource. */
+/** The checked rights for one resource. */
 export interface Right {
   read: boolean
   write: boolean

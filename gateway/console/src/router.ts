@@ -80,7 +80,7 @@ export function setQuery(change: Record<string, string | undefined>): void {
   navigate(query.size === 0 ? path : `${path}?${query}`, { replace: true })
 }
 
-/** What a page is given of the path and query. */
+/** The parts of the path and query that a page is given. */
 export interface PageProps {
   /** The segments of the path below the page's own. */
   rest: string[]

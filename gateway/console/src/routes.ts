@@ -1,4 +1,4 @@
-/** What is below each page of the console, in the order in which it is matched; what begins with `:` stands for anything. */
+/** Paths below each page of the console, in the order in which they are matched; `:` begins a segment of any value. */
 const ROUTES = {
   '/': [''],
   '/conversations': ['', ':id'],

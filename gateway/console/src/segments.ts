@@ -14,7 +14,7 @@ export const GROUPS = [
   { group: 'none', name: t('None of these') },
 ] as const
 
-/** What the first condition that can't be asked yet still lacks, in words; undefined where all can be. */
+/** Returns the missing part of the first condition that can't be asked yet, in words; undefined where all can be. */
 export function missingIn(filter: SegmentFilter): string | undefined {
   for (const { group, name } of GROUPS)
     for (const [at, one] of (filter[group] ?? []).entries()) {

@@ -1,7 +1,7 @@
 import type { Session } from '@parley/client/session'
 import { createStore } from './store.ts'
 
-/** Whether somebody is signed in: `unknown` until the cookie was tried, `ended` where nobody has logged out. */
+/** The state of the session: `unknown` until the cookie was tried, `ended` where nobody has logged out. */
 export const session = createStore<'unknown' | 'in' | 'out' | 'ended'>('unknown')
 
 /**

@@ -16,7 +16,7 @@ interface StreamEvent {
   data: string
 }
 
-/** What tabs tell each other. */
+/** A message from one tab to the others. */
 type Note = 'asks' | { isOpen: boolean } | { events: StreamEvent[] } | Mark
 
 interface Reader {
@@ -81,7 +81,7 @@ function shareStream({ signal, report, onFollow }: Reader): void {
   whileInUse(signal, follow)
 }
 
-/** Whether this tab reads the stream for all tabs of the account. */
+/** True while this tab reads the stream for all tabs of the account. */
 export const isReader = createStore(false)
 let leading = 0
 
@@ -136,7 +136,7 @@ function createChannel(options: { key: string; left: AbortSignal; heard(event: S
     },
     /** Runs as the one that the others hear. */
     async lead(run: () => Promise<void>): Promise<void> {
-      // What the tab before has said is behind this one: the stream would bring it a second time.
+      // Events that the former tab has passed on are heard first: the stream would bring them a second time.
       await caughtUp(channel, left)
       isLeading = true
       leading += 1
@@ -193,7 +193,7 @@ function whileInUse(signal: AbortSignal, use: (left: AbortSignal) => void): void
   look()
 }
 
-/** What happens in the workspace, as the event stream says it. */
+/** An event of the workspace, as it comes in the event stream. */
 export interface LiveEvent {
   event: string
   data: { _id?: string; message?: string; thread?: string; channel?: string; extId?: string } & Record<

@@ -58,7 +58,7 @@ const CHANGES: Readonly<Record<string, (kind: string) => string>> = {
   deleted: (kind) => t('{kind} deleted', { kind }),
 }
 
-/** What an event says of what it is about; of the configuration with the kind of the document. */
+/** Returns the subject of an event in words; of an event of the configuration, with the kind of the document. */
 export function eventInWords(event: string): string {
   const [, what = '', change = ''] = event.split('.')
   const isOf = CHANGES[change]

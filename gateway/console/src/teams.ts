@@ -36,6 +36,6 @@ export const ownTeamIds = (): string =>
     .map(({ _id }) => _id)
     .join() || '0'
 
-/** What a team is called at the moment; as it was where it is gone. */
+/** Returns the present name of a team; of a team that is gone, its last one. */
 export const teamNameOf = ({ _id, name }: NonNullable<Thread['team']>): string =>
   teams.get().find((one) => one._id === _id)?.name ?? name

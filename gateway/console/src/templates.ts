@@ -48,7 +48,7 @@ export function inLanguage(all: readonly Template[], preferred: readonly string[
   return all[0]
 }
 
-/** What a template was given, in the form of a reply. */
+/** The values that a template was given, in the form of a reply. */
 export type Given = JsonObject & { template: string; language: string }
 
 /** A template as its person sees it, and why its message would be refused, where it would. */

@@ -25,7 +25,7 @@ export interface Thread {
   extId: string
   channel: string
   user: { name?: string; phone?: string; email?: string }
-  /** What the person is written to or known by, such as `phone:4930901820`. */
+  /** The addresses that the person is written to or known by, such as `phone:4930901820`. */
   addresses?: string[]
   handler: 'assistant' | 'person'
   status: 'open' | 'resolved' | 'snoozed'
@@ -60,9 +60,9 @@ export interface Said {
   from: 'person' | 'assistant' | 'team' | 'api' | 'provider'
   /** It was written in the app of the provider. */
   through?: 'app'
-  /** Who wrote it, in the thread of a group. */
+  /** The name of its writer, in the thread of a group. */
   name?: string
-  /** What it replies or reacts to. */
+  /** The message that it replies or reacts to. */
   quoted?: { _id: string; from: 'person' | 'business'; text: string }
   /** The emoji of a reaction to what is quoted; empty where it takes one back. */
   reaction?: string
@@ -76,14 +76,14 @@ export interface Said {
   template?: string
   language?: string
   variables?: string[]
-  /** What else a template was given. */
+  /** The other values that a template was given. */
   more?: JsonObject
   state: string
-  /** What was sent in a provider's own form, under the provider's name. */
+  /** The object that was sent in a provider's own form, under the provider's name. */
   [provider: string]: unknown
 }
 
-/** What somebody of the team noted, for nobody else. */
+/** A note for the team, which nobody else sees. */
 export interface Note {
   _id: string
   at: string
@@ -99,7 +99,7 @@ export interface SaidPage {
 
 type SaidParts = Readonly<Record<string, unknown>>
 
-/** What was sent in a provider's own form; undefined where nothing was. */
+/** Returns the object that was sent in a provider's own form; undefined where none was. */
 export const objectIn = (said: SaidParts): JsonObject | undefined =>
   allProviders()
     .map(({ name }) => own(said, name))
@@ -117,7 +117,7 @@ export function previewOf(said: SaidParts): ObjectPreview | undefined {
 export const nameOf = ({ user, extId }: Pick<Thread, 'user' | 'extId'>): string =>
   user.name || user.phone || user.email || extId
 
-/** What the person is written to or known by beside the name that is shown: numbers and ids, each once. */
+/** Returns the numbers and ids of the person beside the name that is shown, each once. */
 export function knownBy(thread: Pick<Thread, 'user' | 'extId' | 'addresses'>): string[] {
   const values = (thread.addresses ?? []).map((address) => address.slice(address.indexOf(':') + 1))
   const digitsOf = (text: string) => (/^[+\d\s()./-]+$/.test(text) ? text.replaceAll(/\D/g, '') : text)

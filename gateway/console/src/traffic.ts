@@ -14,7 +14,7 @@ export interface Counts {
   latency: { p50: number; p99: number } | null
 }
 
-/** What `GET /rest/messages/traffic` says. */
+/** The response of `GET /rest/messages/traffic`. */
 export interface Traffic extends Counts {
   from: string
   by: 'minute' | 'hour'
@@ -23,7 +23,7 @@ export interface Traffic extends Counts {
   difference: number
 }
 
-/** What `GET /rest/messages/waiting` says. */
+/** The response of `GET /rest/messages/waiting`. */
 export interface Waiting {
   messages: number
   more: boolean

@@ -15,7 +15,7 @@ export function showTyping(thread: string): void {
   void call('POST', `/rest/threads/${thread}/typing`).catch(() => undefined)
 }
 
-/** What is typed next is of another reply. */
+/** Ends the typing of a reply: the next typed text belongs to another reply. */
 export function endTyping(): void {
   markSent()
   last = undefined

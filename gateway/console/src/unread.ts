@@ -34,7 +34,7 @@ export function useUnread(): string {
       const query = { unread: 'true', limit: MOST_COUNTED }
       return call<Page<Thread>>('GET', '/rest/threads', { query, signal })
     },
-    // What is erased the stream does not say.
+    // The stream does not report erased conversations.
     { everyMs: 30_000, isInBackground: true, atMostMs: 30_000, live: ({ event }) => event === 'thread' },
   )
   useEffect(() => {
@@ -112,7 +112,7 @@ export function useNotices(): void {
     let isLeading = false
     const key = LEFT + account.get()
     let listed = Promise.withResolvers<void>()
-    /** What was left to it and is not heard again yet. */
+    /** The notices that were left to this tab and that it has not heard again yet. */
     let resuming: LeftNotices | undefined
     const settle = (reported: readonly Reported[]) => {
       for (const one of reported) ledger.settle(one)
@@ -137,7 +137,7 @@ export function useNotices(): void {
       follow()
       tabs?.close()
       tabs = undefined
-      // What is told meanwhile it does not hear.
+      // The tab does not hear of notices that are told meanwhile.
       ledger = newLedger()
       listed = Promise.withResolvers()
     }
@@ -164,7 +164,7 @@ export function useNotices(): void {
         if (due.length > 0) ask()
       }, RESPONSE_MS)
     }
-    /** What is not requested is reported to the other tabs only. */
+    /** Reports the notices; those that are not requested are reported to the other tabs only. */
     const report = (asked: readonly DueNotice[]) => {
       const taken = asked.flatMap((one) => {
         const found = ledger.take(one)
@@ -186,7 +186,7 @@ export function useNotices(): void {
       due = []
       resuming = undefined
     }
-    /** What the tab that read before did not come to; what it did come to is heard first. */
+    /** Tells the notices that the former tab did not come to; those that it did come to are heard first. */
     const lead = async () => {
       follow()
       if (!isReader.get() || tabs === undefined) return

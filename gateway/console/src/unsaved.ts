@@ -17,13 +17,13 @@ export function followTyping(): void {
   })
 }
 
-/** Whether something typed in an element, or anywhere, would be lost. */
+/** True if typed values in an element, or anywhere, would be lost. */
 export function isUnsaved(element: Node = document.body): boolean {
   for (const form of typedIn) if (!form.isConnected) typedIn.delete(form)
   return [...typedIn].some((form) => element.contains(form))
 }
 
-/** Whether nothing is lost by leaving an element, or the page; else whoever typed is asked. */
+/** Resolves to true if nothing is lost by leaving an element, or the page; else the user is asked. */
 export async function mayLeave(element: Node = document.body): Promise<boolean> {
   if (!isUnsaved(element)) return true
   leaveQuestion.get()?.answer(false)
@@ -33,7 +33,7 @@ export async function mayLeave(element: Node = document.body): Promise<boolean> 
   return isLeaving
 }
 
-/** What is in the form now needs no saving any more; `again` where it does. */
+/** Marks the present values of the form as saved; `again` undoes that. */
 export function markSaved(form: HTMLFormElement | null): { again(): void } {
   const wasTyped = form !== null && typedIn.delete(form)
   return { again: () => void (wasTyped && typedIn.add(form)) }

@@ -71,11 +71,11 @@ const WORDS: Readonly<Record<string, string>> = {
   ...{ 'take-over': t('taken over'), 'give-back': t('given back'), replay: t('replayed') },
   ...{ pause: t('paused'), resume: t('resumed'), cancel: t('cancelled'), schedule: t('scheduled') },
   ...{ unschedule: t('unscheduled'), import: t('imported') },
-  // What may be chosen of colors
+  // Colors that may be chosen
   ...{ system: t('theme of the system'), light: t('light'), dark: t('dark') },
-  // What a role grants
+  // Grants of a role
   ...{ all: t('all'), some: t('some'), none: t('none') },
-  // What events are about
+  // Subjects of events
   ...{ failing: t('failing'), opted_out: t('opted out'), opted_in: t('opted in'), erased: t('erased') },
 }
 
@@ -89,7 +89,7 @@ export function wordOf(word: string): string {
 /** Why something is so, in the viewer's language where the API words it; what others said stays as it is. */
 export const reasonOf = (reason: string): string => translated(reasonInWords(reason, t))
 
-/** What roles have rights for. */
+/** Names of the resources that roles have rights for. */
 const RESOURCES: Readonly<Record<string, string>> = {
   ...{ messages: t('Messages'), threads: t('Conversations'), channels: t('Channels'), tasks: t('Tasks') },
   ...{ steps: t('Steps'), assistant: t('Assistants'), configs: t('Configs'), actions: t('Actions') },

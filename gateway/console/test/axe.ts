@@ -17,7 +17,7 @@ export const SIZES: typeof LOOKS = [
   { viewport: DESK, colorScheme: 'dark' },
 ]
 
-/** What axe finds on a page against WCAG 2.2 AA, and whether it is wider than the screen, in each look. */
+/** Returns axe's findings on a page against WCAG 2.2 AA, and its excess over the screen's width, in each look. */
 export async function violations(page: Page, path: string, looks = LOOKS): Promise<string[]> {
   await page.evaluate(AXE)
   const found: string[] = []
@@ -37,7 +37,7 @@ export function overflowOf(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
 }
 
-/** What is scrolled out by half is too small a target as it is shown: it is looked at again once it is in view. */
+/** Runs axe. A target that is half scrolled out counts as too small: it is checked again once it is in view. */
 function runAxe(page: Page): Promise<string[]> {
   return page.evaluate(
     async (options) => {

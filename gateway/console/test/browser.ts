@@ -12,7 +12,7 @@ const find = () => findBinary('chromium') ?? findBinary('chromium-browser') ?? f
 /** Chromium has no sandbox for root, and containers have little shared memory. */
 const ARGUMENTS = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu']
 
-/** What Playwright switches off of what people's browsers do with pages that are left or not seen. */
+/** Flags by which Playwright switches off what people's browsers do with pages that are left or not seen. */
 const ABOUT_PAGES_LEFT = [
   '--disable-back-forward-cache',
   '--disable-background-timer-throttling',
@@ -43,7 +43,7 @@ async function findOrInstall(): Promise<string> {
   return executablePath
 }
 
-/** What somebody works with: of its tabs only the one in front is visible, and timers of the others are slowed down. */
+/** A browser as a user has it: only the front tab is visible, and timers of the others are slowed down. */
 interface OwnBrowser {
   context: BrowserContext
   close(): Promise<void>

@@ -180,7 +180,7 @@ async function expectAllWell(agents: readonly Agent[]): Promise<void> {
     await eventually(() => missed(noticed).length === 0, { timeoutMs: LONG_MS }).catch(() => undefined)
 
   const paints = painted.flat()
-  // What is open at the moment differs from one sample to the next.
+  // The number of open elements differs from one sample to the next.
   const growths = (part: 'heapMiB' | 'nodes') =>
     samples.map((of) => {
       const least = (half: typeof of) => Math.min(...half.map((sample) => sample[part]))
@@ -212,7 +212,7 @@ async function expectAllWell(agents: readonly Agent[]): Promise<void> {
   ).toBeLessThan(MAX_PAINT_MS)
 }
 
-/** What each tab has in memory, at even times until the last. */
+/** Samples the memory of each tab at even intervals until the last. */
 async function sampleMemory(tabs: Agent['tabs']): Promise<Awaited<ReturnType<typeof memoryOf>>[][]> {
   const sessions = await Promise.all(tabs.map(({ page }) => page.context().newCDPSession(page)))
   const samples = tabs.map((): Awaited<ReturnType<typeof memoryOf>>[] => [])

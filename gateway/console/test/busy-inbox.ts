@@ -100,7 +100,7 @@ export async function hearNotices(
   })
 }
 
-/** What notices have told. */
+/** The notices that were told. */
 export interface Noticed {
   /** How many messages, by whom they are from. */
   from: Map<string, number>
@@ -159,7 +159,7 @@ interface TabMemory {
   nodes: number
 }
 
-/** What a tab has in memory after its garbage is collected. */
+/** Returns the memory of a tab after its garbage is collected. */
 export async function memoryOf(page: Page, session: CDPSession): Promise<TabMemory> {
   await session.send('HeapProfiler.collectGarbage')
   const { usedSize } = await session.send('Runtime.getHeapUsage')

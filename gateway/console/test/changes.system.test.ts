@@ -202,7 +202,7 @@ describe('a list', () => {
           document.dispatchEvent(new Event('visibilitychange'))
         }, hidden)
       await setHidden(true)
-      // What another page shows, this one was told of.
+      // This page was told of changes that another page shows.
       const other = await context.newPage()
       await open(other, '/messages', 'tbody tr')
       let loads = 0
@@ -219,7 +219,7 @@ describe('a list', () => {
   test('goes on to follow what happens once more of it is loaded', async () => {
     const from = new Date().toISOString()
     for (let at = 0; at < 51; at++) await say(`many-${at}`, `Many ${at},`)
-    // What is sent to each moves its thread up once more.
+    // A message to each person moves their thread up once more.
     const threads = await eventually(async () => {
       const { data: messages } = (await read(`/rest/messages?channel=line&from=${from}&limit=200`)) as Listed
       const { data: threads } = (await read('/rest/threads?q=Many&limit=200')) as Listed

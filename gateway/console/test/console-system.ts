@@ -83,7 +83,7 @@ export function consoleSystem({
   }
 }
 
-/** What {@link consoleSystem} has started. */
+/** The programs that {@link consoleSystem} has started. */
 interface Started {
   parley: RunningParley
   url: string

@@ -230,7 +230,7 @@ describe('with the keyboard', () => {
       await page.waitForURL(/thread=order-4703/)
       await page.keyboard.press('Tab')
       await page.locator('h1').click()
-      // What was typed by halves may have shown no rows in between.
+      // A text that is typed by halves may have shown no rows in between.
       await page.waitForFunction(() => {
         const rows = [...document.querySelectorAll('tbody tr')]
         return rows.length > 0 && rows.every((row) => row.textContent.includes('order-4703'))
@@ -331,5 +331,5 @@ const VIEWS = [
   'Get the document',
 ]
 
-/** What everybody may do with their own account. */
+/** Buttons that everybody may use for their own account. */
 const OF_ONESELF = ['Save', 'Change the password', 'End', 'End all others']

@@ -68,7 +68,7 @@ describe('a workspace without messages', () => {
         expect.objectContaining({ user: expect.objectContaining({ name: 'Marta Nunes' }) }),
       ])
 
-      // What is still under way would begin a conversation again.
+      // A message that is still in flight would begin a conversation again.
       await eventually(async () => {
         const path = '/rest/messages/conservation'
         const { json } = await system.parley.call('GET', path, { token: shop.token })

@@ -72,7 +72,7 @@ test('what an assistant hands over is reported once to each who is told of that,
       asSomebody(dora, async (others) => {
         await say('Can I speak to a person, please?')
         await eventually(() => his.length > 0 && hers.length > 0)
-        // What comes later is reported later, so that a second report of the same would be there before it.
+        // A later event is reported later, so that a second report of the same would be there before it.
         await say('Hello?')
         await eventually(() => his.length > 1 && others.length > 0)
         const handedOver = 'Inês: Somebody will be here soon.'

@@ -208,7 +208,7 @@ const withoutPiece = (text: string, piece: string): string =>
 const isTranslation = (text: string, catalogue: Known['catalogue']): boolean =>
   Object.values(catalogue).includes(text)
 
-/** What stands between the placeholders of a text, in each of its forms. */
+/** Returns the pieces of text between the placeholders, in each of its forms. */
 const piecesOf = (text: string): string[] =>
   text
     .split(/\{\w+, plural, \w+ \{|\} \w+ \{|\}\}|\{\w+\}|<\/?\w+>|'/)
@@ -248,7 +248,7 @@ function datesOf(language: string): Set<string> {
   ])
 }
 
-/** What somebody reads or hears of a page; code and what was said are data. */
+/** Returns the texts of a page that a user reads or hears; code and messages are data. */
 function readTexts(): string[] {
   const isShown = (element: Element | null) =>
     element !== null &&

@@ -107,7 +107,7 @@ const inner = ({ children = [], options = {} }: Element): Element[] => [
   ...Object.values(options).flatMap(({ value }) => value),
 ]
 
-/** What stands in a message besides words, each once. */
+/** Returns the parts of a message that are no words, each once. */
 function partsOf(text: string, language: string): string[] {
   const parts = new Set<string>()
   const add = (element: Element) => {

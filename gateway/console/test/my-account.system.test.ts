@@ -167,7 +167,7 @@ test('a sound is made once over all tabs for what people write, and what is assi
     await page.getByLabel('On the desktop').click()
     await page.getByRole('checkbox', { name: 'On the desktop', checked: true }).waitFor()
 
-    // What goes to others is not told, with that chosen.
+    // With that chosen, messages for others are not told.
     await page.getByLabel('Nothing of what is assigned to others').click()
     await page
       .getByRole('checkbox', { name: 'Nothing of what is assigned to others', checked: true })

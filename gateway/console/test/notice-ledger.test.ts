@@ -310,7 +310,7 @@ function browserModel() {
   const tabs = Array.from({ length: TABS }, openTab)
   const queue = [...tabs]
   const reported: string[] = []
-  /** What a tab that led has left to the next one, and how many were written when one led first. */
+  /** The notices that a leading tab has left to the next one, and how many were written when a tab first led. */
   let left: LeftNotices | undefined
   let ledFrom = Number.POSITIVE_INFINITY
   let count = 0
@@ -390,7 +390,7 @@ test('however states come to tabs that take turns, each message is told once at 
       const { reported } = model
       expect(new Set(reported).size).toBe(reported.length)
       expect(model.count()).toBeLessThanOrEqual(model.written())
-      // What was there before the tab was opened is nothing new to it, unless another has told before, and not of that.
+      // An unread message is news unless it was there before the tab was opened, or before another tab first told.
       const { unread } = model.now()
       if (unread > 0 && Math.min(since, ledFrom) < model.written())
         expect(reported).toContain(model.now().lastMessage)

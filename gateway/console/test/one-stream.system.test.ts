@@ -84,7 +84,7 @@ function watchStreams(context: BrowserContext) {
     reader: () =>
       eventually(() => (open.size === 1 ? [...open.values()][0] : undefined), { timeoutMs: LIVE_MS }),
     none: () => eventually(() => open.size === 0, { timeoutMs: LIVE_MS }),
-    /** What the stream that is open was asked to go on after. */
+    /** Returns the id after which the open stream was asked to continue. */
     lastEventId: async () => (await [...open.keys()][0]?.allHeaders())?.['last-event-id'],
   }
 }
@@ -238,7 +238,7 @@ test('of two accounts in one browser one has the stream, and the other is told n
     await shows(other, 2)
     expect(await rows(other).count()).toBe(2)
     expect(await rows(page).count()).toBe(1)
-    // What a tab says to itself before it leads is its own.
+    // A tab's messages to itself before it leads are its own.
     const notes = await other.evaluate(() => (globalThis as { notes?: object[] }).notes)
     expect(notes?.filter((note) => !('mark' in note))).toEqual([])
     expect(await streams.reader()).toBe(page)

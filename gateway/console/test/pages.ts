@@ -59,7 +59,7 @@ export async function goInside(page: Page, path: string, wait: string): Promise<
 /** A page by its path below `/console`, and what it shows when it is there. */
 type Visit = [path: string, wait: string]
 
-/** What the pages of single things are about, in a workspace that `seed` has filled. */
+/** The documents that the pages of single things show, in a workspace that `seed` has filled. */
 interface Seeded {
   /** The conversation of somebody who waits for the team, by its `_id`. */
   thread: string

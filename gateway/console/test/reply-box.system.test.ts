@@ -188,7 +188,7 @@ describe('files', () => {
       await files(page).getByRole('button', { name: 'Remove pasted.txt' }).click()
       await reply(page).fill('A *fern*')
       expect(await violations(page, 'files')).toEqual([])
-      // What is attached is there after a reload.
+      // An attached file is there after a reload.
       await page.reload()
       await files(page).getByText('care.pdf').waitFor()
       await reply(page).press('Enter')
@@ -311,7 +311,7 @@ describe('a message', () => {
       await theirs.getByRole('button', { name: 'Take 👍 back' }).click()
       await reaction.waitFor({ state: 'detached' })
       await sent((one) => one.type === 'reaction' && one.content?.emoji === '')
-      // What the team has said is not reacted to.
+      // The team's own messages can't be reacted to.
       expect(await page.locator('.said.ours').getByRole('button', { name: 'React' }).count()).toBe(0)
     })
   })
@@ -334,7 +334,7 @@ describe('a message', () => {
       const second = await page.evaluate(() => document.activeElement?.textContent)
       await page.keyboard.press('Enter')
       await picker.waitFor({ state: 'detached' })
-      // What is typed next comes behind it.
+      // The next typed character comes behind it.
       await page.keyboard.type(' ')
       expect(await reply(page).inputValue()).toBe(`Good ${second} day`)
       await reply(page).fill('')

@@ -8,7 +8,7 @@ import { type Entry, entriesOf, rightsOf } from '../src/role-rights.ts'
 const account = { _id: 7, workspace: { _id: 3 } }
 const DOCUMENTS = [{ owner: 7 }, { owner: 8, channel: 'line' }]
 
-/** What entries come to, for each resource and document. */
+/** Returns the grants that result from entries, for each resource and document. */
 function granted(permissions: readonly Entry[]) {
   return RULED_RESOURCES.flatMap((resource) =>
     (['read', 'write'] as const).map((access) => {

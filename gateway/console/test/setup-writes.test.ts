@@ -53,7 +53,7 @@ function merged(before: unknown, patch: unknown): unknown {
   return all
 }
 
-/** What the page reads, from its assistant on. */
+/** Returns the setup that the page reads, starting from its assistant. */
 function setupIn({ tableOf }: ReturnType<typeof createStore>): Setup {
   const find = (name: string, id: unknown) => tableOf(name).get(id as number)
   const all = (name: string, ids: unknown) =>
@@ -176,7 +176,7 @@ describe('what an assistant’s page says is what is stored', () => {
         const saved = await save(store, next)
         expect(saved.error).toBeUndefined()
         const read = formOf(setupIn(store))
-        // What was taken out is not shown any more, before it is read again either.
+        // A tool that was taken out is not shown any more, even before the setup is read again.
         expect(formOf(saved.there)).toEqual(read)
         expect(read.tools.map(({ name, operations }) => [name, operations])).toEqual(
           next.tools.map(({ name, operations }) => [name, operations]),

@@ -82,9 +82,9 @@ test('a team is made, has conversations, of which its members are told once, and
       await assignee(page).selectOption({ label: 'Delivery' })
       await row(page, 'Alda').getByText('Delivery').waitFor()
       await eventually(() => raised.length > 0)
-      // Who has a conversation open has read what comes.
+      // A user who has a conversation open has read its new messages.
       await open(page, '/conversations', '.threads a')
-      // What comes for others is told to nobody of the team, and each thing once over both tabs.
+      // Messages for others are told to nobody of the team, and every notice is told once over both tabs.
       await writes('Bela', '5511988884002', 'Of this he is not told')
       await row(page, 'Bela').getByText('Of this he is not told').waitFor()
       await writes('Alda', '5511988884001', 'Anybody?')

@@ -2,7 +2,7 @@ import type { Authorizer } from '@parley/shared/authorizer'
 import type { InternalClient } from '@parley/shared/internal-client'
 import type { Connection } from 'mongoose'
 
-/** What routes and workers of this service share. */
+/** The dependencies that routes and workers of this service share. */
 export interface Dependencies {
   /** Of the service's own database; each folder names its collections in it. */
   connection: Connection

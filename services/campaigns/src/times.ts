@@ -1,4 +1,4 @@
-/** What the campaigns service waits for, in milliseconds. */
+/** Timeouts and intervals of the campaigns service, in milliseconds. */
 export interface Times {
   /** For the next people of an audience; when they are not found in it four times in a row, the campaign pauses. */
   list: number

@@ -76,10 +76,10 @@ async function startCampaigns({ roles, proxies = [], environment }: StartOptions
   }
 }
 
-/** What dispatcher and webhook are asked, which know nobody. */
+/** The requests to dispatcher and webhook, which know nobody here. */
 interface Others extends Listening {
   asked: { path: string; body: unknown }[]
-  /** Who has opted out where sends are. */
+  /** The people who have opted out where sends are made. */
   withdrawn: { address: string; purpose: string }[]
   /** While it is true they are unavailable. */
   areDown: boolean

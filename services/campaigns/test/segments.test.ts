@@ -90,7 +90,7 @@ const count = async (filter: object, options = {}) => {
   return status === 200 ? json.count : [status, json.errors?.map(({ path }: { path: string }) => path)]
 }
 
-/** Who is found page by page. */
+/** Returns the people whom the filter finds, page by page. */
 async function listed(filter: SegmentFilter, limit: number): Promise<string[]> {
   const found: string[] = []
   const connection = server.database as unknown as Connection

@@ -9,7 +9,7 @@ const person = (_id: string, addresses: string[], more: Partial<PersonRecord> = 
   ...{ _id, workspace: 1, addresses, attributes: {}, tags: [], consent: {}, revision: 0 },
   ...{ createdAt: at(0), updatedAt: at(0), ...more },
 })
-/** What a claim makes of people, and who is meant. */
+/** Returns the people that result from a claim, and the people whom it meant. */
 function settled(people: PersonRecord[], claim: Parameters<typeof peopleOfClaim>[0]) {
   const byAddress = new Map(people.flatMap((one) => one.addresses.map((address) => [address, one] as const)))
   const before = peopleOfClaim(claim, byAddress)

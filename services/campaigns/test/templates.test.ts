@@ -64,7 +64,7 @@ interface Listed {
 }
 const listed = async (name: string) => ((await rest('GET', `?name=${name}`)).json as { data: Listed[] }).data
 
-/** What becomes of a message with these arguments. */
+/** Sends a message with these arguments; `ended` waits for its outcome. */
 async function send(args: object) {
   const { status, headers } = await fetchMessage(args)
   expect(status).toBe(200)

@@ -38,7 +38,7 @@ async function checkOnce(workspace: number, role: string): Promise<Finding[]> {
   throw new Error('the check does not end')
 }
 
-/** What the callback of the example needs. */
+/** The settings that the callback of the example needs. */
 const complete = { callbackUrl: 'https://example.com/callback' }
 
 const short = (findings: Finding[]) =>

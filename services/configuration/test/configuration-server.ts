@@ -33,7 +33,7 @@ export interface ConfigurationServer {
 interface Options {
   /** Beside the roles that every workspace has. */
   roles?: Roles
-  /** What it reaches through a proxy. Without `rabbitmq` it has no broker. */
+  /** Servers that it reaches through a proxy. Without `rabbitmq` it has no broker. */
   proxies?: Proxied[]
   environment?: Record<string, string>
 }
@@ -60,7 +60,7 @@ export async function startConfiguration(options: Options = {}): Promise<Configu
   return { ...configurationServer(parley, parley.services.configuration, identity), close }
 }
 
-/** What is written before an instance knows from where on it publishes may be published twice. */
+/** Waits until the instance knows where its publishing starts: earlier writes may be published twice. */
 async function untilPublishing(parley: Parley): Promise<void> {
   const relays = parley.database('configuration').collection<{ _id: string }>('relays')
   await eventually(() => relays.findOne({ _id: 'events', from: { $exists: true } }))

@@ -7,7 +7,7 @@ import { configurationForTests } from './configuration-server.ts'
 
 const server = configurationForTests()
 
-/** What a resource with fields of its own adds to what was sent. */
+/** Returns the fields that a resource with fields of its own adds to the body that was sent. */
 function madeHere(resource: ResourceName, document: object): object {
   const { own, schema } = definitions[resource]
   if (own === undefined) return {}

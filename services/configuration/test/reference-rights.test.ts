@@ -17,7 +17,7 @@ const OWN = 500
 
 type Rights = 'none' | 'some' | 'all'
 
-/** What names something, by its resource. */
+/** The fields that refer to a document, by its resource. */
 const references = allResources.flatMap((definition) =>
   [...definition.references, ...(definition.freeReferences ?? [])].map((reference) => ({
     definition,

@@ -16,7 +16,7 @@ const freeForm = fc
   .tuple(fc.dictionary(fc.string({ unit: 'grapheme-ascii' }), fc.jsonValue({ maxDepth: 4 })), secret)
   .map(([settings, secrets]) => ({ ...settings, ...secrets }))
 
-/** What texts hold that take no others: one of these, as far as the schema takes it. */
+/** Values for text fields that accept no free text: one of these, as far as the schema accepts it. */
 const CHOICES = [
   'rpc',
   'whatsapp',

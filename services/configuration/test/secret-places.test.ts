@@ -134,7 +134,7 @@ test('nothing of them is in the database or in the history for others', async ()
   const collections = await server.database.listCollections().toArray()
   const names = collections.map(({ name }) => name).filter((name) => !name.startsWith('system.'))
   const stored = () => Promise.all(names.map((name) => server.database.collection(name).find().toArray()))
-  // What is written before it is known that nothing of the release before is there is sealed a moment later.
+  // A secret that is written before earlier releases are known to be gone is sealed a moment later.
   await eventually(
     async () => JSON.stringify(await stored()),
     (all) => !all.includes(CANARY),

@@ -15,7 +15,7 @@ afterAll(() => server.close())
 const CHANNELS = ['a', 'b', 'c'] as const
 let operations = 0
 
-/** What a channel's assistant does with the task of its thread. */
+/** Performs an operation of a channel's assistant on the task of its thread. */
 async function operate(channel: string | undefined, more: Partial<TaskOperation> = {}) {
   const body = {
     ...{ id: `op-${++operations}`, channelId: 0, assistantId: 1, thread: 'joao', channel, isFirst: true },

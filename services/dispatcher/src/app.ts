@@ -139,7 +139,7 @@ function mountRoutes(
   app.use(serveRoutes(routes, { ...options, countLost }, served))
 }
 
-/** What works on stored messages: it starts once the database can be used. */
+/** The workers on stored messages: they start once the database can be used. */
 interface Work {
   partitions: Partitions
   close(): Promise<void>
@@ -149,7 +149,7 @@ function startWork(
   options: Connections &
     Omit<Parameters<typeof startIntake>[0] & Parameters<typeof startAuditor>[0], 'recentlyStored'> & {
       config: Config
-      /** What consumes from the broker from then on. */
+      /** The functions that consume from the broker from then on. */
       followers: readonly Parameters<Connections['broker']['follow']>[0][]
     },
 ): Work {

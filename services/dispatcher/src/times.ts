@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const milliseconds = (value: number) => z.int().min(1).default(value)
 
-/** What the dispatcher waits for, in milliseconds. `docs/times.md` is made of it. */
+/** Timeouts and intervals of the dispatcher, in milliseconds. `docs/times.md` is generated from them. */
 export const times = {
   lookUpFor: milliseconds(10_000).describe(
     'A message whose assistant or operation is not configured waits this long for it, then it is `dead`',

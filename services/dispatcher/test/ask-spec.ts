@@ -1,6 +1,6 @@
 import { readSpec, runSpecTask, type SpecResult } from '../src/functions/spec-task.ts'
 
-/** What becomes of a call of an operation of the spec, whose module is `native:request`, with these arguments. */
+/** Runs a call of an operation of the spec, whose module is `native:request`, with these arguments. */
 export function askSpec(spec: string, operationId: string, given: object): SpecResult {
   const args = JSON.stringify(given)
   return runSpecTask(

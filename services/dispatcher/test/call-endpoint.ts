@@ -13,7 +13,7 @@ export interface EndpointCall {
 /** A server that the dispatcher calls. */
 export interface CallEndpoint {
   url: string
-  /** What came since it was forgotten, in order. */
+  /** The calls since the last time it forgot them, in order. */
   calls: EndpointCall[]
   paths(): string[]
   /** Answers a call; 200 with an empty object, when nobody says otherwise. */

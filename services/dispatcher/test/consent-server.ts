@@ -10,7 +10,7 @@ export interface ConsentServer {
   url: string
   /** The requests for tokens. */
   asked: URLSearchParams[]
-  /** Whether it refuses refresh tokens. */
+  /** True while it refuses refresh tokens. */
   isRevoked: boolean
   close(): Promise<void>
 }

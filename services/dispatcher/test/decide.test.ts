@@ -8,7 +8,7 @@ import type { Turn } from '../src/message/turn.ts'
 import { newRecord } from './new-record.ts'
 
 const NOW = Date.parse('2026-01-01T00:01:00Z')
-/** What leaves, or asks somebody for what may leave. */
+/** Steps that send something, or ask somebody for something to send. */
 const OUTWARD: Step['kind'][] = ['send', 'call', 'askModel', 'askHandler']
 
 const send: fc.Arbitrary<Send> = fc

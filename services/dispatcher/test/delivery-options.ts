@@ -13,7 +13,7 @@ const never = async () => {
   throw new Error('the message carries its answer, which is a text')
 }
 
-/** What delivering a message that carries its answer takes: a WhatsApp channel, its callback, and what a test has of its own. */
+/** Options to deliver a message with its answer: a WhatsApp channel, its callback, and the test's own options. */
 export function deliveryOptions(
   callback: Callback,
   own: Pick<DeliverOptions, 'read'> & Partial<DeliverOptions>,

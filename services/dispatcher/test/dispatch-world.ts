@@ -47,7 +47,7 @@ export interface DispatchWorld {
   publisher: Publisher
   /** The paths that the dispatcher has asked configuration for. */
   asked(): string[]
-  /** Whether gateway and webhook say that the provider's statuses would reach us. */
+  /** While it is open, gateway and webhook report that the provider's statuses would reach us. */
   statusPath: { open: boolean }
   database: mongo.Db
   /** Starts a further instance of the dispatcher. */
@@ -62,7 +62,7 @@ export interface DispatchWorld {
     options?: { workspace?: number },
   ): Promise<void>
   putChannel(id: number, body: Record<string, unknown>, options?: { workspace?: number }): Promise<void>
-  /** What the first dispatcher's metric says, by its labels' values. */
+  /** Returns a metric of the first dispatcher, by its labels' values. */
   metric(name: string): Promise<Map<string, number>>
   /** Reads a document, as a caller would. */
   read(resource: string, id: number): Promise<Parsed>

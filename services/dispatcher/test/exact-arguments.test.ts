@@ -137,7 +137,7 @@ describe('a number that no double prints', () => {
   })
 })
 
-/** Whether a value fits a schema of a spec in YAML. */
+/** True if a value fits a schema of a spec in YAML. */
 function fits(schema: string, value: string): boolean {
   const document = parseSpec(`openapi: 3.1.0\ncomponents: { schemas: { S: ${schema} } }`)
   const check = checkBy(argumentSchema(document, { $ref: '#/components/schemas/S' }))

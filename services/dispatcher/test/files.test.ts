@@ -56,7 +56,7 @@ beforeEach(async () => {
   await database.collections.messages.deleteMany({})
 })
 
-/** What the person sent, the oldest first; the message that is answered is `m`. */
+/** Inserts messages of the person, the oldest first; the message that is answered is `m`. */
 const sent = (...contents: (object | string)[]) =>
   database.collections.messages.insertMany(
     contents.map((content, at) =>

@@ -22,12 +22,12 @@ import { createAskProvider } from '../src/channels/templates/provider-templates.
 import { createPostEvent } from '../src/outgoing/post-event.ts'
 import { modelRequest } from './agents/model-world.ts'
 
-/** What no foreign answer may hold the event loop for, with a margin for a busy machine; unbounded it was seconds. */
+/** Milliseconds that no foreign answer may block the event loop for, with a margin; unbounded it was seconds. */
 const BLOCKED_MS = 150
 const GROWN_MB = 120
 const MB = 1024 * 1024
 
-/** What the server answers with at a path, until the client has enough. */
+/** The server's answers by path, each sent until the client has enough. */
 const responses = new Map<string, (res: ServerResponse, body: string) => void>()
 const server = createServer((req, res) => {
   let body = ''
@@ -116,7 +116,7 @@ describe('a model whose stream is', () => {
       responses.set('model', respondWith(text, name.endsWith('type') ? JSON_TYPE : SSE))
       const choice = { provider, model: 'm', baseUrl: `${url}/model`, apiKey: 'k' }
       const client = createModelClient({ fetch: guarded.fetch })
-      // What is loaded and compiled once is not the answer's.
+      // Code that is loaded and compiled once does not count for the answer.
       await client.ask(
         { ...choice, baseUrl: `${url}/none` },
         modelRequest({ timeoutMs: 1, onDelta: () => {} }),
@@ -466,7 +466,7 @@ describe('answers that stop in the middle:', () => {
     const { stdout } = await promisify(execFile)(process.execPath, given)
     const { peakMb, ended } = JSON.parse(stdout)
     expect(peakMb).toBeLessThan(memoryBound('small', heapMib).atMostMib)
-    // What has room goes on waiting.
+    // Responses that have room go on waiting.
     expect(ended).toBeLessThan(count)
   })
 })

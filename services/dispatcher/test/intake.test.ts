@@ -57,7 +57,7 @@ afterAll(async () => {
   await proxy.close()
 })
 
-/** What a run does with its message. */
+/** Runs a message and returns the result. */
 type Run = (record: MessageRecord, writeBehind: WriteBehind) => Promise<RunResult>
 
 const open: Array<{ intake: Intake; writeBehind: WriteBehind; threads: Threads }> = []

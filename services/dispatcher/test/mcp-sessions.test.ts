@@ -14,7 +14,7 @@ interface SessionServer {
   version: string
   /** How it refuses a session that it does not know. */
   refuse(res: ServerResponse): void
-  /** What it does with a call of its tool; answers as a plain JSON response where it returns a result. */
+  /** Answers a call of its tool; the answer is a plain JSON response where it returns a result. */
   call(call: EndpointCall, res: ServerResponse): object | undefined
 }
 

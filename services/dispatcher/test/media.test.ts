@@ -48,7 +48,7 @@ describe('GET /rest/messages/{id}/media', () => {
     if (!response.ok) throw new Error(await response.text())
   }
 
-  /** What a person sends by the simulator, stored as the webhook stores it. */
+  /** Sends a person's message by the simulator, which is stored as the webhook stores it. */
   async function sent(id: string, message: object, media?: { base64: string; mimeType: string }) {
     got = []
     await control('inbound', { phoneNumberId: '1', from: '5511988887777', message, ...(media && { media }) })

@@ -29,7 +29,7 @@ function numbersOf(respond: () => Promise<Partial<HttpResponse>>) {
     after(ms: number) {
       time += ms
     },
-    /** What is known of a number, once what it asks for has come. */
+    /** Returns the known rate of a number, once the answer to its request has come. */
     async rateOf(key = '1:7', more: object = {}) {
       const channel = { workspace: Number(key.split(':')[0]), config: { ...config, ...more } }
       const perSecond = numbers.perSecond(channel, number(key))

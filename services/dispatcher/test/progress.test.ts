@@ -41,7 +41,7 @@ const record = (change: Partial<MessageRecord>) =>
     fault: 'us',
     ...change,
   })
-/** What every step carries over from that record. */
+/** The fields that every step carries over from that record. */
 const carried = { state: 'sending', answer: '{"message":"x"}', timeline: [received], attempts: [failedOnce] }
 
 describe('the progress of a message', () => {

@@ -16,7 +16,7 @@ const LIMITS = {
 
 type Kind = 'running' | 'waiting'
 
-/** What the queue should know, in plain lists. */
+/** The state that the queue should have, in plain lists. */
 class Model {
   readonly #shared: number
   readonly ready: Item[] = []

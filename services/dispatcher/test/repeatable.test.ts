@@ -28,7 +28,7 @@ const CONFIGS = {
   'idempotent: "true"': { idempotent: 'true' },
 }
 type Response = number | 'nothing' | 'nobody'
-/** What comes of a call by how it failed, where it may be repeated and where it may not. */
+/** The results of a call by its failure, where it may be repeated and where it may not. */
 const FAILURES: [Response, { repeatable: string; other: string; tool: string; otherTool: string }][] = [
   [
     'nothing',

@@ -5,7 +5,7 @@ import { ResponseMemory } from '../src/channels/http/response-memory.ts'
 
 const MAX_BYTES = 100
 
-/** What is done to responses, one after the other: they use so much, or close (undefined). */
+/** Steps on responses, one after the other: a response uses this many bytes, or closes (undefined). */
 const steps = fc.array(
   fc.record({ response: fc.nat({ max: 7 }), bytes: fc.option(fc.nat({ max: 60 }), { nil: undefined }) }),
   { maxLength: 60 },

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { excerptAround, messageWords, phoneEnds, searchWords } from '../src/message/search-words.ts'
 
-/** What the database compares: whether a stored text begins with what is searched for. */
+/** Compares like the database: true if a stored text begins with the searched one. */
 const finds = (stored: readonly string[], part: string) => stored.some((one) => one.startsWith(part))
 
 /** In capitals, where that is the same word. */

@@ -32,14 +32,14 @@ afterAll(async () => {
   await proxy.close()
 })
 
-/** What `work` does while the clock is an hour ahead. */
+/** Runs `work` while the clock is an hour ahead. */
 async function anHourAhead<T>(work: () => Promise<T>): Promise<T> {
   const now = Date.now
   const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000)
   return work().finally(() => clock.mockRestore())
 }
 
-/** What it finds for a send, also for one that waits behind others. */
+/** Returns the limit with a `slot` that also resolves for a send that waits behind others. */
 const finding = ({ slot, ...rest }: SendRateLimit) => ({
   ...rest,
   async slot(keys: RateKeys): Promise<FoundSlot> {

@@ -73,7 +73,7 @@ const watching = async (instance: string, now = Date.now) => {
     now,
   })
 }
-/** What the first note brought is known once the second was made. */
+/** Waits for two notes: the effect of the first is known once the second was made. */
 const notedTwice = async () => {
   const seenAt = async () => (await collections.openIntake.findOne())?.seenAt.getTime() ?? 0
   for (let note = 0; note < 2; note++) {

@@ -40,7 +40,7 @@ interface World {
 
 function createWorld(options: {
   result?: (record: MessageRecord, attempt: number) => RunResult
-  /** What the run of a message takes, beside a moment. */
+  /** The wait during the run of a message, beside a moment. */
   blocked?: (record: MessageRecord) => Promise<void> | undefined
   maxThreads?: number
   concurrency?: number

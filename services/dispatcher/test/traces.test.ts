@@ -22,7 +22,7 @@ import { newRecord } from './new-record.ts'
 const START = Date.parse('2026-01-01T00:00:00Z')
 const MOST_RUNS = 40
 
-/** What is outside of a message; each list is used up, and its last entry stands for all that follow. */
+/** The world outside of a message; each list is used up, and its last entry stands for all that follow. */
 interface World {
   message?: object
   record?: Partial<MessageRecord>

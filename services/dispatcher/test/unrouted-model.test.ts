@@ -26,7 +26,7 @@ class Run {
   readonly #prefix = `run-${runs++}`
   /** The ids of channels by the names that messages call them by. */
   readonly #channels = new Set<string>()
-  /** Whether its channel was there when it was posted. */
+  /** The messages by id, each true if its channel was there when it was posted. */
   readonly #posted = new Map<string, boolean>()
   #goOn: () => void = () => undefined
 

@@ -49,7 +49,7 @@ function statusOf(n: number, status: string): ConsumeMessage {
   return { content, properties: { type: STATUS_TYPE } } as unknown as ConsumeMessage
 }
 
-/** What applies statuses, and how many messages each of its reads asks for. */
+/** Starts applying statuses, and records how many messages each of its reads asks for. */
 function startWork() {
   const { collections } = database
   const find = jest.spyOn(collections.messages, 'find').mockClear()

@@ -4,7 +4,7 @@ import type { Passwords } from './passwords/passwords.ts'
 import type { Collections } from './store/collections.ts'
 import type { Throttles } from './throttles.ts'
 
-/** What the routes need with which a workspace is administered. */
+/** The dependencies of the routes that administer a workspace. */
 export interface Administration {
   connection: Connection
   collections: Collections

@@ -84,7 +84,7 @@ export const identityConfig = {
 
 export type IdentityConfig = z.output<z.ZodObject<typeof identityConfig>> & BaseConfig
 
-/** What mail is sent with. */
+/** The settings for sending mail. */
 export interface MailSettings {
   smtpUrl: string
   from: string

@@ -42,7 +42,7 @@ export interface Resource<T> {
 
 type Words = Pick<Route<Administration>, 'id' | 'summary'> & { description?: string }
 
-/** What a list is narrowed down by. */
+/** The filters of a list. */
 interface Filters {
   parameters: z.ZodRawShape
   select(asked: Record<string, unknown>): object

@@ -6,7 +6,7 @@ import type { Request, RequestHandler } from 'express'
 import type { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible'
 
-/** What is slowed down, and by what it is counted. */
+/** The throttles, each with the key by which it counts. */
 export interface Throttles {
   /** Logins, by account; unknown ones count as well. */
   account: Throttle

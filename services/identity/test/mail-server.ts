@@ -13,7 +13,7 @@ interface ReceivedMail {
 }
 
 interface MailServer {
-  /** What `SMTP_URL` has to be. */
+  /** The value of `SMTP_URL`. */
   url: string
   mails: ReceivedMail[]
   /** The mail to an address that comes next, of those that nobody has asked for yet. */

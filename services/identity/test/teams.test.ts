@@ -64,7 +64,7 @@ describe('a team', () => {
     const many = Array.from({ length: 201 }, (_, at) => at + 1)
     for (const wrong of [many, ['1'], [1.5], workspace.admin._id])
       expect((await asAdmin('PATCH', path, { members: wrong })).status).toBe(422)
-    // Who was one and may read no threads any more stays until somebody takes them out.
+    // A former reader of threads stays a member until somebody takes them out.
     const user = await addUser('MEMBER')
     expect((await asAdmin('PATCH', path, { members: [user._id] })).status).toBe(200)
     await asAdmin('PATCH', `/rest/users/${user._id}`, { role: 'PROVIDER' })

@@ -22,7 +22,7 @@ beforeAll(async () => {
 }, START_MS)
 afterAll(() => world.close(), START_MS)
 
-/** What the document says is wrong about a delivery; empty when it is as described. */
+/** Returns the errors of a delivery according to the document; empty when it is as described. */
 function schemaErrorsOf({ delivery }: Pick<Taken, 'delivery'>): unknown[] {
   const { type, headers } = delivery.properties
   const described = Object.values(document.components.messages).find(({ name }) => name === type)

@@ -10,7 +10,7 @@ import type { mongo } from 'mongoose'
 import { postOnce } from './post-once.ts'
 import { startTaking, type Taken } from './take-queues.ts'
 
-/** What starting or stopping three services may take on a busy machine. */
+/** Milliseconds that starting or stopping three services may take on a busy machine. */
 export const START_MS = 120_000
 
 interface HttpResponse {

@@ -11,7 +11,7 @@ const person = (threads: string[], addresses: string[]): PersonRecord => ({
   ...{ since: new Date(0), revision: 0, expiresAt: new Date(0) },
 })
 const ana = person([LEFT, SPELT], [`phone:${SPELT}`, `phone:${KNOWN}`, 'whatsapp:BR.1'])
-/** Who has the number that Ana left. */
+/** The person who has the number that Ana left. */
 const bob = person(['BR.2'], [`phone:${LEFT}`, 'whatsapp:BR.2'])
 let lookUps = 0
 const people = {

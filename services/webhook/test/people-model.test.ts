@@ -56,7 +56,7 @@ function startInstance(): { people: People; dieAt(statement: number, when: 'befo
   }
 }
 
-/** What WhatsApp names somebody by. */
+/** The names by which WhatsApp identifies a person. */
 interface Identity {
   phone: string | undefined
   id: string | undefined
@@ -86,7 +86,7 @@ function addressesOf(...identities: Identity[]): Address[] {
   return [...new Map(named.map((one) => [one.value, one])).values()]
 }
 
-/** What is claimed of somebody when they change, and who they are then. */
+/** Returns the claim about a person who changes, and their identity after it. */
 function changed(before: Identity, change: Change): { now: Identity; addresses: Address[]; left: Address[] } {
   if (change === 'a username') {
     const now = { ...before, id: before.id ?? `DE.${next()}` }

@@ -54,7 +54,7 @@ async function refused(options: { body: Buffer; declared?: number; timeoutMs?: n
   return { response, outcomes }
 }
 
-/** What a request's bytes are piped to. */
+/** Returns the stream that a request's bytes are piped to. */
 function decoderOf(req: IncomingMessage): () => Writable | undefined {
   let decoder: Writable | undefined
   const pipe = req.pipe.bind(req)

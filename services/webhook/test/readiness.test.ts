@@ -47,7 +47,7 @@ async function health(url: string): Promise<{ code: number; status: string; depe
   return { code: answer.status, ...((await answer.json()) as Parsed) }
 }
 
-/** What a process says once it has noticed that a dependency of its is unavailable. */
+/** Returns the health of a process once it has noticed that a dependency is unavailable. */
 const without = (url: string, dependency: string) =>
   eventually(async () => {
     const found = await health(url)

@@ -4,7 +4,7 @@ import { succeeded } from './parley-error.ts'
 /** So much of a file is sent at once: some thousands of rows. */
 const PART_BYTES = 1024 * 1024
 
-/** What has become of a file of people so far. */
+/** The state of an import of a file of people. */
 export type PeopleImport = Schemas['PeopleImport']
 
 export interface ImportOptions {

@@ -14,9 +14,9 @@ export const NOTICE_QUEUE = 'messages.notices'
 export const NOTICE_KEY = 'notice'
 /** Submissions of answers to tasks, from the dispatcher to configuration. */
 export const TASKS_QUEUE = 'tasks'
-/** What the dispatcher gets to know of people, and their changes of consent, for the campaigns service. */
+/** The queue of data about people, and of their changes of consent, from the dispatcher to the campaigns service. */
 export const PEOPLE_QUEUE = 'people'
-/** What happens to campaigns, templates and people's consent, for the dispatcher: an exchange, and the queue that it leads to. */
+/** The exchange and its queue for events of campaigns, templates and people's consent, for the dispatcher. */
 export const CAMPAIGN_EVENTS_QUEUE = 'campaigns.events'
 // Nobody publishes to the default exchange: permission for it is permission for every queue.
 /** Leads to `messages.rejected` alone. */

@@ -30,7 +30,7 @@ type EntryExplanation = {
   readonly write: AccessExplanation
 }
 
-/** What a role comes to, in a sentence and by its entries. */
+/** The effect of a role, in a sentence and by its entries. */
 export type Explanation = { readonly result: string; readonly entries: EntryExplanation[] }
 
 const MAX_SHOWN = 80

@@ -100,7 +100,7 @@ export interface ReceivedContent {
   text: string
   /** Its nature; speech where nothing is said. */
   nature?: Nature
-  /** What a button that was pressed says, beside the text on it. */
+  /** The payload of a button that was pressed, beside the text on it. */
   pressed?: string
   /** The provider's id of it. */
   providerId?: string

@@ -40,7 +40,7 @@ export interface Outbound {
   idPrefix?: string
   typing?: Typing
   media?: MediaRequests
-  /** What the provider says of whether more may be sent; undefined where it says nothing of the kind. */
+  /** The rules that tell by the provider's reports if more may be sent; undefined where it reports nothing of the kind. */
   standing?: StandingRules
   /** Things to look up of a channel at the provider, each a check of its own. */
   account?(settings: Settings, asked: { template?: string; language?: string }): AccountCheck[]
@@ -96,7 +96,7 @@ export interface Rates {
   }
 }
 
-/** What a notice changes of what may be sent. */
+/** The changes by a notice to what may be sent. */
 export interface Standing {
   template?: { name: string; language: string; status?: string | undefined; quality?: string | undefined }
   isQualityLow?: boolean
@@ -109,11 +109,11 @@ export interface Standing {
 type StandingCause = 'template_paused' | 'template_disabled' | 'account_restricted'
 
 export interface StandingRules {
-  /** What a refusal means for what would be sent next; undefined where it is of one send alone. */
+  /** Returns the effect of a refusal on later sends; undefined where it concerns one send alone. */
   ofCode(code: string): StandingCause | undefined
-  /** What a notice changes, by its subject and all that was sent of it. */
+  /** Returns the change that a notice reports, by its subject and its whole value. */
   ofNotice(field: string, value: unknown): Standing | undefined
-  /** What the response to the question for the rate says of the number. */
+  /** Returns the facts about the number in the response to the request for its rate. */
   ofNumber(found: unknown): Pick<Standing, 'isQualityLow' | 'peopleADay'>
   /** The question whose limit of people it is, where accounts share one: whoever owns the account. */
   owner?: {
@@ -161,7 +161,7 @@ export interface ObjectRules {
   reactionIn?(object: Readonly<Record<string, unknown>>): string | undefined
   /** The object as a reply or a reaction to a message, by the provider's id of that. */
   quoting(object: Readonly<Record<string, unknown>>, providerId: string): JsonObject
-  /** What an object replies or reacts to, by the provider's id. */
+  /** Returns the provider's id of the message that an object replies or reacts to. */
   quotedIn(object: Readonly<Record<string, unknown>>): string | undefined
   /** The view of an object for people. */
   preview(object: Readonly<Record<string, unknown>>): ObjectPreview

@@ -16,7 +16,7 @@ export interface ProviderTemplate {
   quality?: string | undefined
   /** Why it was refused. */
   refusedFor?: string | undefined
-  /** Whether its parameters have names. */
+  /** The format of its parameters, with names or positions. */
   parameterFormat?: string | undefined
   components: readonly JsonObject[]
 }
@@ -27,7 +27,7 @@ export type TemplateDefinition = Pick<
   'name' | 'language' | 'status' | 'category' | 'parameterFormat' | 'components'
 >
 
-/** Whether a message fits what is known of its template. */
+/** The fit of a message with the known definitions of its template. */
 export type TemplateFit =
   /** `purpose` is what a person has to agree to; undefined where its category is not known. */
   | { kind: 'fits'; purpose: Purpose | undefined }
@@ -71,11 +71,11 @@ export interface TemplateParts {
   footer: string
   /** `value` is an address or a number. */
   buttons: { type: 'quick_reply' | 'url' | 'phone_number' | 'copy_code'; text: string; value: string }[]
-  /** What it is reviewed with, under the keys of its fields. */
+  /** The examples for its review, under the keys of its fields. */
   examples: Readonly<Record<string, string>>
 }
 
-/** What the provider said of a change: an error of its own text. */
+/** The provider's response to a change: done, or an error in its own text. */
 type TemplateResponse<T> = ({ kind: 'done' } & T) | ProviderRefusal
 
 interface ProviderRefusal {
@@ -114,13 +114,13 @@ export interface TemplateRules {
   readChange(response: ProviderResponse): TemplateResponse<{ providerId?: string; status?: string }>
   /** Errors of a template that is to be made, by the path of each. */
   errorsOf(draft: TemplateDraft): Wrong[]
-  /** Whether the provider takes a message of a template, given all languages of its name that are known. */
+  /** Checks if the provider takes a message of a template, given all known languages of its name. */
   fitOf(known: readonly TemplateDefinition[], object: JsonObject): TemplateFit
-  /** What its messages are given, as text: the same for two definitions that take the same. */
+  /** Returns the parameters of its messages as text: the same for two definitions that take the same. */
   shapeOf(definition: Pick<TemplateDefinition, 'components'>): string
-  /** What is to be filled in for a message of it. */
+  /** Returns the fields to fill in for a message of it. */
   fieldsOf(definition: Pick<TemplateDefinition, 'components'>): TemplateField[]
-  /** What such a message is given beside name and language, by what was filled in under the keys of the fields. */
+  /** Returns the arguments of such a message beside name and language, from the values under the keys of the fields. */
   argumentsOf(
     definition: Pick<TemplateDefinition, 'components'>,
     filled: Readonly<Record<string, string>>,
@@ -129,7 +129,7 @@ export interface TemplateRules {
   ofParts(parts: TemplateParts): { components: JsonObject[]; parameterFormat: string }
   /** The parts of a template; undefined where its components say more than parts do. */
   partsOf(components: readonly JsonObject[]): TemplateParts | undefined
-  /** What a template that gives people a code begins with. */
+  /** The components that a template for codes begins with. */
   codeComponents: readonly JsonObject[]
   /** Which template an object is a message of; undefined where it is none. */
   namedIn(object: JsonObject): Pick<TemplateDefinition, 'name' | 'language'> | undefined

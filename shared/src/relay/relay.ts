@@ -129,7 +129,7 @@ async function runUnderLease<Change extends { at?: Date | undefined }>(
   try {
     await follow(options, state, signal)
   } catch (error) {
-    // What is waited for is broken off at the end.
+    // A pending wait is broken off at the end.
     if (signal.aborted) return
     if (!LOST_CODES.includes(Number((error as { code?: unknown }).code))) throw error
     options.log.warn(

@@ -42,7 +42,7 @@ export async function connectDocuments() {
   }
 }
 
-/** What the expression comes to. */
+/** Returns the value of the expression. */
 export function comesTo({ source, account, resource = 'a' }: RuleQuestion, doc: Doc): unknown {
   const parsed = parse(source)
   if ('error' in parsed) throw new Error(`${source}: ${parsed.error.message}`)

@@ -46,7 +46,7 @@ function byFilter({ source, account, doc }: Case): boolean {
   return matches
 }
 
-/** What takes more work than one decision has is denied whatever it says, which `work.test.ts` shows. */
+/** Expressions within the work limit of one decision: all others are denied, which `work.test.ts` shows. */
 const affordable = sources({ beyondMingo: false }).filter((source) => {
   const permissions = [{ schema: 'true', read: source }]
   const [entry] = foldEntries({ permissions, resource: 'a', account: ACCOUNT }, 'read')

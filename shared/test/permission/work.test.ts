@@ -10,7 +10,7 @@ import { mongo } from 'mongoose'
 import { RANDOM_EXPRESSIONS } from '../../../tests/sizes.ts'
 import { ACCOUNT, sources } from './arbitraries.ts'
 
-/** What a BSON document without fields takes. */
+/** The size of a BSON document without fields. */
 const EMPTY_BYTES = 5
 
 const question = { resource: 'actions', account: ACCOUNT }

@@ -19,7 +19,7 @@ const buttons = (...all: object[]) => ({ type: 'BUTTONS', buttons: all })
 const URL_BUTTON = { type: 'URL', text: 'Open', url: 'https://example.com/{{1}}' }
 const PHONE = { type: 'PHONE_NUMBER', text: 'Call', phone_number: '+551130000000' }
 
-/** What becomes of a message with these arguments, for a template with these components. */
+/** Returns the fit of a message with these arguments, for a template with these components. */
 function fit(args: object, ...components: object[]) {
   const composed = objects.compose({ template: 't', language: 'pt_BR', ...args })
   if (composed.kind === 'refused') throw new Error(JSON.stringify(composed.errors))

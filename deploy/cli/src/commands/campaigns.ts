@@ -14,7 +14,7 @@ import { addApply, addDelete, addGroup, addList, addOne } from './group.ts'
 const at = (id: string) => ({ params: { path: { id } } })
 const api = () => connect().api
 
-/** What is done with one campaign, and what comes of it. */
+/** The commands for one campaign: name, description and the call that each makes. */
 const ACTIONS = [
   ['show', 'what one is', (id: string) => succeeded(api().GET('/rest/campaigns/{id}', at(id)))],
   [

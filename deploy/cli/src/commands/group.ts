@@ -9,7 +9,7 @@ const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100_000
 const PAGE = 200
 
-/** What every command of a group takes. */
+/** Options that every command of a group takes. */
 interface Common {
   json?: true
 }

@@ -17,9 +17,9 @@ interface Options {
   json?: true
 }
 
-/** What is no event of a subscription. */
+/** Events of the stream that are never posted to subscriptions. */
 const PASSING = ['delta', 'presence']
-/** What comes of the event stream, by type. */
+/** The types of events in the event stream. */
 const STREAMED = ['message', ...STATES.map((state) => `message.${state}`), 'thread', 'gap']
 
 export function addListen(program: Command): void {

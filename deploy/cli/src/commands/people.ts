@@ -113,7 +113,7 @@ async function openFile(file: string): Promise<{ blob: Blob; digest: string }> {
   }
 }
 
-/** What became of a file, with the rows that were refused. */
+/** Prints the outcome of an import, with the rows that were refused. */
 async function showImport(client: Parley, found: PeopleImport, json: true | undefined): Promise<void> {
   const { _id, state, counts } = found
   const errors: Schemas['ImportError'][] = []

@@ -27,7 +27,7 @@ interface NativeServerOptions {
   args: string[]
   env: Record<string, string>
   isReady(): Promise<boolean>
-  /** What it logs when it crashes. One that has not ended 3 s later hangs in that, and is killed. */
+  /** The text that it logs when it crashes. If it has not ended 3 s later, it hangs in the crash and is killed. */
   crashText?: string
   /** A cleaner way to stop it than SIGTERM. */
   askToStop?(): Promise<void>

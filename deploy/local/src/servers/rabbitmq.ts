@@ -12,7 +12,7 @@ const CHECK_MS = 5_000
 // The one in /usr/sbin would switch to another user.
 const FOLDERS = ['/usr/lib/rabbitmq/bin', '/opt/homebrew/sbin', '/usr/local/sbin']
 const USER = 'parley'
-// What quorum queues take stays in memory until so much was written; by itself RabbitMQ has 512 MiB.
+// Quorum queues keep their log in memory until this much is written; RabbitMQ's own default is 512 MiB.
 const WAL_BYTES = 32 * 1024 * 1024
 
 /** RabbitMQ: `AMQP_URL`, a Docker engine, or `rabbitmq-server` on this machine. */

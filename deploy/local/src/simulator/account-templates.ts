@@ -29,7 +29,7 @@ interface AccountTemplate extends Omit<z.output<typeof draft>, 'category'> {
   quality_score?: { score: string }
 }
 
-/** What Meta may come to say of a template. */
+/** A state that Meta can report for a template. */
 export const templateState = z.strictObject({
   name: z.string().min(1).max(512),
   /** All of its languages where it is left out. */
@@ -52,9 +52,9 @@ export interface AccountTemplates {
   setState(state: TemplateState): AccountTemplate[]
   /** The status in which a template stands; undefined where it is approved, or not known. */
   statusOf(name: string, language: string): string | undefined
-  /** What a template is for, where that was said or it was made; else undefined. */
+  /** The category of a template, if it was reported or the API made the template; else undefined. */
   categoryOf(name: string, language: string): string | undefined
-  /** What a message of one that was made needs. */
+  /** A template that the API made, with all that a message of it needs. */
   made(name: string, language: string): AccountTemplate | undefined
 }
 
@@ -102,7 +102,7 @@ export function createAccountTemplates(known: () => readonly KnownTemplate[]): A
         throw new MetaError({ status: 400, code: INVALID, message: `Object ${id} does not exist` })
       const { category = template.category, components = template.components } = read(changed, body)
       made.set(id, { ...template, category, components, status: 'PENDING' })
-      // What was said of all of its languages is over for this one: it is reviewed again.
+      // A state that was reported for all of its languages no longer applies to this one: it is reviewed again.
       states.set(`${template.name}/${template.language}`, { status: 'PENDING', category })
     },
     remove(account, { id, name }) {

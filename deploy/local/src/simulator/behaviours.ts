@@ -100,7 +100,7 @@ interface Turn {
 export interface Behaviours {
   /** Replaces the behaviour of one phone number, or of all that have none of their own, and starts counting from 0. */
   set(behaviour: Behaviour, phoneNumberId?: string): void
-  /** What is said of a phone number or an account. */
+  /** The settings for a phone number or an account. */
   of(id: string): Pick<Behaviour, 'messagesPerSecond' | 'quality' | 'messagingLimit' | 'portfolio'>
   /** The fate of the next send of a phone number. */
   next(phoneNumberId: string, to: string): Turn

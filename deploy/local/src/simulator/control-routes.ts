@@ -105,7 +105,7 @@ export function controlRoutes({ behaviours, statuses, templates, windows, media 
   return router
 }
 
-/** What Meta's webhook says of a template's new state. */
+/** Returns the changes that Meta's webhook reports for a template's new state. */
 function changeOf(
   { id, name, language, category }: { id: string; name: string; language: string; category: string },
   { status, quality, reason = 'NONE' }: z.output<typeof templateState>,

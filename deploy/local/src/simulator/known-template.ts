@@ -5,7 +5,7 @@ export const knownTemplate = z.strictObject({
   name: z.string().min(1).max(512),
   languages: z.array(z.string().min(2).max(16)).min(1).max(100).optional(),
   parameters: z.int().min(0).max(100),
-  /** What it is for, and so what it costs; `UTILITY` where it is left out. */
+  /** The category, and thereby the price; `UTILITY` where it is left out. */
   category: z.enum(['MARKETING', 'UTILITY', 'AUTHENTICATION']).optional(),
   /** The names of its parameters, where they have names. */
   names: z.array(z.string().min(1).max(64)).max(100).optional(),

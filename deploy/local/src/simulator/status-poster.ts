@@ -25,7 +25,7 @@ export interface StatusBehaviour {
   repeats?: boolean | undefined
   /** The last status comes first. */
   reorders?: boolean | undefined
-  /** What a template costs as. */
+  /** The category that a template is priced by. */
   category?: string
   /** They do not say what the send carried. */
   unnamed?: boolean | undefined

@@ -27,7 +27,7 @@ export interface Templates {
   list(): KnownTemplate[]
   /** The same, and what was made by the API, as an account has them. */
   ofAccounts: AccountTemplates
-  /** What a template is for; a name that nobody registered is taken as `UTILITY`. */
+  /** The category of a template; a name that nobody registered counts as `UTILITY`. */
   categoryOf(send: Pick<NewSend, 'template' | 'language'>): string
   /** Throws Meta's error for a template that does not fit; with `strict` also for one that is not registered. */
   check(send: Omit<NewSend, 'phoneNumberId'>, options: { strict: boolean }): void
@@ -85,7 +85,7 @@ function checkStatus(
   if (status !== undefined && status !== 'APPROVED') throw notThere(name, language)
 }
 
-/** What a message of a template needs that was made by the API. */
+/** Returns the parameters that a message needs for a template made by the API. */
 function neededBy({
   name,
   language,

@@ -6,7 +6,7 @@ const BUSY = 60
 /** A stalled machine makes a pause look like a rest. */
 const TRIES = 50
 
-/** Whether batches of this process wait for more where more are about to come: with `LINGER_MS` 0 none ever does. */
+/** Returns true if batches of this process wait for more that is about to come; with `LINGER_MS` 0 none does. */
 export async function waitsForMore(): Promise<boolean> {
   for (let attempt = 0; attempt < TRIES; attempt++) if (await aBatchWaits()) return true
   return false

@@ -210,11 +210,11 @@ export function LeaveQuestion() {
 export function DeleteButton(props: {
   what: string
   onDelete(): Promise<unknown>
-  /** What is lost by it; where that is left out, it can't be undone. */
+  /** The loss that it causes; where this is left out, the dialog says that it can't be undone. */
   note?: string
-  /** What it is called where that is another word. */
+  /** The label of the action where it is another word. */
   action?: string
-  /** What leaves it as it is. */
+  /** The label of the button that changes nothing. */
   dismiss?: string
 }) {
   const {

@@ -135,7 +135,7 @@ export function Card(props: {
   )
 }
 
-/** What stands where there is nothing yet: what it would be, and the next step. */
+/** A placeholder for an empty place: what would be there, and the next step. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
@@ -145,7 +145,7 @@ export function Empty({ title, children }: { title: string; children?: Component
   )
 }
 
-/** What stands where there is no page, or none for the caller's role. */
+/** The placeholder for an address without a page, or without one for the caller's role. */
 export const NotFound = () => (
   <div class="empty">
     <h1 class="empty-title">{t('There is no such page')}</h1>

@@ -13,7 +13,7 @@ const documentWith = (value: unknown, { field, name }: Field): Record<string, un
 
 export type Values = Record<string, unknown>
 
-/** What was typed into the form of a document, by field; every other field is as the document has it. */
+/** Values typed into the form of a document, by field; every other field is as the document has it. */
 export interface Typed {
   values: Values
   /** Of fields that are typed as JSON. */
@@ -93,7 +93,7 @@ export function mask(value: unknown, of: Field = SETTINGS): unknown {
   return mapSecrets(documentWith(value, of), () => MASK)[of.field]
 }
 
-/** What was typed, with the secrets of `before` where the mask was left and it is certain which was meant. */
+/** Returns the typed value, with the secrets of `before` where the mask was left and it is certain which was meant. */
 export function unmask(typed: unknown, before: unknown, of: Field = SETTINGS): unknown {
   const [now, then] = [documentWith(typed, of), documentWith(before, of)]
   const own = alignItems(now, then, (one, other) => one === other)

@@ -9,7 +9,7 @@ interface FieldProps {
   required?: boolean
 }
 
-/** What connects a control with its label, its note and its error. */
+/** Attributes that connect a control with its label, its note and its error. */
 interface ControlAttributes {
   id: string
   'aria-describedby'?: string

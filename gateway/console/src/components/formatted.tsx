@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 
 const MARKS = /(\*[^*\n]+\*|_[^_\n]+_|~[^~\n]+~)/
-/** What ends a sentence behind an address is none of it; nor is a bracket that was opened before it. */
+/** Punctuation that ends a sentence behind an address does not belong to it; nor does a bracket opened before it. */
 const ADDRESS = /(https?:\/\/[^\s<>"“”]*[^\s<>"“”.,:;!?'’)\]}*_~])/i
 
 /** A text with its addresses as links, which tell nobody where they were followed from. */

@@ -29,7 +29,7 @@ export function useRows({ length }: { length: number }): number {
   const [at, setAt] = useState(-1)
   const move = (step: number) => {
     const rows = [...document.querySelectorAll('[data-row]')]
-    // What comes later would be current without the focus.
+    // A row that comes later would be current without the focus.
     if (rows.length === 0) return
     // A list that changes takes the row with the focus elsewhere.
     const focused = rows.findIndex((row) => row.contains(document.activeElement))

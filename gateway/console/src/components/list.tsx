@@ -30,7 +30,7 @@ interface Row {
 }
 
 interface ListOptions<T> extends LoadOptions {
-  /** What is one of each, where that is not `_id`. */
+  /** Returns the key of a row, where that is not `_id`. */
   keyOf?: (row: T) => string | number
 }
 

@@ -94,7 +94,7 @@ export function SchemaForm(props: SchemaFormProps) {
   )
 }
 
-/** What the API ignores, so that a document can be sent back as it was read, is of no type. */
+/** True if a field has a type. Fields that the API ignores, so that a document can be sent back as read, have none. */
 const isTyped = ({ type, anyOf, enum: values, $ref }: Schema): boolean =>
   (type ?? anyOf ?? values ?? $ref) !== undefined
 
@@ -151,12 +151,12 @@ function parseJson(text: string, field: string): unknown {
 interface SchemaFieldProps {
   name: string
   schema: Schema
-  /** What the document is named. */
+  /** The name of the document. */
   documentName: unknown
-  /** What is known of its settings. */
+  /** Its known settings. */
   settings: KnownSettings | undefined
   value: unknown
-  /** What was typed, where the field is JSON. */
+  /** The typed text, where the field is JSON. */
   text: string | undefined
   required: boolean
   reference: string | undefined

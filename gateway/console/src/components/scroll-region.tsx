@@ -11,7 +11,7 @@ interface ScrollRegionProps {
   children: ComponentChildren
 }
 
-/** What scrolls by itself. It has to be reached by keyboard, or nobody without a pointer sees all of it. */
+/** An area that scrolls by itself. It has to be reached by keyboard, or nobody without a pointer sees all of it. */
 export function ScrollRegion({ as = 'div', label, element, onScroll, ...own }: ScrollRegionProps) {
   // Either takes what is set here.
   const Tag = as as 'div'

@@ -6,11 +6,11 @@ interface Submit {
   /** Why it failed the last time. */
   error: Error | undefined
   submit(event: Event): Promise<void>
-  /** What was typed is given up. */
+  /** Discards the typed values. */
   dismiss(): void
 }
 
-/** What a form does once it is submitted, one at a time: what is submitted while it runs is ignored. */
+/** Runs the action of a form when it is submitted, one run at a time: a submit during a run is ignored. */
 export function useSubmit(action: () => unknown): Submit {
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<Error>()

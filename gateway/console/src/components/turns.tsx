@@ -5,7 +5,7 @@ import { ScrollRegion } from './scroll-region.tsx'
 
 type Call = Turn['calls'][number]
 
-/** What an assistant did, turn after turn: what it said, and the tools that it called with what came back. */
+/** The turns of an assistant, one after another: its text, and the tools that it called with their results. */
 export const Turns = ({ turns }: { turns: readonly Turn[] }) => (
   <>
     {turns.map((turn, at) => (

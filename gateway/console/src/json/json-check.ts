@@ -6,7 +6,7 @@ import { syntaxProblem } from './json-syntax.ts'
 /** The settings that are read in an object, by their names. */
 export type KnownSettings = Readonly<Record<string, Schema>>
 
-/** What is wrong with JSON as it is typed: its syntax, a setting that is nearly one that is read, or its value. */
+/** Returns the problem of JSON as it is typed: its syntax, a setting that resembles a known one, or its value. */
 export function problemOfJson(
   text: string,
   { isList = false, known = {} }: { isList?: boolean; known?: KnownSettings } = {},
@@ -27,7 +27,7 @@ function problemOfSetting(name: string, value: unknown, known: KnownSettings): s
   return near === undefined ? undefined : t('Nothing reads {name}. Is {near} meant?', { name, near })
 }
 
-/** What is not known of a schema is right: the API checks the rest. */
+/** True if a value fits the schema as far as that is known: the API checks the rest. */
 function isOf(value: unknown, of: Schema): boolean {
   const { schema, nullable } = withoutNull(of)
   if (value === null) return nullable
@@ -71,7 +71,7 @@ export function unsetOf(text: string, known: KnownSettings): string[] {
   return value === undefined ? [] : Object.keys(known).filter((name) => !Object.hasOwn(value, name))
 }
 
-/** What is typed with one setting more, and where its value stands in it. */
+/** Returns the typed text with one setting more, and the position of its value in it. */
 export function withSetting(
   text: string,
   name: string,

@@ -1,7 +1,7 @@
 import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser'
 import { t } from '../language.ts'
 
-/** What is missing or wrong where JSON ends to be JSON, by what the parser calls it. */
+/** Problems at the end of JSON in words, by the parser's name for them. */
 const PROBLEMS: Readonly<Record<string, string>> = {
   CommaExpected: t('a comma is missing'),
   ColonExpected: t('a colon is missing'),
@@ -19,7 +19,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   EndOfFileExpected: t('nothing may follow here'),
 }
 
-/** What is wrong with what is no JSON, and where; undefined where it is JSON. */
+/** Returns the problem of a text that is no JSON, and its position; undefined where the text is JSON. */
 export function syntaxProblem(text: string): string | undefined {
   try {
     JSON.parse(text)

@@ -14,7 +14,7 @@ import { messageOf } from '../problems.ts'
 import { type Me, may, me } from '../rights.ts'
 import { useStore } from '../store.ts'
 
-/** What somebody sees and changes of themselves: name, password, sessions, and what they are told of. */
+/** The page on which a user sees and changes their own name, password, sessions and notices. */
 export const AccountPage = byPath('/account', { '': Account })
 
 function Account() {

@@ -37,7 +37,7 @@ export function ActionServer({ id }: { id: number }) {
   )
 }
 
-/** What came of a test: whether the tools are there, which, and what is missing. */
+/** The result of a test: whether the tools are there, which, and what is missing. */
 export function ActionTested({ test: { state, tools, ms, notes } }: { test: Schemas['ActionTest'] }) {
   return (
     <div role="status">

@@ -18,7 +18,7 @@ interface Props {
   users: readonly string[]
 }
 
-/** Who the assistant is, and what its job is. */
+/** The name and character of the assistant, and its job. */
 export function AssistantCharacter({ form, onChange, isWritable, isNew, isJobUnread, users }: Props) {
   const isJobWritable = isWritable && may('write', 'jobs') && !isJobUnread
   return (

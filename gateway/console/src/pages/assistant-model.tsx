@@ -16,7 +16,7 @@ const NAMES: Record<string, string> = {
   anthropic: 'Anthropic',
   google: 'Google',
 }
-/** What the field offers; any other name can be typed. */
+/** Models that the field offers; any other name can be typed. */
 const SUGGESTED: Record<string, readonly string[]> = {
   openai: ['gpt-5-mini', 'gpt-5'],
   anthropic: ['claude-sonnet-4-5', 'claude-haiku-4-5'],
@@ -110,7 +110,7 @@ export function AssistantModel(props: {
   )
 }
 
-/** Whether the key that is stored goes where this model is asked. */
+/** True if the stored key belongs to the provider and origin at which this model is asked. */
 function isForThis({ provider, baseUrl }: ModelForm, there: Setup): boolean {
   const stored = settingsOf(modelConfig(there))
   const originOf = (url: unknown) => URL.parse(String(url ?? ''))?.origin

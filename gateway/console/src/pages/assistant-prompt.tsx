@@ -10,7 +10,7 @@ import { useLoad } from '../load.ts'
 import { may } from '../rights.ts'
 import { MissingTools } from './missing-tools.tsx'
 
-/** What the model is given; for one thread where that is asked. */
+/** The prompt that the model is given; for one thread where that is asked. */
 export function AssistantPrompt({ id, changed }: { id: number; changed: string }) {
   const [open, setOpen] = useState(false)
   return (

@@ -68,7 +68,7 @@ function LoadedSetup({ id: given, ...place }: Place & { id: number | undefined }
   )
 }
 
-/** What is typed begins with what was read first; what is read later does not replace it. */
+/** The editor of a setup. Its form starts from the first read; later reads do not replace typed values. */
 function SetupEditor({ read, begin, made }: Place & { read: ReadSetup }) {
   const stored = useRef(read)
   const there = stored.current.setup
@@ -90,7 +90,7 @@ function SetupEditor({ read, begin, made }: Place & { read: ReadSetup }) {
     const { tags } = stored.current
     const { error, ...applied } = await applyWrites(writes, { there, send: sendOver(tags) })
     stored.current = { setup: applied.there, tags }
-    // What was typed meanwhile is not replaced.
+    // Values that were typed meanwhile are not replaced.
     setForm((now) =>
       now === form && error === undefined ? formOf(applied.there) : withIds(now, applied.ids),
     )

@@ -17,7 +17,7 @@ interface Props {
   tool: ToolForm
   number: number
   isWritable: boolean
-  /** What its server listed when it was found. */
+  /** The tools that its server listed when it was found. */
   listed: readonly { name: string; description: string }[]
   /** Something is stored that its server knows it by. */
   hasCredentials: boolean
@@ -118,7 +118,7 @@ function Choice({ offered, chosen, number, isWritable, onChange }: ChoiceProps) 
     chosen === null || [id, ...tags].some((name) => chosen.includes(name))
   const check = (changed: Offered, isNowChosen: boolean) => {
     const ids = offered.filter((one) => (one === changed ? isNowChosen : isChosen(one))).map(({ id }) => id)
-    // What is named and not offered stays.
+    // Tools that are chosen by name but not offered stay chosen.
     const known = new Set(offered.flatMap(({ id, tags }) => [id, ...tags]))
     const others = (chosen ?? []).filter((name) => !known.has(name))
     onChange({ operations: ids.length === offered.length ? null : [...ids, ...others] })

@@ -22,7 +22,7 @@ type Listed = Schemas['DiscoveredTools']['tools']
 
 interface Props {
   tools: Tools
-  /** What is stored. */
+  /** The stored setup. */
   there: Setup
   onChange(of: (tools: Tools) => Tools): void
   /** Saves the page; returns the assistant's id. */
@@ -32,14 +32,14 @@ interface Props {
   isWritable: boolean
   /** How many there are that can't be read. */
   unread: number
-  /** What else uses each. */
+  /** The other users of each action. */
   users: ReadonlyMap<number, readonly string[]> | undefined
 }
 
-/** What the assistant can call: OpenAPI documents and MCP servers, found at a URL or in a file, and actions that are there. */
+/** The tools of the assistant: OpenAPI documents and MCP servers, from a URL or a file, and existing actions. */
 export function AssistantTools(props: Props) {
   const { tools, there, onChange, save, addAction, isWritable, unread, users } = props
-  // What servers list, by their URLs: it is shown before anything is saved.
+  // The tools that servers list, by URL of the server: they are shown before anything is saved.
   const [listed, setListed] = useState<Readonly<Record<string, Listed>>>({})
   const [url, setUrl] = useState('')
   const [notes, setNotes] = useState<readonly string[]>([])

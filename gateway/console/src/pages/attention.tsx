@@ -23,7 +23,7 @@ interface Group {
   messages: MessageSummary[]
 }
 
-/** What is dead, failed or unrouted, by reason; each group can be run again. */
+/** The messages that are dead, failed or unrouted, by reason; each group can be replayed. */
 export function Attention() {
   const { data, error, reload } = useLoad('attention', attention, { everyMs: 5_000 })
   const replayAll = async ({ messages }: Group) => {
@@ -104,7 +104,7 @@ async function attention(signal: AbortSignal): Promise<Group[]> {
   return [...groups.values()].sort((a, b) => b.messages.length - a.messages.length)
 }
 
-/** What is in flight waits for what, and since when. */
+/** The messages in flight by the condition that they wait for, and the time since which they wait. */
 export function WaitingGroups({ waiting }: { waiting: Waiting }) {
   const { groups, messages, more } = waiting
   const note =

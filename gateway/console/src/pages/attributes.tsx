@@ -15,7 +15,7 @@ import { wordOf } from '../words.ts'
 const PATH = '/rest/people/attributes'
 const TYPES = ['text', 'number', 'boolean', 'date'] as const
 
-/** What may be known of a person beside name, language and tags. */
+/** The attributes that a person can have beside name, language and tags. */
 export function AttributesSection({ tabs }: { tabs: ComponentChildren }) {
   const { data, error, put } = useLoad(PATH, (signal) =>
     call<{ attributes: Attribute[] }>('GET', PATH, { signal }),

@@ -57,7 +57,7 @@ const RESOURCES = [
   ...['segments', 'templates', 'campaigns', 'audit', 'usage'],
 ]
 
-/** Who did what, the latest first. */
+/** The audit log, the latest entry first. */
 export function AuditLog({ query }: { query: URLSearchParams }) {
   const filter: Filter = {}
   for (const name of FILTERS) {
@@ -121,7 +121,7 @@ function whatOf({ action, resource, document, times }: AuditEntry): string {
   return `${what}: ${wordOf(action)}${times > 1 ? ` × ${times}` : ''}`
 }
 
-/** What changed, field by field; of entries without that, what they say of the act. */
+/** Returns the changes of an entry, field by field; of entries without changes, the details of the act. */
 function changesOf({ changes = [], details }: AuditEntry): string {
   if (changes.length > 0)
     return changes

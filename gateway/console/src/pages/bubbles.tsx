@@ -20,7 +20,7 @@ import { type Given, type ShownTemplate, showObject, showTemplate, type Template
 import { objectIn, previewOf, type Said } from '../threads.ts'
 import { reasonOf, wordOf } from '../words.ts'
 
-/** What stands in a conversation and was not said in it. */
+/** An entry that is shown in a conversation and is no message of it. */
 interface Interleaved {
   _id: string
   at: string
@@ -50,7 +50,7 @@ interface BubblesProps extends Shown {
   sought: string | undefined
 }
 
-/** What was said as bubbles, with a mark for each day; each leads to all that happened to its message. */
+/** Shows messages as bubbles, with a mark for each day; each leads to the timeline of its message. */
 export function Bubbles({ items: said, interleaved, sought, ...shown }: BubblesProps) {
   const { items, reactions } = withReactions(said)
   const all = [...items, ...interleaved].sort((one, other) => one.at.localeCompare(other.at))
@@ -80,14 +80,14 @@ const isOf = (entry: Said | Interleaved, message: string | undefined): boolean =
 const dayOf = (entry: { at: string } | undefined): string =>
   entry === undefined ? '' : longDay(new Date(entry.at))
 
-/** What nobody said stands between both sides. */
+/** Returns the side of an entry; entries that nobody said stand between both sides. */
 const sideOf = ({ from }: Said): string => {
   if (from === 'provider') return 'aside'
   return from === 'person' ? 'theirs' : `ours ${from}`
 }
 
 const WRONG = ['failed', 'dead']
-/** What says nothing to somebody who reads a conversation. */
+/** Reasons that are not shown, since they tell a reader of the conversation nothing. */
 const UNSAID = ['handler_is_person', 'app_message', 'reaction', 'history', 'notice']
 
 function Bubble({ said, reactions, ...shown }: Shown & { said: Said; reactions: readonly Reaction[] }) {
@@ -200,7 +200,7 @@ function React({ said: { _id }, own, onReact }: ReactProps) {
   )
 }
 
-/** Whether the team can react to it: the person said it, the provider knows it, and nobody took it back. */
+/** True if the team can react to it: the person said it, the provider knows it, and nobody took it back. */
 const isReactable = ({ from, deleted, reaction }: Said, { callback }: Speaking): boolean =>
   providerNamed(callback)?.outbound.objects?.ofReaction !== undefined &&
   from === 'person' &&
@@ -211,14 +211,14 @@ const LONGEST_LABEL = 40
 const LONGEST_QUOTE = 200
 const QUOTABLE = ['sent', 'delivered', 'read']
 
-/** Whether a reply can quote it, as far as is known here: the provider knows it, and nobody took it back. */
+/** True if a reply can quote it, as far as is known here: the provider knows it, and nobody took it back. */
 const isQuotable = ({ from, state, deleted, reaction }: Said, { callback }: Speaking): boolean =>
   providerNamed(callback)?.outbound.objects !== undefined &&
   deleted === undefined &&
   reaction === undefined &&
   (from === 'person' || (from !== 'provider' && QUOTABLE.includes(state)))
 
-/** What was said, in words. */
+/** Returns the content of a message in words. */
 const wordsOf = (said: Said): string =>
   said.text ??
   said.transcript ??
@@ -287,7 +287,7 @@ export function TemplateContent({ given: { template, language, variables }, show
   )
 }
 
-/** What was sent in a provider's own form: its kind, its link and its words. */
+/** Shows a message in a provider's own form: its kind, its link and its words. */
 export const ObjectContent = ({ preview: { type, link, text } }: { preview: ObjectPreview }) => (
   <>
     {type !== 'text' && <span class="kind">{wordOf(type)}</span>}
@@ -300,7 +300,7 @@ export const ObjectContent = ({ preview: { type, link, text } }: { preview: Obje
   </>
 )
 
-/** Whether an object sends a file that the provider has. */
+/** True if an object sends a file that the provider has. */
 const hasFile = (object: JsonObject): boolean =>
   allProviders().some(({ outbound }) => outbound.objects?.mediaIn(object) !== undefined)
 
@@ -311,7 +311,7 @@ const SHOW: Record<string, string> = {
   sticker: t('Show the sticker'),
 }
 
-/** What came with a message: audio and pictures are loaded on demand, of the rest its type is said. */
+/** Shows the media of a message: audio and pictures are loaded on demand, other media are named by their type. */
 function Media({ id, type }: { id: string; type: string }) {
   const [loaded, setLoaded] = useState<{ url: string; contentType: string }>()
   useEffect(() => () => void (loaded && URL.revokeObjectURL(loaded.url)), [loaded])

@@ -19,7 +19,7 @@ interface DraftProps {
 
 const OWN_FIELDS = ['name', 'language']
 
-/** What fills the placeholders of a template, and how it looks then. */
+/** The fields for the placeholders of a template, and a preview of the result. */
 export function CampaignTemplateFields({
   draft,
   set,

@@ -17,7 +17,7 @@ import { AudienceFields, CampaignTemplateFields, LimitFields, TimeFields } from 
 const BACK = { href: hrefOf('/campaigns'), label: t('Campaigns') }
 const MOST_TEMPLATES = 2_000
 
-/** What a form begins with: the channels, and the campaign with its template where there is one. */
+/** The data that a form starts from: the channels, and the campaign with its template where there is one. */
 interface Begun {
   channels: TemplateChannel[]
   campaign: Campaign | undefined

@@ -16,7 +16,7 @@ import type { Given } from '../templates.ts'
 import { reasonOf } from '../words.ts'
 import { TemplateContent } from './bubbles.tsx'
 
-/** What three people of a campaign get, and a message to oneself. */
+/** The messages that three people of a campaign get, and a message to oneself. */
 export function PlanCards({ campaign }: { campaign: Campaign }) {
   return (
     <div class="columns">
@@ -113,7 +113,7 @@ function TestCard({ campaign }: { campaign: Campaign }) {
   )
 }
 
-/** What is no address with its kind is a number. */
+/** Returns the address for a text; a text without a kind is taken as a phone number. */
 const addressOf = (text: string): string =>
   /^[a-z]{1,32}:/.test(text.trim()) ? text.trim() : `phone:${text.replaceAll(/\D/g, '')}`
 

@@ -17,7 +17,7 @@ import { wordOf } from '../words.ts'
 const RUNNING_MS = 5_000
 const OVER_MS = 10_000
 
-/** What became of everybody: the account, the errors, the hours, and each of them. */
+/** The results for all recipients: the account, the errors, the hours, and each recipient. */
 export function ResultsCards({ campaign, query }: { campaign: Campaign; query: URLSearchParams }) {
   const path = `/rest/campaigns/${campaign._id}`
   const { data, error } = useLoad(

@@ -11,7 +11,7 @@ const MOST_LISTED = 8
 const ASKED = /(?:^|\s)\/([^\s/]*)$/
 
 interface Choice {
-  /** What is offered; empty while nothing is asked for. */
+  /** The replies that are offered; empty while nothing is asked for. */
   replies: CannedReply[]
   /** Which of them Enter takes. */
   at: number

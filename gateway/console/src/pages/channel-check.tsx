@@ -17,7 +17,7 @@ const NAMES: Readonly<Record<string, string>> = {
 const TONES = { ok: 'good', bad: 'bad', unknown: 'warn' } as const
 const RESULTS = { ok: t('fine'), bad: t('to mend'), unknown: t('not checked') }
 
-/** What the provider says of a channel, and how its webhook is: each fine, or what is wrong with it. */
+/** The provider's answers about a channel and the state of its webhook: each is fine, or says what is wrong. */
 export function ChannelCheck({
   channel,
   hook,

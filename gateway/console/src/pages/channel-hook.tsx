@@ -79,7 +79,7 @@ export function HookCard({ hook, config }: { hook: Hook; config: Record<string, 
 
 const PRIVATE = /^(localhost|127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|\[|[^.]+$)/
 
-/** Whether a provider may reach an address, as far as the address says. */
+/** True if a provider may reach an address, as far as the address shows. */
 function isPublic(url: string): boolean {
   const { protocol, hostname } = new URL(url)
   return protocol === 'https:' && !PRIVATE.test(hostname)

@@ -42,7 +42,7 @@ interface Input {
   provider: string
   name: string
   extId: string
-  /** What the provider asks for, by its key in `config`. */
+  /** The settings that the provider asks for, by key in `config`. */
   settings: Record<string, string>
   assistantId: string
   handlerUrl: string
@@ -148,7 +148,7 @@ function SettingsStep({ onCreated }: { onCreated(channel: Document): void }) {
 
 const settingsOf = (provider: string) => providerNamed(provider)?.settings ?? []
 
-/** What somebody has to look up, or may change, before the channel sends and receives. */
+/** Returns the settings to look up, or possibly to change, before the channel sends and receives. */
 const askedFor = (provider: string): readonly Setting[] =>
   settingsOf(provider).filter(({ neededTo, isGenerated }) => neededTo !== 'check' && !isGenerated)
 

@@ -187,7 +187,7 @@ interface Notice {
   receivedAt: string
 }
 
-/** What happened to a channel at its provider, the latest first. */
+/** The provider's notices about a channel, the latest first. */
 function NoticesCard({ id }: { id: string }) {
   const list = useList<Notice>(`/rest/channels/${id}/notices`, {}, { everyMs: 10_000 })
   const columns: Column<Notice>[] = [

@@ -15,7 +15,7 @@ interface BulkProps {
   reload(): void
 }
 
-/** What can be done with the conversations that are selected, all at once. */
+/** The changes that can be made to all selected conversations at once. */
 export function BulkBar({ selection, rows, reload }: BulkProps) {
   const { chosen, all, end } = selection
   const [done, setDone] = useState<number>()
@@ -62,10 +62,10 @@ export function BulkBar({ selection, rows, reload }: BulkProps) {
 }
 
 interface Work {
-  /** What became of so many. */
+  /** Returns the text that reports the change of this many. */
   said(count: number): string
   change(thread: Thread): object
-  /** What makes it as it was. */
+  /** Returns the change that restores the former state. */
   undo?(thread: Thread): object
 }
 

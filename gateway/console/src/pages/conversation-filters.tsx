@@ -41,7 +41,7 @@ const FILTERS = [
 /** Where one of them is chosen, nothing else is out of the way. */
 const CHOSEN = ['q', 'unread', 'handler', 'assignee', 'team', 'label'] as const
 
-/** What was chosen, by the parameters of the page. */
+/** Returns the chosen filters, by the parameters of the page. */
 export const chosenFilters = (query: URLSearchParams): URLSearchParams =>
   new URLSearchParams(
     FILTERS.flatMap((name) => {
@@ -65,10 +65,10 @@ export function listQuery(query: URLSearchParams): Record<string, string | undef
   }
 }
 
-/** What is listed without a choice of its own; a search looks everywhere. */
+/** Returns the status that is listed without a choice of the user; a search looks everywhere. */
 const usualStatus = (query: URLSearchParams): string => (query.get('q') ? 'all' : 'open')
 
-/** Whether conversations in which the person never wrote are out of the way, unless somebody wants to see them. */
+/** True if conversations in which the person never wrote are hidden, unless somebody wants to see them. */
 const hidesSilent = (query: URLSearchParams): boolean => CHOSEN.every((name) => !query.get(name))
 
 /** Search, views and choices over the list of conversations. */

@@ -17,7 +17,7 @@ const TONES = { granted: 'good', withdrawn: 'bad', unknown: 'neutral' } as const
 const MOST_OTHERS = 20
 const MOST_CAMPAIGNS = 5
 
-/** Who somebody talks to: what is known of them, what they agreed to, and where else they write. */
+/** The other side of a conversation: the person's data, their consent, and their other conversations. */
 export function PersonAside({ thread }: { thread: Thread }) {
   const person = usePersonOf(thread)
   return (

@@ -85,7 +85,7 @@ function AssigneeChoice({ thread, change }: SaferProps) {
   )
 }
 
-/** What is chosen in {@link useAssigneeOptions}: a person has it within its team, a team has it until a person does. */
+/** Returns the change for a choice of {@link useAssigneeOptions}: a person keeps the team, a team has no person yet. */
 export const assignedTo = (value: string): Pick<ThreadChange, 'assignee' | 'team'> =>
   value === ''
     ? { assignee: null, team: null }

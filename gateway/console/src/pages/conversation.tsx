@@ -28,7 +28,7 @@ import { ReplyBox } from './reply-box.tsx'
 
 const PAGE = 50
 const PERSON_SHOWN = 'parley.person-shown'
-/** Whether what is known of the person stands beside conversations: where there is room for it, or as it was chosen in this browser. */
+/** True if the person's data is shown beside conversations: where there is room, or as chosen in this browser. */
 const personShown = createStore(
   (localStorage.getItem(PERSON_SHOWN) ?? String(matchMedia('(width >= 90rem)').matches)) === 'true',
 )
@@ -42,7 +42,7 @@ interface ConversationProps {
   /** The thread's `_id`, or its `extId`. */
   id: string
   channel: string | undefined
-  /** What is to be seen first. */
+  /** The message to scroll to first. */
   message: string | undefined
 }
 
@@ -66,7 +66,7 @@ export function ConversationPane({ id, channel, message }: ConversationProps) {
   return <Conversation thread={thread.data} message={message} reload={thread.reload} />
 }
 
-/** What is passed on and no more changes nothing that can be loaded. */
+/** True if an event changes stored data; events that are passed on only change nothing that can be loaded. */
 const isStored = ({ event }: LiveEvent): boolean => event !== 'delta' && event !== 'presence'
 
 const isOf = (thread: Thread | undefined, data: LiveEvent['data']): boolean =>
@@ -200,7 +200,7 @@ function Conversation({
   )
 }
 
-/** Who else of the team has the conversation open, and who of them types in it. */
+/** The colleagues who have the conversation open, and those of them who type in it. */
 function Colleagues({ thread, said }: { thread: Thread; said: Said[] | undefined }) {
   const present = usePresence({ thread, isOf: (data) => isOf(thread, data), said })
   const namesOf = (isTyping: boolean) =>
@@ -220,11 +220,11 @@ interface Conversed {
   previous: string | null
   older(): Promise<void>
   reload(): void
-  /** What the model is saying at the moment. */
+  /** The text that the model is saying at the moment. */
   typed: string | undefined
 }
 
-/** What was said, oldest first: the end of it live, and what is older on demand. */
+/** Loads the messages of a thread, oldest first: the end of it live, and older ones on demand. */
 function useSaid(thread: Thread): Conversed {
   const path = `/rest/threads/${thread._id}/messages`
   const [all, setAll] = useState<ReadonlyMap<string, Said>>(new Map())
@@ -242,7 +242,7 @@ function useSaid(thread: Thread): Conversed {
     path,
     async (signal) => {
       const page = await call<SaidPage>('GET', path, { query: { limit: PAGE }, signal })
-      // What is older was asked for, or can be asked for again.
+      // Older messages were asked for, or can be asked for again.
       add(page.data, previous === undefined ? { atMost: 3 * PAGE } : {})
       setTyped(undefined)
       return page

@@ -143,7 +143,7 @@ function Total({ list: { rows = [], next }, query }: TotalProps) {
 interface LinkProps {
   thread: Thread
   href: string
-  /** What somebody has begun to write. */
+  /** The text that the user has begun to write. */
   draft: string | undefined
   /** The keys have come to it. */
   isAt: boolean
@@ -194,7 +194,7 @@ class ThreadLink extends Component<LinkProps> {
   }
 }
 
-/** Who has it, whose it is, and what it is sorted by. */
+/** The marks of a conversation: its handler, its assignee or team, its status and its labels. */
 const Marks = ({
   thread: { handler, assignee, team, labels = [], status, snoozedUntil },
 }: {
@@ -220,7 +220,7 @@ const Marks = ({
   </span>
 )
 
-/** What a search found, what somebody has begun to write, or what was said last. */
+/** The text that a search found, the draft that the user has begun, or the last message. */
 const LastSaid = ({ thread, draft }: { thread: Thread; draft: string | undefined }) =>
   thread.found ? (
     <span class="quiet">{thread.found.text}</span>

@@ -19,7 +19,7 @@ interface DeliveriesProps {
   writable: boolean
 }
 
-/** What was posted for a subscription, the latest first; each with its payload and attempts, to be sent again. */
+/** The deliveries to a subscription, the latest first; each with its payload and attempts, to be sent again. */
 export function Deliveries({ path, query, writable }: DeliveriesProps) {
   const state = query.get('state') ?? undefined
   const list = useList<Delivery>(`${path}/deliveries`, { state }, { everyMs: 3_000 })

@@ -10,7 +10,7 @@ import { type Finding, restoreDocument } from '../resources.ts'
 import { may } from '../rights.ts'
 import { wordOf } from '../words.ts'
 
-/** What `/rest/check` finds wrong with one document. */
+/** The problems that `/rest/check` finds in one document. */
 export function Findings({ resource, id }: { resource: string; id: number }) {
   const { data } = useLoad('check', (signal) => call<Page<Finding>>('GET', '/rest/check', { signal }), {
     everyMs: 10_000,
@@ -33,7 +33,7 @@ export function Findings({ resource, id }: { resource: string; id: number }) {
 const historyOf = (path: string, id: string, signal: AbortSignal) =>
   call<Page<Change>>('GET', `/rest/${path}/${id}/history`, { signal })
 
-/** Who changed a document when, and where. */
+/** The history of a document: who changed it when, and where. */
 export function HistoryCard({ path, id, changed }: { path: string; id: string; changed: string }) {
   const [open, setOpen] = useState(false)
   const { data, error } = useLoad(`history ${path} ${id} ${changed} ${open}`, (signal) =>
@@ -74,7 +74,7 @@ interface AbsentProps {
   onRestored(): void
 }
 
-/** What stands in place of a document: why it can't be read, and, where it was deleted, what brings it back. */
+/** A placeholder for a document: why it can't be read, and, if it was deleted, how to restore it. */
 export function Absent({ path, id, error, onRestored }: AbsentProps) {
   if (error === undefined) return <Loading />
   return (
@@ -87,7 +87,7 @@ export function Absent({ path, id, error, onRestored }: AbsentProps) {
 
 const LATE_MS = 3_000
 
-/** Who deleted it, for who may read its history; that comes a moment after. */
+/** The name of the user who deleted it, for readers of its history; that comes a moment after. */
 function Deleted({ path, id, onRestored }: Omit<AbsentProps, 'error'>) {
   const { data } = useLoad(`deleted ${path} ${id}`, (signal) => historyOf(path, id, signal), {
     everyMs: LATE_MS,

@@ -9,7 +9,7 @@ import { simulatorUrl } from '../simulator.ts'
 import { SampleButton } from './sample.tsx'
 import { UseSimulator } from './use-simulator.tsx'
 
-/** What a workspace has of each kind, as far as that decides what comes next. */
+/** The things that a workspace has of each kind, as far as they decide its next step. */
 interface Begun {
   assistant: number | undefined
   /** An assistant has said something, be it in a trial. */
@@ -18,7 +18,7 @@ interface Begun {
   hasMessages: boolean
 }
 
-/** What the workspace has, for who may go on with it; undefined for others, and until it is known. */
+/** Returns what the workspace has, for users who may continue; undefined for others, and until it is known. */
 export function useBegun(): Begun | undefined {
   const mayGo = may('write', 'channels') && may('write', 'assistant')
   const [isOver, setOver] = useState(!mayGo)

@@ -121,7 +121,7 @@ function modeOf({ path, token, hasEnded }: { path: string; token: string; hasEnd
   return (token === '' ? undefined : BY_TOKEN[path]) ?? BY_PATH[path] ?? 'login'
 }
 
-/** What else somebody may have come for. */
+/** The other ways in that a user may have come for. */
 function Alternatives({ mode }: { mode: Mode }) {
   if (mode === 'invitation') return null
   const isLogin = mode === 'login'
@@ -149,7 +149,7 @@ interface FieldsProps {
   set(field: keyof Input): (value: string) => void
 }
 
-/** What each way in asks for; the first that is empty has the focus. */
+/** The fields of each way in; the first that is empty has the focus. */
 function Fields({ mode, input, set }: FieldsProps) {
   const isLogin = mode === 'login'
   const text = (field: keyof Input) => ({ value: input[field], onChange: set(field), required: true })

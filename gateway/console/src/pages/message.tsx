@@ -114,7 +114,7 @@ const MEANS = {
   doctor: t('parley doctor on the command line'),
 }
 
-/** What there is besides the message and the role may read; without it the message explains itself. */
+/** Returns data besides the message, as the role may read it; without it the message explains itself. */
 async function surroundingsOf({ state, channel, waiting }: MessageDetail, signal: AbortSignal) {
   if (REPLAYABLE.includes(state)) {
     if (!may('read', 'channels')) return {}
@@ -193,7 +193,7 @@ function Content({ message }: { message: MessageDetail }) {
   )
 }
 
-/** What happened, from the first on, as people say it. */
+/** The events of a message from the first on, in everyday words. */
 const Happened = ({ events }: Pick<Explanation, 'events'>) => (
   <Card title={t('Timeline')}>
     <ol class="timeline">

@@ -61,7 +61,7 @@ function PersonOf({ message: { thread, phone, addresses } }: { message: MessageS
   )
 }
 
-/** What one may search by; which of them is meant is seen from what is typed. */
+/** Parameters that one may search by; the typed text decides which of them is meant. */
 const SEARCHES = ['thread', 'phone', 'providerId', 'requestId'] as const
 const PHONE = /^\+[\d ().-]{5,30}$/
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i

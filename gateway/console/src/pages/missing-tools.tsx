@@ -1,7 +1,7 @@
 import { t } from '../language.ts'
 import { reasonOf } from '../words.ts'
 
-/** What an assistant's tools lack, and why. */
+/** The things that an assistant's tools lack, and why. */
 export function MissingTools({ notes }: { notes: readonly string[] }) {
   if (notes.length === 0) return null
   return (

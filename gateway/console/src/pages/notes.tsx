@@ -15,7 +15,7 @@ const MOST_SHOWN = 1_000
 
 const pathOf = ({ _id }: Thread): string => `/rest/threads/${_id}/notes`
 
-/** What the team noted in a conversation, live. */
+/** Loads the notes of the team on a conversation, live. */
 export const useNotes = (thread: Thread, isOf: (data: LiveEvent['data']) => boolean): Loaded<Note[]> =>
   useLoad(pathOf(thread), () => listAll<Note>(pathOf(thread), { limit: MOST_SHOWN }), {
     everyMs: 15_000,

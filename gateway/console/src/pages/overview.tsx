@@ -208,7 +208,7 @@ function NumberRates({ numbers }: Pick<Traffic, 'numbers'>) {
   )
 }
 
-/** What `/rest/check` finds wrong with the configuration. */
+/** The problems that `/rest/check` finds in the configuration. */
 function Problems() {
   const { data, error } = useLoad(
     'check',

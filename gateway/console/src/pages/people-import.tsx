@@ -258,7 +258,7 @@ function Progress({ of, size, first }: { of: PeopleImport; size: number; first: 
   )
 }
 
-/** What is wrong with the first rows of those that are refused; all that are stored can be saved. */
+/** The problems of the first refused rows; all that are stored can be saved. */
 function Refused({ of: { _id }, after }: { of: PeopleImport; after: number }) {
   const path = `/rest/people/imports/${_id}/errors`
   const { data } = useLoad(path, (signal) =>

@@ -28,7 +28,7 @@ const SECTIONS = [
   { path: '/attributes', name: t('Attributes'), reads: 'people' },
 ] as const
 
-/** Who is written to: the list, one of them, segments of them, and what is known of each. */
+/** The pages about people: the list, one person, segments of them, and their attributes. */
 export const PeoplePage = byPath('/people', {
   '': ({ query }) => readable('people', <PersonList query={query} />),
   segments: () => readable('segments', <SegmentsSection tabs={<Sections at="/segments" />} />),

@@ -21,7 +21,7 @@ const SOURCES: Record<string, string> = {
   import: t('by an import'),
 }
 
-/** What somebody agreed to, how that came, and a change of it. */
+/** The consent of a person, how it was given, and a form that changes it. */
 export function ConsentCard({ person, onChange }: { person: Person; onChange(): void }) {
   const [isOpen, setOpen] = useState(false)
   const history = useList<Schemas['ConsentChange']>(`/rest/people/${person._id}/consent`)

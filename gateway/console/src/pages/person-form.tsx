@@ -18,14 +18,14 @@ interface PersonFormProps {
   onSaved(saved: Version<Person>): void
 }
 
-/** What was typed, by field, of the version that was there when the first of it was. */
+/** The typed values by field, over the version that was there when the first of them was typed. */
 interface Typed {
   over: Version<Person>
   fields: Record<string, string>
   attributes: Record<string, string>
 }
 
-/** What is known of a person, to be changed. */
+/** The form for the data of a person. */
 export function PersonForm({ read, onReload, onSaved }: PersonFormProps) {
   const declared = useLoad('attributes', (signal) =>
     call<{ attributes: Attribute[] }>('GET', '/rest/people/attributes', { signal }),
@@ -143,7 +143,7 @@ function bodyOf(
   return { ...Object.fromEntries(own), ...(values.length > 0 && { attributes: Object.fromEntries(values) }) }
 }
 
-/** What is no number stays a text, which is refused by name. */
+/** Returns the typed value; a text that is no number stays a text, which is refused by name. */
 function typedValue(text: string, type: Attribute['type'] | undefined): unknown {
   if (text === '') return null
   if (type === 'boolean') return text === 'true'

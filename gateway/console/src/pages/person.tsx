@@ -15,7 +15,7 @@ import { ConsentCard } from './person-consent.tsx'
 import { PersonForm } from './person-form.tsx'
 
 const BACK = { href: hrefOf('/people'), label: t('People') }
-/** What everything of a person is made of. */
+/** Resources that together make up all data of a person. */
 const PARTS = ['people', 'threads', 'messages', 'tasks']
 const MOST_THREADS = 200
 

@@ -40,7 +40,7 @@ const MEDIA = ['image', 'document', 'video', 'audio'] as const
 
 interface ReplyProps {
   thread: Thread
-  /** What is typed already. */
+  /** The draft that is stored already. */
   stored: Partial<Draft> | undefined
   setDraft: ChangeDraft<Partial<Draft>>
   /** The text has the focus when it appears. */
@@ -108,7 +108,7 @@ export function ReplyBox({ thread, stored, setDraft, isFirst, onSent, onNote }: 
       const headers = { 'idempotency-key': keyOf([thread._id, one]) }
       await call('POST', `/rest/threads/${thread._id}/messages`, { body: one, headers })
       gone()
-      // What has gone is not sent again where the rest fails.
+      // A reply that was sent is not sent again if the rest fails.
       if (at < replies.length - 1) setDraft((now) => withoutFile(draftOf(now), draft, at))
     }
     setDraft((now) => {
@@ -126,7 +126,7 @@ export function ReplyBox({ thread, stored, setDraft, isFirst, onSent, onNote }: 
       onSubmit={submit}
       onPaste={(event) => {
         const { files, types } = event.clipboardData ?? {}
-        // What is copied from documents is a text and a picture of it.
+        // A copy from a document is both a text and a picture of it.
         if (files === undefined || files.length === 0 || types?.includes('text/plain')) return
         event.preventDefault()
         attach(files)
@@ -300,7 +300,7 @@ interface PreviewProps {
   templates: readonly Template[] | undefined
 }
 
-/** What is sent, where that is more or something else than what was typed. */
+/** A preview of the reply, if it is more than the typed text or something else. */
 function Preview({ reply, isWhole, channel, templates }: PreviewProps) {
   if (reply === undefined) return null
   const { text, template, language } = reply

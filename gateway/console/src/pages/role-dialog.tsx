@@ -26,7 +26,7 @@ export function RoleDialog({ role, onClose, onDone }: RoleDialogProps) {
   })
   const [rights, setRights] = useState<RoleRights>(begun.rights)
   const entries = rights === begun.rights ? begun.entries : entriesOf(rights)
-  // What is typed stays as it is typed: other boxes and other expressions may grant the same.
+  // The typed text stays as it is typed: other boxes and other expressions may grant the same.
   const [text, setText] = useState<string>()
   const [syntax, setSyntax] = useState<string>()
   const type = (typed: string) => {

@@ -9,7 +9,7 @@ import { resourceInWords } from '../words.ts'
 const OFFERED = ["{{doc.channel}} == 'support-line'", '{{doc.owner}} == {{account._id}}']
 const OFFERED_LIST = 'role-documents'
 
-/** What a role may read and write of each resource, and which documents of it. */
+/** The rights of a role to read and write each resource, and the documents that they apply to. */
 export function RoleGrid({ role, onChange }: { role: RoleRights; onChange(role: RoleRights): void }) {
   const change = (name: string, part: Partial<Right>) => {
     const before = role.rights[name] ?? { read: false, write: false, which: '' }
@@ -80,7 +80,7 @@ export function RoleGrid({ role, onChange }: { role: RoleRights; onChange(role: 
   )
 }
 
-/** What is wrong with an expression; undefined where nothing is. */
+/** Returns the problem of an expression; undefined where there is none. */
 function problemOf(which: string): string | undefined {
   if (which.trim() === '') return undefined
   if (/^(?:true|false)$/.test(which.trim())) return t('All or none is what the boxes say: leave this empty.')

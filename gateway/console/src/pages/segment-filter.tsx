@@ -15,7 +15,7 @@ const COUNT_AFTER_MS = 500
 
 type AttributeCondition = Extract<Condition, { attribute: string }>
 
-/** What may be asked of a person, with what a new condition of it begins with. */
+/** Conditions that can be asked of a person, with the value that a new one starts with. */
 const KINDS: { kind: string; name: string; first: Condition; is(one: Condition): boolean }[] = [
   { kind: 'tag', name: t('Tag'), first: { tag: '' }, is: (one) => 'tag' in one },
   {

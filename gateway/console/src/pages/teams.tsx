@@ -92,7 +92,7 @@ function TeamDialog({ team, onClose, onDone }: TeamDialogProps) {
   const [name, setName] = useState(team?.name ?? '')
   const [members, setMembers] = useState<readonly number[]>(team?.members ?? [])
   const colleagues = useColleagues()
-  // Who may read no conversations any more is not listed as a colleague, and can be taken out.
+  // Members who may no longer read conversations are not listed as colleagues, and can be taken out.
   const others = (team?.members ?? []).filter((one) => colleagues.every(({ _id }) => _id !== one))
   const choices = [...colleagues, ...others.map((_id) => ({ _id, name: numbered(_id) }))]
   const { busy, error, submit } = useSubmit(async () => {

@@ -120,7 +120,7 @@ export function EditTemplate({ template, provider }: { template: Template; provi
 
 interface FormProps {
   provider: TemplateProvider
-  /** What it begins with; name and language as they are now. */
+  /** The draft that the form starts with; name and language as they are now. */
   of: TemplateDraft
   action: string
   onSubmit(draft: Omit<TemplateDraft, 'name' | 'language'>): Promise<void>

@@ -26,7 +26,7 @@ const STATUSES = ['APPROVED', 'PENDING', 'REJECTED', 'PAUSED', 'DISABLED']
 const CATEGORIES = ['MARKETING', 'UTILITY', 'AUTHENTICATION']
 const TYPING_MS = 350
 
-/** What a business may write to people at any time: the list, one of them, and a new one. */
+/** The pages of templates, which a business may send to people at any time: the list, one of them, and a new one. */
 export const TemplatesPage = byPath('/templates', {
   '': TemplateList,
   new: NewTemplate,

@@ -11,7 +11,7 @@ const summaryOf = (series: Series[]): string =>
 
 const PERIOD_MS = { minute: 60_000, hour: 3_600_000 }
 
-/** What came in, left, arrived and was given up, by the minute or by the hour. */
+/** A chart of messages received, sent, delivered and given up, by the minute or by the hour. */
 export default function TrafficChart({ traffic }: { traffic: Traffic }) {
   const changed = JSON.stringify([traffic.from, traffic.periods])
   // The same periods are drawn once, though each response is another object.

@@ -17,7 +17,7 @@ import { MissingTools } from './missing-tools.tsx'
 type Trial = Schemas['Trial']
 type Settings = Pick<Schemas['TrialBody'], 'tools' | 'type'>
 
-/** What was said in a trial, by the person who tries or by the assistant. */
+/** A line of a trial, by the person who tries or by the assistant. */
 type Said = { role: 'person'; text: string } | { role: 'assistant'; trial: Trial }
 
 // The API takes 200 at most.
@@ -67,7 +67,7 @@ export function TryAssistant({ id, name, steps = new Map() }: Props) {
       if ('title' in trial) throw new InputError(trial.detail ?? trial.title, [])
       setSaid([...conversation, { role: 'assistant', trial }])
     } catch (thrown) {
-      // What was written is there to be sent again, before what was typed meanwhile.
+      // The text that was written is there to be sent again, before the text that was typed meanwhile.
       setSaid(said)
       setText((now) => [text, now].filter(Boolean).join('\n'))
       throw thrown

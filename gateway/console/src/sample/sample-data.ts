@@ -49,7 +49,7 @@ async function makeDocuments(url: string, made: Made): Promise<void> {
   }
   const action = await make('actions', ordersAction(url))
   const steps: number[] = []
-  // What comes next has to be there.
+  // The next step of each has to exist first.
   for (const { next: _next, ...step } of STEPS) steps.push(await make('steps', { description: '', ...step }))
   for (const [at, { next, ...step }] of STEPS.entries()) {
     const body = { description: '', ...step, next: steps[(next ?? 0) - 1] }
@@ -79,7 +79,7 @@ function updateFor(at: number, phone: string): object {
   return { ...message, user: { ...message.user, phone } }
 }
 
-/** What a person says, with what the assistant has said to it; whom it has not answered waits for the team. */
+/** Sends a person's messages, with the assistant's answers to them; a person without an answer waits for the team. */
 async function converse({ person: name, exchanges }: SampleConversation, phone: string): Promise<void> {
   const thread = { extId: `sample-${phone.slice(1)}` }
   let isWithTeam = false

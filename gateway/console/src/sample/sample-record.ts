@@ -3,7 +3,7 @@ import { call, type Page } from '../api.ts'
 /** The config that names what was made, so that it can be removed by whoever may. */
 export const RECORD = 'sample-data'
 
-/** What was made of sample data. */
+/** The documents that were made as sample data. */
 export interface Made {
   /** In the order in which they were made. */
   documents: [resource: string, id: number][]

@@ -35,7 +35,7 @@ export async function applyWrites(
   }
 }
 
-/** What is there once a write is made; what nothing refers to yet is a part of it too. */
+/** Returns the setup once a write is made; documents that nothing refers to yet are a part of it too. */
 function setupAfter(there: Setup, write: Write, written: Stored | undefined): Setup {
   const id = written?._id ?? (write.kind === 'create' ? undefined : write.id)
   const replaced = (all: readonly Stored[]): Stored[] => {

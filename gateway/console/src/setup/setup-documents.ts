@@ -9,7 +9,7 @@ import { idsIn, type Setup, type Stored } from './setup-form.ts'
 /** The version of each document that was read. */
 type Tags = Map<string, string | undefined>
 
-/** What an assistant is made of, and its versions. */
+/** The documents that make up an assistant, and their versions. */
 export interface ReadSetup {
   setup: Setup
   tags: Tags
@@ -54,7 +54,7 @@ export async function readAction(id: number, signal: AbortSignal): Promise<ReadA
   return { action, configs: await readAll('configs', await ownedBy('action', id)), tags }
 }
 
-/** What uses the job, the workflow and the actions of an assistant besides it: names by what they use, 20 of each at most. */
+/** Returns the other users of an assistant's job, workflow and actions: names by what they use, at most 20 of each. */
 export async function readOtherUsers({ assistant, job, workflow, actions }: Setup): Promise<OtherUsers> {
   const others = async (resource: 'assistant' | 'jobs', field: string, of: Stored | undefined) => {
     if (of === undefined || !may('read', resource)) return []

@@ -58,7 +58,7 @@ export interface ModelForm {
   key: string
 }
 
-/** What the page of an assistant says. */
+/** The values in the form of an assistant's page. */
 export interface SetupForm {
   name: string
   description: string
@@ -75,7 +75,7 @@ export const EMPTY_SETUP: Setup = {
   ...{ steps: [], actions: [], configs: [] },
 }
 
-/** What the page says of what is there. */
+/** Returns the form for a setup that is stored. */
 export function formOf(setup: Setup): SetupForm {
   const { assistant, job, workflow } = setup
   const actions = new Map(setup.actions.map((action) => [action._id, action]))
@@ -107,7 +107,7 @@ function modelIn(setup: Setup): ModelForm {
   }
 }
 
-/** What the page says of an action. */
+/** Returns the form of an action. */
 export function toolOf(action: Stored, setup: Pick<Setup, 'configs'>): ToolForm {
   return {
     id: action._id,
@@ -143,7 +143,7 @@ const stepOf = (step: Stored): StepForm => ({
   next: idIn(step, 'next'),
 })
 
-/** What is referred to and was not read: it is gone, or the role may not read it. It stays as it is. */
+/** Referenced documents that were not read: they are gone, or the role may not read them. They stay as they are. */
 export interface Unread {
   job: boolean
   /** With its steps; what is unknown of a job is its workflow, too. */

@@ -28,7 +28,7 @@ export type Write =
 const NEW_JOB = -1_000_001
 const NEW_ASSISTANT = -1_000_002
 
-/** What makes of `there` what the form says: what is referred to comes first, and nothing where nothing differs. */
+/** Returns the writes that turn `there` into the form's setup: referenced documents first, none if nothing differs. */
 export function writesOf(form: SetupForm, there: Setup): Write[] {
   const assistant = there.assistant?._id ?? NEW_ASSISTANT
   const unread = unreadOf(there)
@@ -119,7 +119,7 @@ function writesOfAssistant(form: SetupForm, there: Setup, model: readonly Write[
   if (there.assistant === undefined)
     return [{ kind: 'create', resource: 'assistant', ref: NEW_ASSISTANT, body: fields }]
   const actions = listWith(fields.actions, idsIn(there.assistant, 'actions'), idsOf(there.actions))
-  // What is listed can't be deleted.
+  // A document that is still listed can't be deleted.
   const deleted = model.flatMap((write) => (write.kind === 'delete' ? [write.id] : []))
   const listed = idsIn(there.assistant, 'configs')
   const configs = listed.filter((id) => !deleted.includes(id))
@@ -185,7 +185,7 @@ function changeOfValue(config: Stored, value: Fields): Write {
   }
 }
 
-/** What is left out is the same as null, as a text or a list that is empty is. */
+/** True if two values are equal; a value that is left out equals null, as an empty text or an empty list does. */
 const isSame = (one: unknown, other: unknown): boolean =>
   JSON.stringify(plain(one)) === JSON.stringify(plain(other))
 

@@ -12,7 +12,7 @@ export interface Operation {
   tags: readonly string[]
 }
 
-/** What an OpenAPI document says, as far as a form needs it. */
+/** The parts of an OpenAPI document that a form needs. */
 interface ReadSpec {
   title: string
   description: string
@@ -60,7 +60,7 @@ export function readSpec(text: string): ReadSpec {
   }
 }
 
-/** What executes the operations: their own server, or one at the address where the document was found. */
+/** Returns the URL that executes the operations: their own server, or one at the address of the document. */
 export function moduleUrlOf({ server }: ReadSpec, foundAt: string | undefined): string {
   if (isAbsolute(server) || foundAt === undefined) return 'native:request'
   const { origin, pathname } = new URL(foundAt)

@@ -46,7 +46,7 @@ export async function applyConsent(
   throw new Problem('unavailable', { detail: 'A person is changed by too many at once.' })
 }
 
-/** Who would have too many addresses is known by the first of them. */
+/** Returns the person of these addresses; if they would be too many, the person of the first one. */
 async function personWith(
   connection: Connection,
   workspace: number,

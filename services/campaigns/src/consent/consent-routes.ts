@@ -72,7 +72,7 @@ const listConsent = route({
   },
 })
 
-/** What everything of a person is made of: who may not have all of it gets none. */
+/** Resources that make up all data of a person: a caller who may not have all of it gets none. */
 const PARTS = ['people', 'threads', 'messages', 'tasks'] as const
 
 async function requireAll(
@@ -154,7 +154,7 @@ const deletePerson = route({
     await requireAll(dependencies, res, 'write')
     const name = personName(req.params)
     const person = await findPerson(dependencies, workspace, name)
-    // What was accepted while a person was erased is of nobody here any more, and still of their address.
+    // Messages accepted while a person was erased belong to nobody here any more, and still to their address.
     if (person === undefined && 'address' in name)
       await eraseEverywhere(dependencies, { workspace, addresses: [name.address] })
     const found = requireReadable(access.read, person)

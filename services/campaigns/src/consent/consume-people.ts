@@ -90,7 +90,7 @@ async function work(connection: Connection, type: unknown, body: unknown): Promi
   return `unknown message type ${JSON.stringify(type)}`
 }
 
-/** What somebody calls themselves is their name as long as nobody has given them another one. */
+/** Stores the name that people give themselves, as long as nobody has given them another one. */
 async function noteSeen(connection: Connection, workspace: number, people: SeenPerson[]): Promise<void> {
   const addresses = people.flatMap((one) => [...one.addresses, ...(one.left ?? [])])
   const known = await peopleOf(connection)

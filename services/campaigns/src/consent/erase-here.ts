@@ -42,7 +42,7 @@ export async function eraseHere(
   }
 }
 
-/** What became of a message stays in the counts of its campaign, as nobody's; who is still to be written to is left out. */
+/** Keeps the results of messages in the campaign's counts, as nobody's; people not written to yet are left out. */
 async function forgetRecipients(
   connection: Connection,
   named: { workspace: number; person: { $in: string[] } },

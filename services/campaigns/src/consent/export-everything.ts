@@ -74,7 +74,7 @@ async function consentsAfter(
   }
 }
 
-/** What campaigns had of them, the newest campaign first. */
+/** Returns the campaigns that had them as a recipient, the newest campaign first. */
 async function campaignsAfter(
   connection: Connection,
   { workspace, _id: person, joined = [] }: PersonRecord,

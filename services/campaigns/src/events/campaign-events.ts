@@ -16,10 +16,10 @@ import { type TemplateRecord, templateKey, templatesOf } from '../templates/temp
 
 const QUERY_MS = 5_000
 
-/** What was written that may be an event: a version of a document, or a change of consent. */
+/** A write that may be an event: a version of a document, or a change of consent. */
 export type Written = { kind: 'version'; entry: HistoryRecord } | { kind: 'consent'; entry: ConsentEntry }
 
-/** What events show of what they are about, as it is now. */
+/** The present state of the documents that events are about, as events show it. */
 interface Shown {
   campaigns: ReadonlyMap<string, CampaignRecord>
   templates: ReadonlyMap<string, TemplateRecord>

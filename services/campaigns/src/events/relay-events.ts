@@ -14,7 +14,7 @@ import { campaignEvents, type Written } from './campaign-events.ts'
 
 const RELAY = 'events'
 const BATCH = 100
-/** What goes together in one message of the broker. */
+/** Bytes of events that go together in one message of the broker. */
 const MAX_BYTES = 1024 * 1024
 /** So much before the place was lost is looked at again. */
 const AGAIN_MS = 24 * 60 * 60 * 1_000
@@ -117,7 +117,7 @@ async function publishAll(publisher: Pick<Publisher, 'publish'>, events: Campaig
   )
 }
 
-/** What may have been missed where the place in the oplog was lost: it comes again, under the same keys. */
+/** Yields changes that may have been missed if the place in the oplog was lost: they come again with the same keys. */
 async function* writtenSince(connection: Connection, since: Date | undefined): AsyncGenerator<Change[]> {
   if (since === undefined) return
   const at = { $gte: new Date(since.getTime() - AGAIN_MS) }

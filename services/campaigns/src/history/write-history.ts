@@ -6,7 +6,7 @@ import { inTransaction } from '@parley/shared/transaction'
 import type { Connection, mongo } from 'mongoose'
 import type { Author } from '../store/author.ts'
 
-/** What has a history; people have that of their consent. */
+/** Resources that have a history; people have one of their consent. */
 export type HistoricResource = 'segments' | 'templates' | 'campaigns'
 
 /** One version of a document: who made it, when, and what changed. It stays when the document is deleted. */

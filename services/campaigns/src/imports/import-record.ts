@@ -3,7 +3,7 @@ import type { Connection, mongo } from 'mongoose'
 /** Forms that a file may have. */
 export type ImportFormat = 'csv' | 'ndjson'
 
-/** What became of the rows of a file, each counted once. */
+/** The results of the rows of a file, each row counted once. */
 export interface ImportCounts {
   rows: number
   /** Made somebody. */
@@ -61,7 +61,7 @@ export interface ImportRecord {
   deleteAt: Date
 }
 
-/** What is wrong with one row; it has nothing of what the row says. */
+/** The error of one row; it contains nothing of the row's content. */
 export interface RowError {
   /** Import, line and number: they are listed by it. */
   _id: string

@@ -99,7 +99,7 @@ const postImport = route({
       if (Number(req.headers['content-length'] ?? 0) > most) throw new Problem('body_too_large')
       const release = await turns.enter([caller.workspace._id])
       try {
-        // Who hung up meanwhile has no body any more.
+        // The body of a caller who hung up meanwhile is gone.
         if (req.destroyed) return
         const blocks = blocksOf(req, { most })
         const begun = await beginImport(dependencies.connection, options, blocks)
@@ -143,7 +143,7 @@ function keyOf(given: string | string[] | undefined): string {
   throw new Problem('validation_failed', { errors: [{ path: '/Idempotency-Key', code: 'key', message }] })
 }
 
-/** What became of an import that did not come to the end of what was sent. Throws why. */
+/** Ends an import that broke off before the end of the body, and returns it where it was cancelled. Else throws why. */
 async function endBroken(
   dependencies: Pick<Dependencies, 'connection'>,
   record: ImportRecord,

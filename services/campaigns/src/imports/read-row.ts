@@ -21,14 +21,14 @@ import {
 import type { ConsentChanges, PersonClaim } from '../people/settle-person.ts'
 import { type Consent, PURPOSES, type Purpose } from '../store/person-record.ts'
 
-/** What is wrong with a row, and where in it. */
+/** An error in a row, and its place there. */
 export interface RowMistake {
   path: string
   code: string
   message: string
 }
 
-/** What a row says of a person, or what is wrong with it. */
+/** The person that a row claims, or the errors in it. */
 export type ReadRow = { claim: PersonClaim } | { mistakes: RowMistake[] }
 
 const MAX_TEXT = 1_024
@@ -81,7 +81,7 @@ export function csvReader(
   }
 }
 
-/** What the cells of a row say, as a body that is posted; an attribute has the type of its column. */
+/** The cells of a row, as a body that is posted; an attribute has the type of its column. */
 interface CsvRow {
   body: { name?: string; language?: string; timeZone?: string; tags?: string[] }
   addresses: string[]
@@ -145,7 +145,7 @@ function plainClaim({ body, addresses, attributes, consent }: CsvRow): PersonCla
   }
 }
 
-/** What `read` makes of each text, once; undefined where it makes nothing of one. */
+/** Returns the result of `read` for each text, each result once; undefined where it has none for one of them. */
 function allOf(texts: readonly string[], read: (text: string) => string | undefined): string[] | undefined {
   const all: string[] = []
   for (const text of texts) {

@@ -60,7 +60,7 @@ export function readShape(
   }
 }
 
-/** What is said of a file, or of a part of one, that is not UTF-8. */
+/** The error of a file, or of a part of one, that is not UTF-8. */
 export const NOT_UTF8 = 'is not UTF-8: save the file as “CSV UTF-8”'
 
 const refusal = (...errors: FieldError[]) => new Problem('validation_failed', { errors })
@@ -111,7 +111,7 @@ function headingsOf(header: string, delimiter: string): string[] {
   }
 }
 
-/** What each heading names, without regard to case; empty for one that is ignored. */
+/** Returns the column that each heading names, without regard to case; empty for a heading that is ignored. */
 function columnsOf(
   headings: readonly string[],
   { types, ignoresColumns }: { types: AttributeTypes; ignoresColumns: boolean },

@@ -7,7 +7,7 @@ import { NOT_UTF8 } from './read-shape.ts'
 import { type ReadBatchRow, readRows, type Settling, Superseded, settleRows } from './settle-rows.ts'
 import { type FilePosition, splitRows } from './split-rows.ts'
 
-/** What is read before it is settled. */
+/** Bytes that are read before they are settled. */
 const BLOCK_BYTES = 128 * 1024
 /** A file with more of such rows is not what it says it is. */
 const MAX_UNREADABLE = 100
@@ -37,7 +37,7 @@ export async function* blocksOf(
 
 interface Running extends Settling {
   record: ImportRecord
-  /** What comes from where the import is on. */
+  /** The bytes from the place that the import has reached. */
   blocks: AsyncIterable<{ bytes: Buffer; isLast: boolean }>
   /** More of the file comes with another request: its last row may not be whole. */
   hasMore: boolean

@@ -29,9 +29,9 @@ const NO_BYTES = Buffer.alloc(0)
 /** Somebody cancelled the import, or another request works it. */
 export class Superseded extends Error {}
 
-/** What settling rows takes. */
+/** The dependencies of settling rows. */
 export interface Settling extends Pick<Dependencies, 'connection' | 'dispatcher'> {
-  /** What the caller may write of people. */
+  /** The decision about which people the caller may write. */
   write: Decision
   types: AttributeTypes
 }

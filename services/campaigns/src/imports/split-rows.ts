@@ -115,7 +115,7 @@ function splitCsv(bytes: Buffer, { shape, line: first, newline, isLast }: Splitt
 
 class OpenQuote extends Error {}
 
-/** Whether a row of several lines has others in it, because a quotation mark is not closed: only texts have line breaks. */
+/** True if a row of several lines has swallowed others, by an unclosed quotation mark: only texts have line breaks. */
 function isSwallowing(cells: readonly string[], { columns = [] }: FileShape): boolean {
   const breaks = (cell: string, at: number) =>
     /[\r\n]/.test(cell.trim()) && columns[at] !== '' && !columns[at]?.startsWith('attributes.')

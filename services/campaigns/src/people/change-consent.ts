@@ -13,7 +13,7 @@ import { consentView } from './view.ts'
 
 const MAX_TEXT = 1_024
 
-/** What was read may be sent back with another status: when and where it was said is ours to say. */
+/** A consent that was read can be sent back with another status: its time and source are set by the service. */
 const given = z.strictObject({
   status: consentStatus,
   text: z.string().max(MAX_TEXT).optional(),

@@ -65,7 +65,7 @@ export function requireReadable(read: Decision, person: PersonRecord | undefined
   return person
 }
 
-/** What a caller may read and write of people. */
+/** The decisions about which people a caller may read and write. */
 export interface PeopleAccess {
   read: Decision
   write: Decision

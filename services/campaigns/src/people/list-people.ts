@@ -79,7 +79,7 @@ function stagesOf(
   const tagged = tag === undefined ? {} : { tags: readTag(tag) ?? tag }
   const agreed = marketing === undefined ? {} : { [MARKETING]: marketing === 'unknown' ? null : marketing }
   const all = { $and: [visible, tagged, agreed, ...(q === undefined ? [beyond] : [beginning(q)])] }
-  // What is searched has no order of its own in an index, so that as much is sorted as is found.
+  // A search has no order of its own in an index, so as many people are sorted as are found.
   const searched = q === undefined ? [] : [{ $limit: MAX_FOUND }, { $match: beyond }]
   return [{ $match: all }, ...searched, { $sort: { _id: -1 } }]
 }

@@ -21,7 +21,7 @@ const QUERY_MS = 5_000
 const MAX_ROUNDS = 40
 const MAX_PAUSE_MS = 20
 
-/** What became of a claim. */
+/** The outcome of a claim. */
 export type Outcome =
   | ({ result: 'created' | 'updated' | 'unchanged'; person: PersonRecord; joined: number } & Pick<
       Settled,
@@ -37,7 +37,7 @@ interface Upserting {
   claims: readonly PersonClaim[]
   /** Throws where this may not be written, by who was there and who is to be there. */
   guard?(before: readonly PersonRecord[], after: PersonRecord): void
-  /** Whether a claim may be written, of many of which some may not. */
+  /** Returns true if a claim may be written, where a batch has some that may not. */
   mayWrite?(before: readonly PersonRecord[], after: PersonRecord): boolean
   /** Writes what goes with it in the same transaction. */
   along?(session: mongo.ClientSession, outcomes: readonly Outcome[]): Promise<void>
@@ -80,7 +80,7 @@ interface Settling {
   made: PersonRecord[]
   changed: PersonRecord[]
   gone: PersonRecord[]
-  /** What files said of them and they do not say any more. */
+  /** Consent that files said of them, and that they do not say any more. */
   ended: ConsentEntry[]
   /** Each person who is written, and as they were. */
   suppressed: { before: PersonRecord | undefined; after: PersonRecord }[]

@@ -147,7 +147,7 @@ export const personView = z
   })
   .meta({ id: 'Person', description: 'Somebody who is written to: one record, however many addresses' })
 
-/** What rules of roles see. */
+/** Fields that rules of roles see. */
 export const PERSON_FIELDS: ReadonlySet<string> = new Set(Object.keys(personView.shape))
 
 export const personExample = {

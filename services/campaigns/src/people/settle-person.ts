@@ -5,7 +5,7 @@ import { MAX_ADDRESSES, MAX_TAGS } from './person-schema.ts'
 const MAX_JOINED = 64
 const MAX_IMPORTS = 20
 
-/** What is known of one person; what is left out says nothing. */
+/** The known facts about one person; a field that is left out says nothing. */
 export interface PersonClaim {
   /** `kind:value`, all of them theirs: who else had one of them is the same person. */
   addresses: readonly string[]
@@ -18,22 +18,22 @@ export interface PersonClaim {
   /** Added to those that they have. */
   tags?: readonly string[] | undefined
   lastContactAt?: Date | undefined
-  /** What they said, by what is handed in of it: who has withdrawn consent is not taken to have granted it. */
+  /** The consent they gave, as far as it was handed in: a person who has withdrawn it is not taken to have granted it. */
   consent?: ConsentChanges | undefined
   /** The id of the import that says it. */
   importId?: string | undefined
 }
 
-/** What is said of each purpose. */
+/** The consent for each purpose that is reported. */
 export type ConsentChanges = Readonly<Partial<Record<Purpose, Consent>>>
 
-/** What is to be written after a claim. */
+/** The records to write after a claim. */
 export interface Settled {
   person: PersonRecord
   change: 'new' | 'changed' | 'none'
   /** Those who turned out to be this person: they go. */
   joined: PersonRecord[]
-  /** What of the claim's consent is new. */
+  /** The new part of the claim's consent. */
   consent: ConsentChanges
   /** They were said to have granted what they have withdrawn, which stays. */
   staysWithdrawn: boolean
@@ -146,7 +146,7 @@ function joinConsent(first: PersonRecord, second: PersonRecord): PersonRecord['c
   return consent
 }
 
-/** What was withdrawn first, then the latest. */
+/** Sorts withdrawals to the front, then the latest consent. */
 const byCaution = (one: Consent, other: Consent): number =>
   Number(other.status === 'withdrawn') - Number(one.status === 'withdrawn') ||
   other.at.getTime() - one.at.getTime()
@@ -178,7 +178,7 @@ function union(one: readonly string[], other: readonly string[]): string[] {
 
 const SCALARS = ['name', 'language', 'timeZone', 'lastContactAt'] as const
 
-/** Whether a claim said nothing new: tags are only ever added, so that equal sizes are equal sets. */
+/** True if a claim has nothing new: tags are only ever added, so that equal sizes are equal sets. */
 function isUnchanged(before: PersonRecord, after: PersonRecord): boolean {
   return (
     SCALARS.every((field) => before[field] === after[field]) &&

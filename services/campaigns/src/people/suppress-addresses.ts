@@ -2,7 +2,7 @@ import { defined } from '@parley/shared/defined'
 import type { InternalClient } from '@parley/shared/internal-client'
 import { type PersonRecord, PURPOSES } from '../store/person-record.ts'
 
-/** What an internal request takes, whatever addresses and texts there are. */
+/** The number of entries that an internal request accepts, for addresses and texts of any length. */
 const BATCH = 100
 
 export type Suppressing = Pick<InternalClient, 'post'>

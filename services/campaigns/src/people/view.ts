@@ -19,7 +19,7 @@ export function viewOf(person: PersonRecord): PersonView {
   }
 }
 
-/** What is known of each purpose. */
+/** Returns the view of the known consent for each purpose. */
 export function consentView({ consent }: Pick<PersonRecord, 'consent'>): PersonView['consent'] {
   const one = (purpose: Purpose) => {
     const said = consent[purpose]

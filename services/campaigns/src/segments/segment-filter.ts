@@ -70,7 +70,7 @@ export type SegmentFilter = z.output<typeof segmentFilter>
 export const campaignConditions = ({ all = [], any = [], none = [] }: SegmentFilter): CampaignCondition[] =>
   [...all, ...any, ...none].filter((one) => 'campaign' in one)
 
-/** What is wrong with what a filter names, in a workspace that has these attributes and campaigns. */
+/** Returns the errors in the names of a filter, in a workspace that has these attributes and campaigns. */
 export function filterErrors(
   filter: SegmentFilter,
   { types, campaigns }: { types: AttributeTypes; campaigns: ReadonlySet<string> },

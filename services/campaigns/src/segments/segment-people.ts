@@ -127,7 +127,7 @@ async function countInParts(connection: Connection, asked: AskedPeople): Promise
     }
   }
   try {
-    // Who may be in the next part is looked up while the one before is counted.
+    // The people of the next part are looked up while the part before is counted.
     await Promise.all([countNext(), countNext()])
   } finally {
     await parts.return()

@@ -140,7 +140,7 @@ async function requireRoom(
   throw new Problem('validation_failed', { errors: [{ path: '', code: 'too_many', message }] })
 }
 
-/** What the history says of a segment. */
+/** Writes the history of a change of a segment. */
 function noteChange(
   connection: Connection,
   session: mongo.ClientSession,

@@ -34,7 +34,7 @@ export async function addToHistory(connection: Connection, ...entries: ConsentEn
   await insertNew(consentsOf(connection), entries)
 }
 
-/** What files said of people that `after`, who is the same person then, does not say any more: it has to be in the history. */
+/** Returns the consent from files that `after`, the same person, does not have any more: it belongs in the history. */
 export function endedFileEntries(before: PersonRecord, after: Pick<PersonRecord, 'consent'>): ConsentEntry[] {
   return fileEntries(before).filter(({ purpose, at, status }) => {
     const next = after.consent[purpose]

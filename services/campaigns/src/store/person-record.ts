@@ -1,8 +1,8 @@
-/** What somebody may have agreed to be written to for. */
+/** The purposes of messages that a person may have consented to. */
 export const PURPOSES = ['marketing', 'service'] as const
 export type Purpose = (typeof PURPOSES)[number]
 
-/** What a person last said about one purpose; nothing is stored where that is unknown. */
+/** The latest consent of a person for one purpose; nothing is stored where that is unknown. */
 export interface Consent {
   status: 'granted' | 'withdrawn'
   at: Date

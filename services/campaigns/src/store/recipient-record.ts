@@ -71,7 +71,7 @@ export interface RecipientRecord {
 export const recipientsOf = (connection: Connection): mongo.Collection<RecipientRecord> =>
   connection.collection('recipients') as unknown as mongo.Collection<RecipientRecord>
 
-/** What the person of a recipient begins with who was erased. */
+/** The prefix that replaces the person of a recipient who was erased. */
 export const ERASED = 'erased-'
 
 export const recipientId = (campaign: string, person: string): string => `${campaign}/${person}`

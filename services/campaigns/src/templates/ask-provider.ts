@@ -24,7 +24,7 @@ const page = z.object({
 })
 const change = z.object({ kind: z.literal('done'), providerId: z.string().optional() })
 
-/** What a provider said against it. */
+/** A provider's refusal of the request. */
 export type Refusal = z.output<typeof refusal>
 
 interface Asked {

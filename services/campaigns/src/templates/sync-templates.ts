@@ -20,7 +20,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000
 const REFUSED_AGAIN_MS = 60 * 60 * 1_000
 const AGAIN_MS = 60_000
 
-/** What synchronising takes. */
+/** The dependencies of synchronising. */
 export interface Syncing {
   connection: Connection
   dispatcher: Pick<InternalClient, 'post'>

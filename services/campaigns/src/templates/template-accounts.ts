@@ -15,7 +15,7 @@ const channelPage = z.object({
   next: safeInteger.nullish(),
 })
 
-/** What finding accounts takes. */
+/** The dependencies of finding accounts. */
 export interface Accounts {
   connection: Connection
   configuration: Pick<InternalClient, 'get'>

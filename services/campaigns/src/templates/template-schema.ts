@@ -37,7 +37,7 @@ export const templateView = z
   })
   .meta({ id: 'Template', description: 'What a business may write to people at any time' })
 
-/** What rules of roles see. */
+/** Fields that rules of roles see. */
 export const TEMPLATE_FIELDS: ReadonlySet<string> = new Set([
   ...['account', 'name', 'language', 'status', 'category', 'quality'],
 ])

@@ -30,7 +30,7 @@ export interface AccountRecord {
   /** When it is synchronised next. */
   dueAt: Date
   syncedAt?: Date
-  /** What the provider said, where it refused. */
+  /** The provider's message, where it refused. */
   error?: string
   /** Somebody synchronises it until then. */
   leasedUntil?: Date

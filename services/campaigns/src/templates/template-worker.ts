@@ -20,10 +20,10 @@ const LOOK_MS = 5_000
 /** Where none is due for longer. */
 const MOST_LOOK_MS = 30_000
 const LEASE_MS = 5 * 60_000
-/** What was reported of a change may come before it is in the list. */
+/** A notice of a change may come before the change is in the list, so the list is read this many milliseconds later. */
 const AFTER_NOTICE_MS = 60_000
 
-/** What keeps templates as their providers have them. */
+/** The dependencies of the worker that keeps templates as their providers have them. */
 type TemplateWork = Syncing & Accounts & { log: Log }
 
 /** Declares the queue of what happens to channels: it drops the oldest, since the accounts are read each day anyway. */

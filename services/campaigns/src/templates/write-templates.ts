@@ -9,7 +9,7 @@ import { type AccountRecord, type TemplateRecord, templateKey, templatesOf } fro
 /** In one transaction. */
 const BATCH = 100
 
-/** Who changes the templates of a workspace, and when that was found. */
+/** The author of changes to a workspace's templates, and the time at which the changes were found. */
 interface Writing {
   workspace: number
   by: Author
@@ -108,7 +108,7 @@ function noteChanges(
   return writeHistory(connection, session, { workspace, resource: 'templates', by, changes })
 }
 
-/** What a template is like, whenever it was asked for. */
+/** Returns the content of a template, independent of the time at which it was asked for. */
 function contentOf({
   _id,
   id,

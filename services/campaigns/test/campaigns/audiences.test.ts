@@ -24,7 +24,7 @@ test.each([
   const campaign = await world.draft({ channel: line.channel, audience })
   const { json: estimate } = await world.ask('campaigns', 'POST', `/rest/campaigns/${campaign}/estimate`)
   await world.act(campaign, 'schedule')
-  // What becomes of the segment afterwards changes nothing.
+  // A later change of the segment has no effect.
   await world.ask('campaigns', 'PUT', '/rest/segments/vips', { name: 'VIPs', filter: {} })
   await world.until(campaign, 'finished')
   const { audience: listed, difference } = await world.results(campaign)

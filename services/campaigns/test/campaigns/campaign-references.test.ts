@@ -25,7 +25,7 @@ const RULES: Record<string, (line: Line) => string> = {
   people: () => "{{doc.name}} == 'nobody'",
 }
 
-/** Who writes campaigns and messages, and reads of each resource what a rule of these says: all where there is none. */
+/** A caller who writes campaigns and messages, and reads each resource by one of these rules: all without a rule. */
 async function callerWith(rules: Record<string, string>): Promise<Caller> {
   const entry = (resource: string, read: string): PermissionEntry => ({
     ...{ schema: `{{resource}} == '${resource}'`, read, write: 'false' },
@@ -59,7 +59,7 @@ async function importOfAnother(): Promise<string> {
   return ((await response.json()) as { _id: string })._id
 }
 
-/** What each reference may name: what there is and is hidden, what is not there, and its place. */
+/** The reference of each resource: its place, a name that exists and is hidden, and one that does not exist. */
 const REFERENCES: [string, string, () => Promise<object>, () => object][] = [
   ['channels', '/channel', async () => ({ channel: hidden.channel }), () => ({ channel: 4_711 })],
   [

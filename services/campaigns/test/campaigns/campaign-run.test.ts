@@ -166,7 +166,7 @@ test('everything of a person is exported in pages until there is no more', async
   }
   const { consentHistory, campaigns, notices } = found
   expect(new Set(consentHistory?.map((one) => one._id)).size).toBe(consentHistory?.length)
-  // What a file has said is the newest of it.
+  // A consent from a file is the newest entry.
   expect([consentHistory?.length, campaigns?.length, notices?.length]).toEqual([2_301, 1_200, 150])
   const wrong = await world.ask('campaigns', 'GET', `/rest/people/${_id}/export?after=nothing`)
   expect(wrong.status).toBe(422)

@@ -111,7 +111,7 @@ describe('a campaign', () => {
     await line.notice(field, value)
     const before = (await line.sends()).length
     expect((await world.until(campaign, 'paused')).paused.reason).toBe(reason)
-    // What was under way, and what is due until the next look.
+    // Messages that were in flight, and those due until the next check.
     expect((await settled(campaign, line)) - before).toBeLessThanOrEqual(FEW_MORE)
     await world.act(campaign, 'cancel')
   })

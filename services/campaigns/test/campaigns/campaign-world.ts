@@ -19,7 +19,7 @@ import {
 import type { Caller, ServiceName } from '@parley/shared/internal-token'
 import type { PersonRecord } from '../../src/store/person-record.ts'
 
-/** What starting the system may take on a busy machine. */
+/** Milliseconds that the start of the system may take on a busy machine. */
 export const START_MS = 180_000
 
 /** On a machine that stalls, a send whose response was lost is made again after a minute. */

@@ -5,7 +5,7 @@ import { Problem } from '@parley/shared/problem'
 import { escapeKey } from '@parley/shared/safe-keys'
 import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts'
 
-/** What a caller may read and write of one resource. */
+/** The decisions about what a caller may read and write of one resource. */
 export interface WriteAccess {
   read: Decision
   write: Decision

@@ -39,7 +39,7 @@ function serverFindings({ _id, failing }: ResourceDocument): Finding[] {
   return [{ code: 'failing_server', resource: 'actions', _id, path: '/moduleUrl', message: reason }]
 }
 
-/** What its spec or server has that was no tool when it was last read. */
+/** Returns findings about tools of its spec or server that could not be used at the last read. */
 function toolFindings({ _id, specType, missing }: ResourceDocument): Finding[] {
   const { reasons = [] } = (missing ?? {}) as { reasons?: string[] }
   const at = { resource: 'actions', _id, path: specType === MCP ? '/moduleUrl' : '/spec' } as const

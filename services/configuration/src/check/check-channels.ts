@@ -61,7 +61,7 @@ function lackFindings({ _id, callback, handlerUrl, config }: ResourceDocument): 
     .map(({ key, by }) => finding('channels', _id, 'incomplete_channel', `/config/${key}`, `${by} needs it`))
 }
 
-/** What its provider says will not go on as it is configured. */
+/** Returns findings about things that, by its provider's account, will end as they are configured. */
 function endingFindings({ _id, hook, callback, config }: ResourceDocument, now: Date): Finding[] {
   const providers = new Set([callback, hook].flatMap((name) => providerNamed(name) ?? []))
   const texts = Object.entries((config ?? {}) as JsonObject).filter(([, value]) => typeof value === 'string')
@@ -72,7 +72,7 @@ function endingFindings({ _id, hook, callback, config }: ResourceDocument, now: 
   )
 }
 
-/** What a channel's provider can't send without, as keys of its `config`. */
+/** Returns the settings that a channel's provider needs to send, as keys of its `config`. */
 function neededToSend(callback: unknown): string[] {
   const { settings = [] } = providerNamed(callback) ?? {}
   return settings.flatMap(({ key, neededTo, isOptional }) =>

@@ -52,7 +52,7 @@ export interface Batch {
   /** The document with its secrets opened. */
   opened(doc: ResourceDocument): ResourceDocument
   specs: Pick<SpecReader, 'check' | 'originOf'>
-  /** What is not checked by then, in terms of `performance.now()`, is named as such. */
+  /** The deadline, in terms of `performance.now()`; whatever is not checked by then is named as such. */
   until: number
 }
 

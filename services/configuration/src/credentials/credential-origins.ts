@@ -33,7 +33,7 @@ export async function originsOfWrite(
     workspace: number
     current: ResourceDocument | undefined
     doc: ResourceDocument
-    /** What `doc` was made of, before its secrets were sealed. */
+    /** The body that `doc` was made of, before its secrets were sealed. */
     sent: JsonObject
   },
 ): Promise<string[] | undefined> {

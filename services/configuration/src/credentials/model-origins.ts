@@ -24,11 +24,11 @@ const PROVIDER_CREDENTIALS = new Map(
   MODEL_PROVIDERS.map((provider) => [plain(`${provider}_CREDENTIALS`), provider] as const),
 )
 
-/** Whether a config of this name has keys that are sent somewhere. */
+/** True if a config of this name has keys that are sent somewhere. */
 export const isCredentials = (name: unknown): boolean =>
   name === CREDENTIALS_CONFIG || PROVIDER_CREDENTIALS.has(plain(String(name)))
 
-/** Whether a config of this name says where a model is. */
+/** True if a config of this name contains the address of a model. */
 export const isModel = (name: unknown): boolean =>
   name === TRANSCRIPTION_CONFIG || MODEL_CONFIGS.some((known) => plain(known) === plain(String(name)))
 

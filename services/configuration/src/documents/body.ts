@@ -31,7 +31,7 @@ export function parsePatch(definition: ResourceDefinition, body: unknown): JsonO
 
 const isObject = (value: unknown): value is JsonObject => jsonObject.safeParse(value).success
 
-/** What callers set of a document. */
+/** Returns the fields of a document that callers set. */
 export function withoutOwnFields({ own }: Pick<ResourceDefinition, 'own'>, body: JsonObject): JsonObject {
   const { _id, key, createdAt, updatedAt, ...fields } = body
   if (own === undefined) return fields
@@ -50,7 +50,7 @@ export function buildDocument(options: {
   id: number
   key?: string | undefined
   fields: JsonObject
-  /** Who writes; the runtime, when left out. */
+  /** The caller who writes; the runtime, when left out. */
   caller?: Caller
 }): ResourceDocument {
   const { secrets, definition, workspace, current, id, key, caller } = options

@@ -5,7 +5,7 @@ import type { Database } from '../store/database.ts'
 import type { IdCounter } from '../store/id-counter.ts'
 import type { KeyedQueue } from '../store/keyed-queue.ts'
 
-/** What the document routes work with. */
+/** The dependencies of the document routes. */
 export interface Dependencies {
   database: Database
   ids: IdCounter

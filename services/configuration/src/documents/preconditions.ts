@@ -3,7 +3,7 @@ import type { Request, Response } from 'express'
 import { cachingOf } from '../secrets/presenter.ts'
 import type { LiveDocument } from '../store/stored-document.ts'
 
-/** What is sent of a document: its version, and the document as the caller may see it. */
+/** The version of a document to send, and the document as the caller may see it. */
 interface Sent extends LiveDocument {
   /** Secrets in it are masked, so that it isn't the same as what others get. */
   masked?: boolean

@@ -20,7 +20,7 @@ export interface Storing {
   workspace: number
   author: Author
   path: PathId
-  /** What is to be stored under `id` in the place of `current`; throws the error that the caller gets. */
+  /** Returns the document to store under `id` in the place of `current`; throws the error that the caller gets. */
   build(id: number, current: LiveDocument | undefined): ResourceDocument | Promise<ResourceDocument>
   /** AND-ed to the write over a document that is there. */
   guard: Record<string, unknown>
@@ -74,7 +74,7 @@ export async function locate(options: Located): Promise<LiveDocument | undefined
   return liveDocument(await findStored(options))
 }
 
-/** What is stored under a path's name, also of a document that was deleted. */
+/** Returns the stored document under a path's name, also one that was deleted. */
 export function findStored(options: Located): Promise<StoredDocument | null> {
   const { database, definition, workspace, path } = options
   const named =

@@ -19,7 +19,7 @@ export interface ConfigurationEvents {
   /** Resolves when the broker has confirmed all; rejects when it is unavailable or has not in 4.5 s. */
   publish(changes: readonly DocumentWrite[]): Promise<void>
   isUp(): Promise<boolean>
-  /** Whether a dispatcher is there that can't open all that is sealed. Rejects with `unavailable` without a broker. */
+  /** True if a dispatcher is there that can't open all sealed secrets. Rejects with `unavailable` without a broker. */
   isReadByEarlier(): Promise<boolean>
   close(): Promise<void>
 }
@@ -97,7 +97,7 @@ function stateOf(
   return Buffer.from(JSON.stringify(published))
 }
 
-/** What tells how a task got on by a change; its other content was published before. */
+/** The fields that show a task's progress by a change; its other content was published before. */
 function taskBefore({ status, currentStep, context }: ResourceDocument): DocumentChange['before'] {
   const steps = valueAt(context, 'steps')
   return { status: String(status), currentStep, steps: Object.keys((steps ?? {}) as JsonObject) }

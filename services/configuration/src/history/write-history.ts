@@ -36,7 +36,7 @@ export async function writeHistory(
     if (isErasure(stored.written)) await eraseContext(database.history(), { ...stored, resource })
 }
 
-/** What earlier entries say of the document's context. */
+/** Erases the values of the document's context in earlier entries. */
 async function eraseContext(
   history: ReturnType<Database['history']>,
   {
@@ -108,7 +108,7 @@ export function sealChanges(
   return sealed.some((change, at) => change !== changes[at]) ? sealed : changes
 }
 
-/** Whether a document is, or was once, a config whose value is secret as a whole; `name` is its present one. */
+/** True if a document is, or was once, a config whose value is secret as a whole; `name` is its present one. */
 export async function wasCredentials(
   database: Pick<Database, 'history'>,
   { workspace, id, resource }: Omit<HistoryEntry['_id'], 'version'>,

@@ -57,7 +57,7 @@ const MAX_OPERATION_BYTES = 512 * 1024
 
 type Needed = Pick<Dependencies, 'database'>
 
-/** What other services read and do without an account behind them: `/workspaces/{workspace}/…`. */
+/** Routes by which other services read and write without an account: `/workspaces/{workspace}/…`. */
 export function internalRoutes(dependencies: Dependencies): Router {
   const { database } = dependencies
   const router = Router({ caseSensitive: true })

@@ -15,19 +15,19 @@ const MAX_MISSING = 50
 const works = z.strictObject({ state: z.literal('working') })
 const reason = z.string().max(MAX_REASON)
 
-/** What became of asking for access tokens with the credentials of an action. */
+/** The result of asking for access tokens with the credentials of an action. */
 export const credentialsMark = z.discriminatedUnion('state', [
   works,
   z.strictObject({ state: z.literal('refused'), reason }),
 ])
 
-/** Whether the server of an action gives its tools. */
+/** The result of asking the server of an action for its tools. */
 export const serverMark = z.discriminatedUnion('state', [
   works,
   z.strictObject({ state: z.literal('failing'), reason }),
 ])
 
-/** What of an action's spec or server is no tool. */
+/** The parts of an action's spec or server that can't be used as tools. */
 export const toolsMark = z.strictObject({ missing: z.array(z.string().max(MAX_REASON)).max(MAX_MISSING) })
 
 type Mark = z.output<typeof credentialsMark | typeof serverMark>

@@ -39,7 +39,7 @@ export function referencesIn(
     })
 }
 
-/** Whether the field is a reference in this document. */
+/** True if the field is a reference in this document. */
 export function applies({ when }: Reference, doc: JsonObject): boolean {
   return when === undefined || when.values.includes(String(valueAt(doc, when.field)))
 }
@@ -71,7 +71,7 @@ export function* addressesOf(workspace: number, given: Iterable<number>): Genera
     yield ids.slice(at, at + IDS_PER_QUERY).map((id) => ({ workspace, id }))
 }
 
-/** Whether the caller asked that dangling references be refused; the response then says so. */
+/** True if the caller asked to have dangling references refused; the response then says so. */
 export function prefersStrict(req: Request, res: Response): boolean {
   const strict = STRICT.test(req.get('prefer') ?? '')
   if (strict) res.set('preference-applied', 'handling=strict')

@@ -17,7 +17,7 @@ const INTEGER = /^(0|[1-9]\d{0,15})$/
 const MAX_KEY_CHARACTERS = 128
 const NOT_IN_A_KEY = /[/\p{Cc}]/u
 
-/** What `after` holds: the order of the list, the sort field's indexed value and the id of the page's last document. */
+/** The content of `after`: the list's order, the sort field's indexed value and the id of the page's last document. */
 export const listCursor = cursorOf(
   z.tuple([z.string(), z.union([z.string().max(256), z.number(), z.null()]), z.number().int().nonnegative()]),
 )

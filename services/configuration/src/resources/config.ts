@@ -11,7 +11,7 @@ const owners: Reference[] = CONFIGURATION_RESOURCES.map((to) => ({
   field: 'owner',
   to,
   when: { field: 'ownerType', values: [to, to.replace(/s$/, '')] },
-  // What it owns is a part of what it is: a config of an assistant may give it another model.
+  // A config is a part of its owner: a config of an assistant may give it another model.
   changes: true,
 }))
 
@@ -41,7 +41,7 @@ function errorsOfOwner({ from, to }: { from: JsonObject | undefined; to: JsonObj
   return [{ path: '/owner', code: 'owned_by_another', message }]
 }
 
-/** What a config binds the arguments of tools to: a value that is misspelled would be the model's to set. */
+/** Returns errors in the bindings of tool arguments: the model would set a value whose name is misspelled. */
 function errorsOfBindings({ sent }: { sent: JsonObject }): FieldError[] {
   const value = jsonObject.safeParse(sent.value).data ?? {}
   if (!/^actions?$/.test(String(sent.ownerType)) || !Object.hasOwn(value, BOUND_VALUE)) return []
@@ -87,7 +87,7 @@ const CLIENT_SECRETS = ['clientSecret', 'refreshToken']
 /** The secrets of an OAuth client go where its `tokenUrl` was when they were stored: they follow it nowhere else. */
 function errorsOfTokenUrl(change: {
   from: JsonObject | undefined
-  /** What has not changed is sealed as it was. */
+  /** The document after the change; unchanged secrets have the same sealed form in it. */
   to: JsonObject
 }): FieldError[] {
   const { from, to } = change

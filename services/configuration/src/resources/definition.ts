@@ -14,14 +14,14 @@ export interface Reference {
   to: ResourceName
   /** The reference is one only where this other field has one of these values. */
   when?: { field: string; values: readonly string[] }
-  /** What it names is changed by being named, so that naming it takes the right to write it; to read it, when left out. */
+  /** Naming a document changes it, so that it takes the right to write the document; to read it, when left out. */
   changes?: true
 }
 
 /** All there is to know about one resource; the router and the store are the same for every one. */
 export interface ResourceDefinition {
   name: ResourceName
-  /** What one of its documents is called, and what it is for: the heading of its documentation. */
+  /** The name and the purpose of one of its documents: the heading of its documentation. */
   title: string
   description: string
   /** A body that is complete and valid. */
@@ -41,7 +41,7 @@ export interface ResourceDefinition {
   appliesMessages?: true
   /** The field that names the thread with which a document is erased; what it named before is retained. */
   thread?: string
-  /** What the service itself sets besides ids and times; in what callers send it is ignored. */
+  /** Fields that the service itself sets besides ids and times; in bodies of callers they are ignored. */
   own?: {
     shape: z.ZodRawShape
     /** Of the document of {@link example}. */
@@ -53,13 +53,13 @@ export interface ResourceDefinition {
   complete?(sent: JsonObject, from: JsonObject | undefined): JsonObject
   /** How many documents a workspace may have; as many as fit when left out. */
   most?: number
-  /** What may not be changed that way, and by whom; `from` is undefined on creation. */
+  /** Returns the errors of changes that this actor may not make; `from` is undefined on creation. */
   errorsOfChange?(change: {
     by: Actor
     from: JsonObject | undefined
     /** Its secrets sealed. */
     to: JsonObject
-    /** What `to` was made of, with the secrets as they were sent. */
+    /** The body that `to` was made of, with the secrets as they were sent. */
     sent: JsonObject
   }): FieldError[]
 }
@@ -74,7 +74,7 @@ export function valueAt(start: unknown, path: string): unknown {
   return value
 }
 
-/** What each document of this kind refers to, by its fields. */
+/** Returns the references of documents of this kind, by their fields. */
 export const referencesOf = (kind: keyof typeof KINDS): Reference[] =>
   Object.entries(KINDS[kind].references).map(([field, to]) => ({ field, to }))
 

@@ -12,17 +12,17 @@ const key = z.string().optional().describe('The path id it was created under, wh
 
 /** The schemas of one resource as callers send and get it. */
 interface ResourceSchemas {
-  /** What POST and PUT take. */
+  /** The body of POST and PUT. */
   sent: z.ZodObject
-  /** What PATCH takes (RFC 7396): any of the fields, null to remove one. */
+  /** The body of PATCH (RFC 7396): any of the fields, null to remove one. */
   patch: z.ZodObject
   /** The response of every write. */
   document: z.ZodObject
-  /** What is read: as the document, and with references in the place of which `_populate` puts documents. */
+  /** The body of a read: the document, and references, in whose place `_populate` puts documents. */
   read: z.ZodObject
 }
 
-/** What a reference leads to whose resource another field names. */
+/** The target of a reference whose resource another field names. */
 const anyDocument = z
   .looseObject({ _id: docId })
   .meta({ id: 'AnyDocument', description: 'A document of any resource' })
@@ -63,7 +63,7 @@ export function resourceDescription(definition: ResourceDefinition) {
     schemas,
     /** How a write may be refused that names something. */
     refusals: definition.references.length > 0 ? (['reference_forbidden'] as const) : [],
-    /** What every write sends back. */
+    /** The response of every write. */
     written: { schema: schemas.document, example: stored, headers: [etag, applied] },
   }
 }

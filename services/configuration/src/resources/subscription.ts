@@ -20,7 +20,7 @@ const MAX_SUBSCRIPTIONS = 100
 
 const time = z.iso.datetime()
 
-/** What the dispatcher reports of its deliveries. */
+/** The fields that the dispatcher reports about deliveries of a subscription. */
 const subscriptionMarks = {
   failing: z
     .object({ since: time, reason: z.string() })

@@ -1,12 +1,12 @@
 import type { TaskStatus } from '@parley/shared/documents/workflow'
 
-/** Who changes a task: a caller through the API, or a submission of its thread. */
+/** The origin of a change of a task: a caller through the API, or a submission of its thread. */
 export type Actor = 'caller' | 'runtime'
 
-/** What a caller may set at any time. */
+/** The statuses that a caller may set at any time. */
 const OPEN = ['active', 'pending', 'failed'] as const
 
-/** Who may take a task from which status (`none`: it is not there yet) to which. There is no other way. */
+/** Allowed transitions by actor: from a status (`none`: it does not exist yet) to others. There are no others. */
 const TRANSITIONS: Readonly<Record<Actor, Readonly<Record<TaskStatus | 'none', readonly TaskStatus[]>>>> = {
   caller: {
     none: OPEN,
@@ -33,7 +33,7 @@ interface Transition {
   to: TaskStatus
 }
 
-/** Whether the table has this transition; staying in a status is one too. */
+/** True if the table has this transition; staying in a status is one too. */
 export function isTransition({ by, from, to }: Transition): boolean {
   return TRANSITIONS[by][from ?? 'none'].includes(to)
 }

@@ -80,7 +80,7 @@ async function* numbered<T>(items: AsyncIterable<T>): AsyncGenerator<readonly [n
 
 class NothingToSeal extends Error {}
 
-/** Whether it had a secret in the clear. Who wrote it last, and when, is in its history. */
+/** Seals a document. Returns true if it had a secret in the clear. Its last writer, and the time, are in its history. */
 async function isSealedNow(
   { database, secrets }: { database: Database; secrets: SecretBox },
   { definition, stored }: { definition: ResourceDefinition; stored: StoredDocument },

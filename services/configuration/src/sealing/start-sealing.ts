@@ -11,7 +11,7 @@ import { type Sealed, sealStored } from './seal-stored.ts'
 const LOOK_MS = 2_000
 /** An instance of the release before may have written meanwhile. */
 const AGAIN_MS = 5 * 60_000
-/** What clocks may differ by, and a process may take to write. */
+/** Milliseconds by which clocks may differ, plus the time that a process may take to write. */
 const MARGIN_MS = 15 * 60_000
 
 interface Sealing {

@@ -42,7 +42,7 @@ function hasSecret(shown: unknown): boolean {
   return found
 }
 
-/** Whether a document as it is shown has a masked secret. */
+/** True if a document as it is shown has a masked secret. */
 export function isMasked(shown: ResourceDocument): boolean {
   let masked = false
   mapSecrets(shown, (leaf) => {
@@ -80,7 +80,7 @@ export function revealAt<T>(
 
 const ALL = { reach: 'all' } as const
 
-/** What is secret at a place of a document; `isCredentials` says whether it is a config whose value is as a whole. */
+/** Returns the secret part at a place of a document; `isCredentials` is true for a config that is secret as a whole. */
 export function reachAt(path: string, isCredentials: boolean): Reach {
   const name = isCredentials ? CREDENTIALS : ''
   return keysOfPointer(path).reduce<Reach>((reach, key) => reachOfMember({ name }, key, reach), 'document')

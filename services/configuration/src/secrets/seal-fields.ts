@@ -79,7 +79,7 @@ function opened(options: {
   return typeof stored === 'string' && isSealed(stored) ? (secrets.open(stored, workspace) ?? stored) : stored
 }
 
-/** Whether a secret is the stored one; each is opened once. */
+/** Returns a function that is true if a secret is the stored one; each is opened once. */
 function sameSecret(secrets: SecretBox, workspace: number) {
   const opened = new Map<string, SecretLeaf | undefined>()
   const open = (sealed: string) => {
@@ -102,7 +102,7 @@ function sealLeaf(options: {
   }
   const opened = secrets.open(stored, workspace)
   if (leaf !== MASK && leaf !== stored && leaf !== opened) return secrets.seal(leaf, workspace)
-  // What can't be opened stays; what another key sealed is sealed again, so that old keys can be removed.
+  // Secrets that can't be opened stay; those of another key are sealed again, so that old keys can be removed.
   return opened === undefined || secrets.isCurrent(stored) ? stored : secrets.seal(opened, workspace)
 }
 

@@ -21,7 +21,7 @@ type SpecCheck = { kind: 'fine' } | { kind: 'bad'; message: string } | { kind: '
 
 /** Reads specs, which are somebody else's, in a process of its own. */
 export interface SpecReader {
-  /** What is wrong with it; each version is read once. `until` is a time of `performance.now()`. */
+  /** Returns the problems of a spec; each version is read once. `until` is a time of `performance.now()`. */
   check(version: SpecVersion, until: number): Promise<SpecCheck>
   /** The origin of its first server; undefined where it names none, or is not read within 10 s or its bounds. */
   originOf(spec: { workspace: number; spec: string; moduleUrl: string }): Promise<string | undefined>
@@ -72,7 +72,7 @@ export function createSpecReader(): SpecReader {
 
 const NOT_CHECKED: SpecCheck = { kind: 'not_checked' }
 
-/** What `work` resolves with, or `otherwise` once the time is over. */
+/** Resolves with the result of `work`, or with `otherwise` once the time is over. */
 function before<T>(until: number, otherwise: T, work: () => Promise<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
   const timer = setTimeout(() => resolve(otherwise), Math.max(0, until - performance.now()))

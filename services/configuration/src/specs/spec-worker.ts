@@ -9,9 +9,9 @@ export interface SpecText {
   moduleUrl?: string
 }
 
-/** What a spec says of itself. */
+/** The facts that a spec contains about itself. */
 export interface SpecFacts {
-  /** What is wrong with it; undefined for an OpenAPI 3 document. */
+  /** The error in it; undefined for an OpenAPI 3 document. */
   error?: string | undefined
   /** That of its first server, its variables at their defaults, exactly as the dispatcher reads it; undefined where there is none. */
   origin?: string | undefined

@@ -34,7 +34,7 @@ export interface PageQuery {
   limit: number
   /** AND-ed to the query: what the caller may see. */
   visible: Record<string, unknown>
-  /** Whether all is seen that was written before, also by another primary; waits for a majority. */
+  /** True if the read sees every earlier write, also one by another primary; it waits for a majority. */
   isLinearizable?: boolean
 }
 
@@ -67,7 +67,7 @@ function tooSlow(cause: unknown): Problem {
   return new Problem('unavailable', { detail: 'The list took too long; narrow it by a filter.', cause })
 }
 
-/** What a page is read from: its documents and one more. */
+/** The cursor that a page is read from: its documents and one more. */
 export function pageCursor(
   database: Pick<Database, 'documents'>,
   definition: ResourceDefinition,

@@ -19,7 +19,7 @@ export interface SealingState {
   read(): Promise<Pick<StoredSealing, 'all' | 'lookedAt'>>
   /** From now on every secret is sealed. */
   sealAll(): Promise<void>
-  /** What was written before is sealed. */
+  /** Records that all secrets written before this time are sealed. */
   looked(at: string): Promise<void>
 }
 

@@ -33,7 +33,7 @@ export interface Author {
   username: string
 }
 
-/** Who empties what is to be erased for good: the history has nothing of what was there. */
+/** The author of erasures, which are final: the history contains nothing of the erased values. */
 export const ERASURE: Author = { _id: 0, username: 'erasure' }
 
 export const isErasure = ({ by }: Pick<Authorship, 'by'>): boolean =>
@@ -42,7 +42,7 @@ export const isErasure = ({ by }: Pick<Authorship, 'by'>): boolean =>
 /** The author in history and events for what the runtime itself changes. */
 export const RUNTIME: Author = { _id: 0, username: 'runtime' }
 
-/** Who seals what was stored in the clear: the history has nothing of what was there. */
+/** The author of changes that seal secrets stored in the clear: the history contains nothing of the old values. */
 export const SEALING: Author = { _id: 0, username: 'sealing' }
 
 export const isSealing = ({ by }: Pick<Authorship, 'by'>): boolean =>
@@ -78,7 +78,7 @@ export interface LiveDocument {
   doc: ResourceDocument
 }
 
-/** What goes into the database for `doc`. */
+/** Returns the database's form of `doc`. */
 export function toStored(options: {
   definition: ResourceDefinition
   address: Address
@@ -143,7 +143,7 @@ export function formerThreadsOf(
   return threads.has(ANY_THREAD) || threads.size > MAX_FORMER_THREADS ? [ANY_THREAD] : [...threads]
 }
 
-/** What a thread is known by among former ones: those of channels apart; undefined for none. */
+/** Returns the name of a thread among former ones, separate for each channel; undefined for none. */
 export function formerThread({ extId, channel }: { extId: unknown; channel: unknown }): string | undefined {
   if (typeof extId !== 'string') return undefined
   return typeof channel === 'string' ? `${channel}\0${extId}` : extId
@@ -164,7 +164,7 @@ const INDEXED_CHARACTERS = 128
 /** Texts are indexed by their first 128 characters, so that indexes and cursors stay small. */
 export const indexedText = (value: string): string => value.slice(0, INDEXED_CHARACTERS).toWellFormed()
 
-/** Whether the index has only the beginning of a text. */
+/** True if the index has only the beginning of a text. */
 export const isCutInIndex = (value: unknown): boolean =>
   typeof value === 'string' && value.length > INDEXED_CHARACTERS
 
@@ -187,7 +187,7 @@ export const authorOf = ({ account }: Caller): Author => ({ _id: account._id, us
 /** Fields in index order, all ascending. */
 type IndexKey = Record<string, 1>
 
-/** What deleted documents are left out of. */
+/** The filter that leaves out deleted documents. */
 export const LIVE = { deleted: false } as const
 
 /**

@@ -7,7 +7,7 @@ import { type Address, LIVE, liveDocument, type ResourceDocument } from '../stor
 
 const PAGE = 200
 
-/** What becomes of a subscription by what became of its deliveries. */
+/** The state of a subscription that results from its deliveries. */
 export const subscriptionMark = z.discriminatedUnion('state', [
   z.strictObject({ state: z.literal('working') }),
   z.strictObject({ state: z.literal('failing'), since: z.iso.datetime(), reason: z.string().max(1_024) }),

@@ -46,7 +46,7 @@ async function submitOnce(
   return 'started'
 }
 
-/** Whether the thread has a task that somebody has stopped. */
+/** True if the thread has a task that somebody has stopped. */
 export async function isStopped(
   { database }: Pick<Needed, 'database'>,
   thread: TaskThread,
@@ -70,7 +70,7 @@ async function after(
   return advance({ task: withoutOwnFields(definitions.tasks, task), submit, step, workflowDeleted })
 }
 
-/** What a submission meets. */
+/** The task, workflow and step that a submission applies to. */
 interface Meeting {
   /** The fields of an active task. */
   task: JsonObject

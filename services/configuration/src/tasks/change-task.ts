@@ -15,7 +15,7 @@ class Overtaken extends Error {}
 
 export type Needed = Pick<Dependencies, 'database' | 'ids' | 'writes' | 'secrets'>
 
-/** What the runtime applies to a task of a thread, once for each `messageId`. */
+/** A change that the runtime applies to a task of a thread, once for each `messageId`. */
 interface Applying extends TaskThread {
   messageId: string
 }

@@ -20,7 +20,7 @@ export interface TaskThread {
   thread: string
   /** The external id of its channel; undefined where it is of none. */
   channel?: string | undefined
-  /** Whether it is the first of its name: what no channel has used yet is that one's. It is unless said otherwise. */
+  /** True if it is the first thread of its name, which owns tasks that no channel has used yet. The default is true. */
   isFirst?: boolean | undefined
 }
 
@@ -68,7 +68,7 @@ export function channelsOf({ channel, isFirst }: Pick<TaskThread, 'channel' | 'i
   return [{ 'doc.channel': channel }, ...(isFirst === false ? [] : [OF_NO_CHANNEL])]
 }
 
-/** Whether a task is a thread's, or may become it. */
+/** True if a task belongs to a thread, or may come to belong to it. */
 export function isOfThread(
   task: JsonObject,
   { thread, channel, isFirst }: Pick<TaskThread, 'thread' | 'channel' | 'isFirst'>,
@@ -77,7 +77,7 @@ export function isOfThread(
   return task.channel === undefined ? channel === undefined || isFirst !== false : task.channel === channel
 }
 
-/** Whether a submission was recorded before, also in a task that was deleted since. */
+/** True if a submission was recorded before, also in a task that was deleted since. */
 export async function isApplied(
   database: Pick<Database, 'documents'>,
   { workspace, messageId }: { workspace: number; messageId: string },

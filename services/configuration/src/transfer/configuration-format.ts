@@ -6,7 +6,7 @@ import { definitions } from '../resources/all-resources.ts'
 /** Exported and imported: all but tasks, which are state. */
 export const TRANSFERRED: readonly ResourceName[] = CONFIGURATION_RESOURCES.filter((name) => name !== 'tasks')
 
-/** What the exported form is called; a change that old importers would misread gets another number. */
+/** The version of the export format; a change that old importers would misread gets another number. */
 export const FORMAT_VERSION = 1
 
 const key = z.string().nullish().describe('The path id it was created under, where that is no integer')

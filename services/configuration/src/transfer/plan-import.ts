@@ -13,7 +13,7 @@ import type { LiveDocument, ResourceDocument } from '../store/stored-document.ts
 import { countLive } from '../store/write-document.ts'
 import type { Imported } from './parse-import.ts'
 
-/** What an import does with one document. */
+/** The operation of an import on one document. */
 export interface PlannedStep {
   resource: ResourceName
   _id: number
@@ -54,7 +54,7 @@ export async function planStep(
   return { ...at, action: 'update', changes: changesBetween(before, after).map((change) => change.path) }
 }
 
-/** What `build` makes of an imported document over `current`. Throws where the caller may not. */
+/** Returns the document that `build` makes of an imported one over `current`. Throws where the caller may not. */
 export async function importedDocument(
   { caller, access, imported }: Importing,
   current: LiveDocument | undefined,

@@ -14,20 +14,20 @@ export interface AgentKind {
   tools?(needed: ToolNeeds, given: { agent: Agent; channel: Channel; thread: string }): readonly Tool[]
   /** A kind that has it works at the thread's task. */
   task?: {
-    /** What the system text says of the work, as sections. */
+    /** Returns the sections of the system text that describe the work. */
     sections(agent: Agent): string[]
-    /** What people and systems have said of it, for the data. */
+    /** Returns values that people and systems have submitted for it, for the data. */
     data(agent: Agent): JsonObject
   }
 }
 
-/** What tools that are of no action reach. */
+/** The services that tools without an action reach. */
 export interface ToolNeeds {
   configuration: Pick<InternalClient, 'post'>
   isFirstOfName: IsFirstOfName
 }
 
-/** What an assistant is and works at, read from configuration for one turn; secrets opened only in `configs`. */
+/** The settings and the work of an assistant, read from configuration for one turn; secrets opened only in `configs`. */
 export interface Agent {
   workspace: number
   kind: AgentKind
@@ -50,7 +50,7 @@ export interface Agent {
     _id: number
     name: string
     state: JsonObject
-    /** What its steps have submitted, by their names. */
+    /** The submissions of its steps, by the names of the steps. */
     submitted?: JsonObject
     workflow: { _id: number; name: string; description: string; instructions?: string }
     step?: {
@@ -66,7 +66,7 @@ export interface Agent {
     /** Their ids, in the same order. */
     stepIds?: number[]
   }
-  /** What it may start while there is no active task, for a kind that works at tasks. */
+  /** The workflows that it may start while there is no active task, for a kind that works at tasks. */
   workflows: { _id: number; name: string; description: string; isDefault: boolean; firstStep?: number }[]
 }
 
@@ -78,7 +78,7 @@ export interface AgentAction {
   specType: string
   moduleUrl: string
   spec: string
-  /** What configuration is told already of tools that are missing. */
+  /** The missing tools that configuration has already been told of. */
   missing?: readonly string[]
   /** The configs of the action by name (`credentials`), secrets opened. */
   configs: ReadonlyMap<string, JsonObject>

@@ -19,7 +19,7 @@ export type Delta = z.output<typeof delta>
 export interface Deltas {
   begin(of: { workspace: number } & Pick<Delta, 'message' | 'channel' | 'thread' | 'turn'>): {
     push(text: string): void
-    /** What was pushed is on its way when this resolves. Never rejects. */
+    /** Resolves when all pushed text is on its way. Never rejects. */
     end(): Promise<void>
   }
 }

@@ -25,7 +25,7 @@ function changed(piece: string, keys: readonly string[]): string {
   const start = piece.search(/[{[]/)
   const parsed = start === -1 ? undefined : exactOrUndefined(piece.slice(start))
   if (!hasExactNumber(parsed)) return piece
-  // What ends a line, too, has to stay.
+  // The characters that end a line have to stay too.
   const end = piece.trimEnd().length
   return piece.slice(0, start) + JSON.stringify(marked(parsed, keys, false)) + piece.slice(end)
 }

@@ -38,7 +38,7 @@ interface AgentQuery {
   channel: Channel
   kind: AgentKind
   thread: string
-  /** What was read before (milliseconds since the epoch) does not do as long as configuration answers. */
+  /** A read before this time (milliseconds since the epoch) is too old, as long as configuration answers. */
   notBefore?: number
   /** A task as configuration has it, in the place of the thread's active one; null for none. */
   task?: JsonObject | null

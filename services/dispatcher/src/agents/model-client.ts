@@ -40,14 +40,14 @@ export interface ModelRequest {
   onDelta?: (text: string) => void
 }
 
-/** What an answer that is thrown away took, where the provider says so. */
+/** The tokens that a discarded answer took, where the provider reports them. */
 interface TokensTaken {
   inputTokens?: number
   outputTokens?: number
   cachedTokens?: number
 }
 
-/** What came of one call of one model. */
+/** The result of one call of one model. */
 export type ModelResult =
   | { kind: 'answered'; turn: Omit<Turn, 'at' | 'calls'> & { calls: Omit<ToolCall, 'result'>[] } }
   /** Another try, or the next fallback, may do better. */
@@ -65,18 +65,18 @@ export interface ModelClient {
 export interface ResponsePart {
   kind: 'thought' | 'text' | 'call'
   text?: string | undefined
-  /** What its provider adds to it, such as a signature. */
+  /** Values that its provider adds to it, such as a signature. */
   data?: Record<string, JsonObject> | undefined
 }
 
-/** What a provider wants back with an answer of its model. */
+/** The reasoning that a provider wants back with an answer of its model. */
 export interface Reasoning {
   provider: string
   model: string
   parts: ResponsePart[]
 }
 
-/** What a model is given to read, oldest first. Only who configures an assistant writes system text. */
+/** The input of a model, oldest first. Only users who configure an assistant write system text. */
 export type ConversationItem =
   | {
       role: 'person'
@@ -85,7 +85,7 @@ export type ConversationItem =
       image?: ProviderMedia
       images?: { mediaType: string; data: Buffer }[]
     }
-  /** What was said to the person, by the model, a caller of the API or somebody of the team. */
+  /** A message to the person, by the model, a caller of the API or somebody of the team. */
   | {
       role: 'assistant'
       text: string
@@ -97,6 +97,6 @@ export type ConversationItem =
   | {
       role: 'data'
       json: string
-      /** What the data tell of; only for a model that reads images. */
+      /** The images that the data describe; only for a model that reads images. */
       images?: readonly { mediaType: string; data: Buffer }[]
     }

@@ -19,7 +19,7 @@ export const storedConfig = configDocument.stored
 /** An action with its configs, secrets opened; undefined where it is not there. Rejects with `unavailable`. */
 export type ReadAction = (
   action: { workspace: number; _id: number },
-  /** What was read before (milliseconds since the epoch) does not do as long as configuration answers. */
+  /** A read before this time (milliseconds since the epoch) is too old, as long as configuration answers. */
   options?: { notBefore: number },
 ) => Promise<AgentAction | undefined>
 

@@ -4,7 +4,7 @@ import type { PersonalContent } from '../message/message-record.ts'
 import type { ToolCall, ToolResult, ToolSource } from '../message/turn.ts'
 import type { ToolDescription } from './model-client.ts'
 
-/** What bounds one attempt at a call. */
+/** The limits of one attempt at a call. */
 export interface AttemptLimits {
   /** Where it is asked and says no, nothing has left. */
   mayLeave?: MayLeave
@@ -14,7 +14,7 @@ export interface AttemptLimits {
   ended?: AbortSignal
 }
 
-/** What a tool server says of its tools, for the model, as data. */
+/** A tool server's description of its tools, for the model, as data. */
 export interface ServerInstructions {
   server: string
   instructions: string
@@ -23,11 +23,11 @@ export interface ServerInstructions {
 /** The tools that one agent may call in one turn, 128 at most. */
 export interface Toolbox {
   descriptions: ToolDescription[]
-  /** What is missing of the tools, and why, in sentences for those who configure the assistant; 20 at most. */
+  /** The missing parts of the tools, and why, in sentences for users who configure the assistant; 20 at most. */
   notes?: readonly string[]
   /** Of the servers of its tools. */
   instructions?: readonly ServerInstructions[]
-  /** What a name among the descriptions stands for. */
+  /** Returns the source of the tool that a name among the descriptions stands for. */
   sourceOf(name: string): ToolSource | undefined
   /**
    * What a call of a tool is. With `of` it is that tool, whatever the name stands for by now. The arguments (JSON text of a model) are checked against the tool's schema: what does not
@@ -46,13 +46,13 @@ export type OpenedTool =
   /** Over HTTP, to an action's server, an MCP server, or configuration (the task tools). */
   | {
       kind: 'call'
-      /** What it calls, for circuit breaker and limits; undefined for our own services. */
+      /** The URL that it calls, for circuit breaker and limits; undefined for our own services. */
       url?: string
-      /** Whether it may be made again when it may have run; it may unless said otherwise. */
+      /** True if it may be made again when it may have run; the default is true. */
       isRepeatable?: boolean
-      /** Whether that is so only under the same `id`: a further call of the model is another one. */
+      /** True if that holds only under the same `id`: a further call of the model is another one. */
       isKeyed?: boolean
-      /** Whether it only reads: calls of one action that do have no order among them. */
+      /** True if it only reads: such calls of one action have no order among them. */
       isReadOnly?: boolean
       /** The longest one attempt takes, in milliseconds, as long as its server tells of no progress: 12 s unless said otherwise. */
       timeoutMs?: number
@@ -70,7 +70,7 @@ export type ToolOutcome =
 
 /** Something that a model may call, before it has its final name. */
 export interface Tool {
-  /** What it is called where it comes from. */
+  /** Its name at the place where it comes from. */
   name: string
   description: string
   inputSchema: JsonObject

@@ -16,7 +16,7 @@ import { threadSummary } from './threads/view.ts'
 
 type Streaming = Parameters<typeof createEventStreams>[0]
 
-/** What the routes have of their own, and what they share with the rest. */
+/** Creates the routes from their own dependencies and those that they share with the rest. */
 export function createApi(
   options: Pick<Streaming, 'db' | 'registry' | 'log'> & {
     config: Pick<Config, 'REDIS_URL' | 'MONGO_DATABASE'>

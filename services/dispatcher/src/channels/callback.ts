@@ -18,13 +18,13 @@ export interface Delivery {
 
 /** Sends to the person by one protocol. */
 export interface Callback {
-  /** Whether the other side reports later what became of a send. */
+  /** True if the other side later reports the outcome of a send. */
   reports: boolean
   /** The longest text that one send may have, in UTF-16 code units; longer ones are several sends. */
   maxText?: number | undefined
   /** How long after a person's last message free text is taken, and by whom; at any time where it is undefined. */
   serviceWindow?: { ms: number; label: string } | undefined
-  /** What a send counts against, where the other side allows only so many. */
+  /** Returns the rates that a send counts against, where the other side has a limit. */
   rateKeys?(channel: Channel, message: WebhookMessage): RateKeys | undefined
   /** The URL that a channel's sends go to; undefined where it has none. */
   urlOf?(channel: Channel): string | undefined

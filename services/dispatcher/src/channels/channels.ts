@@ -17,7 +17,7 @@ export type Channel = Pick<
   workspace: number
   /** Why the secret that its provider is called with is left out of `config`: it was stored for another address. */
   secretWithheld?: string
-  /** What messages name it by; a trial is of no channel. */
+  /** The name of the channel in messages; a trial has no channel. */
   extId?: string
 }
 

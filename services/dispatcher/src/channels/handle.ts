@@ -59,7 +59,7 @@ export type Transcriber = (call: {
   signal: AbortSignal
 }) => Promise<Handled | Busy>
 
-/** What the channel's assistant is and works at in a thread, without secrets; null where there is none. */
+/** Describes the channel's assistant and its work in a thread, without secrets; null where there is none. */
 export type DescribeAssistant = (options: { channel: Channel; thread: string }) => Promise<object | null>
 
 interface HandleOptions {
@@ -152,7 +152,7 @@ function messageIn(body: string): Handled {
   }
 }
 
-/** What is submitted is stored, in the end, where numbers are doubles. */
+/** Refuses numbers that lose digits: submissions are stored in the end, where numbers are doubles. */
 function unlessRounded(answer: Answer): Handled {
   const [rounded] = roundedIn(answer.submit, '/answer/submit')
   if (rounded === undefined) return { kind: 'answer', answer }

@@ -99,7 +99,7 @@ export function createProviderCallback(provider: Provider, performing: Performin
   }
 }
 
-/** What a response says of whom the send went to, where the message does not say it. */
+/** Learns the addresses of a send's recipient from the response, where the message lacks them. */
 async function learnFrom(
   answer: HttpResponse,
   options: Pick<Performing, 'learnPerson'> & {

@@ -8,7 +8,7 @@ import type { UnpublishedConsent, UnpublishedMove } from '../store/suppression-r
 import { publishPeople } from './publish-people.ts'
 
 const BATCH = 100
-/** What an instance left that died is looked for so often, and after looks that found nothing less often. */
+/** Intervals of checks for the work that a dead instance left, longer after checks that found nothing. */
 const LOOK = { leastMs: 1_000, mostMs: 8_000 }
 const QUERY_MS = 5_000
 

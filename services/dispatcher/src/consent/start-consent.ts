@@ -11,7 +11,7 @@ import { createRecordConsent, type RecordConsent } from './record-consent.ts'
 import { createReportMoves } from './report-moves.ts'
 import { createSuppressions, type Suppressions } from './suppressions.ts'
 
-/** Who is written to for what, and who tells others of it. */
+/** The parts that keep consent: the suppressions, and the functions that record changes and tell other services. */
 export interface Consent {
   suppressions: Suppressions
   record: RecordConsent

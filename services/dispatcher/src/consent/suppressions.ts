@@ -35,13 +35,13 @@ export interface SuppressionChange extends Addressed {
 export interface Suppressions {
   /** Stores what was said, unless something later was. Rejects while the database is unavailable. */
   change(changes: readonly SuppressionChange[]): Promise<void>
-  /** Whether one of the addresses has opted out of one of the purposes. Rejects while the database is unavailable. */
+  /** True if one of the addresses has opted out of one of the purposes. Rejects while the database is unavailable. */
   isOptedOut(of: Addressed & { purposes: readonly Purpose[] }): Promise<boolean>
-  /** What was last said of each address. */
+  /** Returns the latest consent for each address. */
   find(
     of: Addressed,
   ): Promise<(Omit<SuppressionRecord, '_id' | 'workspace' | 'expiresAt'> & { address: string })[]>
-  /** What was last said of one address of a person, also of one that they left, counts for all that are known to be theirs. */
+  /** Applies the latest consent of one of a person's addresses, even of one that they left, to all known addresses. */
   spread(people: readonly Known[]): Promise<void>
   /** Notes for a day that a person is erased. */
   erase(of: Addressed, at: Date): Promise<void>

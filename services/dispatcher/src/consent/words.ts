@@ -71,14 +71,14 @@ export function folded(text: string): string {
   return (plain.match(/[\p{L}\p{N}]+/gu) ?? []).join(' ')
 }
 
-/** What a person may have said of consent, in a whole message or by a button. */
+/** A statement of a person that may be about consent, as a whole message or by a button. */
 export interface ConsentSaid {
   text: string
   /** Of a button that was pressed. */
   payload?: string
 }
 
-/** What was said, by the words of a workspace; undefined where it is something else. */
+/** Returns the consent in a statement, by the words of a workspace; undefined where it says something else. */
 export function statusSaid({ text, payload }: ConsentSaid, words: ConsentWords): ConsentStatus | undefined {
   const known = payload !== undefined && Object.hasOwn(CONSENT_PAYLOADS, payload)
   return known ? CONSENT_PAYLOADS[payload] : words.get(folded(text))

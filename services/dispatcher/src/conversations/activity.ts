@@ -22,7 +22,7 @@ import {
 const MAX_SHOWN = 200
 const MAX_FIELD = 1_024
 
-/** What a message tells of its thread: the part of the thread's document that is written behind its messages. */
+/** A message's contribution to its thread: the part of the thread's document that is written behind its messages. */
 export type Activity = Pick<
   ThreadRecord,
   'lastMessage' | 'lastAt' | 'addresses' | 'phoneEnds' | 'words' | 'campaign'
@@ -30,14 +30,14 @@ export type Activity = Pick<
   user: ThreadUser
 }
 
-/** What is retained of a message until its thread is written. The whole of it is several times as large. */
+/** The part of a message that is kept until its thread is written. The whole of it is several times as large. */
 export interface Excerpt {
   /** When something last happened in it that a list of threads shows. */
   at: Date
   body: string
   changed: Changed | undefined
   source: string
-  /** What was sent to the person last; undefined where nothing was. */
+  /** The last text that was sent to the person; undefined where there was none. */
   sent: string | undefined
   transcript: string | undefined
   addresses: string[] | undefined
@@ -56,12 +56,12 @@ export function excerptOf(record: MessageRecord): Excerpt {
 
 const isSentToPerson = (send: Send): send is PersonalSend => isPersonal(send) && isSettled(send)
 
-/** Whether the message, as it now stands, changes what a list of threads shows. What is being sent does so in a moment. */
+/** True if the message as it stands changes what a list of threads shows. A message being sent does so in a moment. */
 export function isShown({ inbound, open, due }: Pick<MessageRecord, 'inbound' | 'open' | 'due'>): boolean {
   return inbound === true || open !== true || due !== undefined
 }
 
-/** Whether it is one that a person is to read: a person has its thread, or it ended without an answer. */
+/** True if a person is to read it: a person has its thread, or it ended without an answer. */
 export function isUnread({
   reason,
   inbound,
@@ -87,7 +87,7 @@ export function unreadFor({ _id, receivedAt, reason, state }: UnreadMessage): Un
 
 type UnreadMessage = Pick<MessageRecord, '_id' | 'receivedAt' | 'reason' | 'state'>
 
-/** What a message tells of its thread; who the person is, also what an earlier one says that `named` is. */
+/** Returns a message's contribution to its thread; the person's data also from the earlier message `named`. */
 export function activityOf(excerpt: Excerpt, named: Excerpt = excerpt): Activity {
   const message = messageIn(excerpt)
   const person = personIn(excerpt, message)

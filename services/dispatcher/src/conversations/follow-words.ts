@@ -18,7 +18,7 @@ const QUERY_MS = 30_000
 /** Longer than a message is open: once it has ended, its retention counts. */
 const OPEN_MS = 400 * 24 * 60 * 60 * 1_000
 
-/** What may change the words of a message: that it came, went or ended, or what its writer or its transcript says. */
+/** Writes that may change the words of a message: it came, went or ended, or its writer or its transcript changed it. */
 const WRITES: mongo.Document = {
   'ns.coll': 'messages',
   $or: [
@@ -63,7 +63,7 @@ export function followWords(options: {
   })
 }
 
-/** What was erased while nobody followed is not known any more, so nothing stays of what was there. */
+/** Empties the index and yields every message: messages erased while nobody followed are not known any more. */
 async function* everyMessage({
   messages,
   messageWords,

@@ -68,7 +68,7 @@ async function join(
   throw new Problem('unavailable', { detail: 'A thread that joins another one is written to all the time.' })
 }
 
-/** What the other thread is to know of the one that joins. */
+/** Passes data of the joining thread on to the other thread. */
 async function takeOver(
   collections: Needed,
   options: { own: ThreadRecord | null; name: string; into: ThreadName; retentionMs: number },
@@ -90,7 +90,7 @@ async function takeOver(
   const update = {
     $set: { workspace, channel, extId },
     $addToSet: { joined: { $each: [name, ...joined] } },
-    // What the other one has is not in it.
+    // The summary of the other thread lacks the joining one's messages.
     $unset: { summary: '' as const },
     $max: { expiresAt: new Date(Date.now() + retentionMs), ...defined({ lastInboundAt }) },
     $setOnInsert: {

@@ -51,7 +51,7 @@ export function createReadQuoted({ messages }: Pick<Collections, 'messages'>): R
   }
 }
 
-/** What one message replies or reacts to; undefined where that is nothing, or not there. */
+/** Returns the message that one replies or reacts to; undefined where there is none, or it is gone. */
 export async function quotedBy(
   readQuoted: ReadQuoted,
   record: Of,

@@ -44,7 +44,7 @@ export async function unwrittenThreads(
   return [...found.values()]
 }
 
-/** What the last messages of a thread tell of it; undefined where it has none. */
+/** Returns the contribution of a thread's last messages; undefined where it has none. */
 export async function latestOf(
   messages: Collections['messages'],
   { workspace, channel, ...thread }: ThreadName & { joined?: readonly string[] | undefined },

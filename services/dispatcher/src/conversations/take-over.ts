@@ -30,7 +30,7 @@ export interface OpenThread extends ThreadName {
   retentionMs: number
 }
 
-/** Whether a person has the thread of a message, or one that joins it with this message. Rejects when the database is unavailable. */
+/** Resolves to true if a person has a message's thread, or one that it joins. Rejects if the database is unavailable. */
 type IsWithPerson = (
   record: Pick<MessageRecord, 'workspace' | 'channel' | 'thread' | 'joined'>,
 ) => Promise<boolean>
@@ -91,7 +91,7 @@ export async function giveToPerson(
     .toArray()
 }
 
-/** What comes in from now on is answered by the channel's handler again. */
+/** Gives later messages of a thread to the channel's handler again. */
 export async function giveToAssistant(
   { threads }: Pick<Collections, 'threads'>,
   name: OpenThread,
@@ -130,7 +130,7 @@ function openOf({
   return { partition: { $in: partitions }, workspace, thread: of, open: true, channel, inbound: true }
 }
 
-/** Who has it already is not given it again, only for longer. */
+/** Gives a thread to a person; if a person has it already, only the time is extended. */
 async function setPerson(
   threads: Collections['threads'],
   name: OpenThread,

@@ -33,7 +33,7 @@ interface Touched extends ThreadName {
   named: Excerpt | undefined
   at: Date
   lastInboundAt: Date | undefined
-  /** Whether its unread messages are to be counted. */
+  /** True if its unread messages are to be counted. */
   isCounted: boolean
   /** The campaign that it was last written to by. */
   campaign: ThreadCampaign | undefined
@@ -47,7 +47,7 @@ export interface ThreadLog {
   touch(record: MessageRecord): void
   /** The partition is this instance's: what its last owner did not write any more is written from the messages. */
   open(lease: Lease): void
-  /** Whether what earlier owners of the partition did not write is written. */
+  /** True if all is written that earlier owners of the partition did not write. */
   isWhole(lease: Pick<Lease, 'partition' | 'term'>): boolean
   /** Everything of the partition has ended: writes what is left. Never rejects. */
   release(lease: Pick<Lease, 'partition' | 'term'>): Promise<void>
@@ -81,7 +81,7 @@ class WrittenBehind implements ThreadLog {
   readonly #open = new Map<number, Pick<Lease, 'partition' | 'term'>>()
   readonly #recovering = new Map<number, Lease>()
   readonly #loop: { stop(): Promise<void> }
-  /** What has joined which thread, as far as this instance has seen to it. */
+  /** The threads that have joined others, as far as this instance has handled them. */
   readonly #joined = new LRUCache<string, string>({ max: MAX_JOINED })
   #writing: Promise<void> = Promise.resolve()
   /** How long the last write took. */

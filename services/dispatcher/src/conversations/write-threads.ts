@@ -13,7 +13,7 @@ const MAX_UNREAD = 1_000
 const QUERY_MS = 5_000
 const DUPLICATE_KEY = 11_000
 
-/** What is written of a thread at once. */
+/** The data that is written of a thread at once. */
 export interface ThreadWrite extends ThreadName {
   activity: Activity
   lastInboundAt?: Date | undefined
@@ -85,7 +85,7 @@ async function updatePresent(threads: Collections['threads'], writes: ThreadWrit
 }
 
 const latest = (field: string) => ({ [field]: { $max: [`$${field}`, `$$change.latest.${field}`] } })
-/** What was said later stays; the latest times count, whatever they came with. */
+/** The thread after a change: the later message's fields stay; the latest times count, whichever message had them. */
 const CHANGED = {
   $mergeObjects: [
     '$$ROOT',
@@ -193,7 +193,7 @@ export async function countUnread({ threads, messages }: Counted, name: ThreadNa
   }
   const last = await lastOf()
   if (last === undefined) {
-    // What was to be read was run again, and answered.
+    // The unread messages were run again, and answered.
     const none = { $set: { unread: 0 }, $unset: { unreadFor: '' } } as const
     await threads.updateOne({ _id, readAt: readAt as Date, unread: { $gt: 0 } }, none)
     return

@@ -39,7 +39,7 @@ export async function loadAgent({ record, agents, channel, calling }: MessageRun
  * agent, or where a budget is known to be spent, that is made known instead.
  */
 export async function askModel(run: MessageRun): Promise<StepResult> {
-  // What asks refers to these alone, not to the run, which would stay in memory while the model answers.
+  // The call refers to these alone, not to the run, which would stay in memory while the model answers.
   const { record, agents, lookedUp, of } = run
   const room = agents.calls.room({ workspace: record.workspace, ended: run.leased.ended })
   if (room !== undefined) return { kind: 'pending', record, settled: room, for: 'model' }
@@ -150,7 +150,7 @@ async function askPassingOn(
   return result
 }
 
-/** What the names stand for may change until the calls are made: a server's list may be missing for a while. */
+/** Adds the sources of the tools: they may change before the calls are made, as a server's list may be missing. */
 function withSources(result: ModelResult, toolbox: Pick<Toolbox, 'sourceOf'>): ModelResult {
   if (result.kind !== 'answered') return result
   const calls = result.turn.calls.map((call) => ({

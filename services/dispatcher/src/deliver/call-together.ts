@@ -105,7 +105,7 @@ async function attempt(
   return refused ? undefined : { outcome, ms: performance.now() - started }
 }
 
-/** Whether the model is given a result, whatever was tried before. */
+/** True if the model is given a result, whatever was tried before. */
 function isSettling(outcome: Outcome): boolean {
   return (
     outcome.kind === 'accepted' ||

@@ -7,7 +7,7 @@ const CLOCKS_MS = 1_500
 const STATUS_CHECK_MS = 2_000
 const MARKER_CHECK_MS = 500
 
-/** Whether a missing status says that a send did not happen. */
+/** The times that decide if a missing status means that a send did not happen. */
 export interface StatusArrival {
   /** Since when (milliseconds since the epoch) providers could hand in statuses; undefined while they can't. */
   clearSince(): number | undefined
@@ -15,7 +15,7 @@ export interface StatusArrival {
   consumedUntil(): number
 }
 
-/** Whether a send may be made. */
+/** The decision about making a send. */
 export type Claim =
   | { kind: 'free' }
   /** Not now: look again then (milliseconds since the epoch). The claim may be taken back before it is over. */

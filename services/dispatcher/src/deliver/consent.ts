@@ -16,7 +16,7 @@ export function isOptedOut(
   { content, purpose }: { content: SendContent; purpose: Purpose | undefined },
 ): boolean | Promise<boolean> {
   if (!isTemplate(content)) return false
-  // What is not known of may be either.
+  // A template of unknown purpose may be for either.
   const purposes = purpose === undefined ? PURPOSES : [purpose]
   const { workspace } = record
   const addresses = personOf(record)

@@ -182,7 +182,7 @@ const isOver = (record: MessageRecord): boolean => record.turns !== undefined &&
 const mayBeGathered = ({ record, settings }: Known): boolean =>
   !hasTurns(record) && settings.gatherMs > 0 && record.lane === undefined
 
-/** What was gathered is heard where it can be heard at once; what failed is not asked for again. */
+/** True if audio is to be transcribed: a gathered message's at once where possible, and not again after a failure. */
 function hasUnheard({ record, facts: { gathering, audioCall } }: Known): boolean {
   if (hasTurns(record) || record.transcript !== undefined || findAudio(record) === undefined) return false
   const isFailed = audioCall?.kind === 'ended' && audioCall.result.kind !== 'answered'
@@ -197,7 +197,7 @@ function ofAudio(known: Known): Step | undefined {
   return agent.kind === 'loaded' && agent.canHear ? { kind: 'transcribe' } : undefined
 }
 
-/** What a call of a model leads to; undefined where none was started. */
+/** Returns the step after a call of a model; undefined where none was started. */
 function ofCall(
   known: Known,
   call: ModelCallState | undefined,
@@ -261,7 +261,7 @@ function ofFailure(
   return { kind: 'retryModel', attempt, tries, due: delay === 0 ? undefined : due }
 }
 
-/** What this model refuses another may do. */
+/** Returns the step after a refusal: a request that this model refuses may work on another. */
 function ofRefusal(
   { record, facts: { now }, settings: { messageMs } }: Known,
   call: EndedCall,
@@ -277,7 +277,7 @@ function ofRefusal(
   return { kind: 'retryModel', attempt, tries: next.tries, due: next.delay === 0 ? undefined : due }
 }
 
-/** Whether a model that was asked for this turn failed in a way that may mend. */
+/** True if a model that was asked for this turn failed with an error that may pass. */
 function hasRetryable({ attempts, turns = [], ...record }: MessageRecord): boolean {
   const since = Math.max(ranAgainAt(record), turns.at(-1)?.at.getTime() ?? 0)
   return attempts.some(

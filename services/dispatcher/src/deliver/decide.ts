@@ -9,7 +9,7 @@ import { TURN_RULES } from './decide-turn.ts'
 import { end, GROUP, type Known, type Rule, stop, takenWhileEnded, type Unrouted } from './rule.ts'
 import type { Facts, Planned, Step } from './step.ts'
 
-/** What a message does next: the first rule that applies says it. Pure. */
+/** Returns the next step of a message: the first rule that applies decides. Pure. */
 export function decide(record: MessageRecord, facts: Facts): Step {
   const { channel, message } = facts
   const pause =
@@ -28,7 +28,7 @@ function firstOf<M>(rules: readonly Rule<M>[], of: M): Step {
   throw new Error('no rule says what a message does next')
 }
 
-/** Whether an agent works it in turns of a model. */
+/** True if an agent works it in turns of a model. */
 function isForTurns({ record, facts, channel, message }: Known): boolean {
   if (!facts.hasAgents) return false
   if (record.turns !== undefined) return true
@@ -61,7 +61,7 @@ const DUE: Rule<Unrouted> = {
   next: 'wait until it is',
   step: ({ record, facts: { now } }) => {
     const until = record.due?.getTime() ?? 0
-    // What a person has taken over ends as soon as somebody looks.
+    // A message that a person has taken over ends as soon as it is read.
     if (until <= now || record.takenOver !== undefined) return undefined
     const waitsForStatus = record.sends.some(({ state }) => state === 'claimed')
     if (waitsForStatus)

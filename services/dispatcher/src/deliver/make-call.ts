@@ -69,7 +69,7 @@ function readyCall(
   }
 }
 
-/** What was begun in time has the usual time of a call, so that few calls are broken off that may have an effect. */
+/** Returns the time left. A call begun in time gets its usual time, so that few are broken off that have an effect. */
 function timeLeft({ record, options, channel }: MessageRun): number {
   const now = options.now()
   const { messageMs } = turnSettingsOf(channel.config)

@@ -38,19 +38,19 @@ import type { Facts, LookedUp, Planned } from './step.ts'
 import type { Calling } from './thread-run.ts'
 import { type LeasedMessages, Superseded, WrittenMessage } from './written-message.ts'
 
-/** What the dispatcher knows of the thread that a message belongs to. */
+/** Facts about the thread that a message belongs to. */
 export interface KnownThreads {
-  /** Whether a person has it: then nothing of an agent or a handler is sent. Rejects with `unavailable`. */
+  /** True if a person has it: then nothing of an agent or a handler is sent. Rejects with `unavailable`. */
   isWithPerson(record: MessageRecord): Promise<boolean>
-  /** Whether its person wrote nothing for so long. Rejects with `unavailable`. */
+  /** True if its person has written nothing for so long. Rejects with `unavailable`. */
   isOutsideWindow(record: MessageRecord, window: { now: number; windowMs: number }): Promise<boolean>
 }
 
-/** What delivering messages takes. */
+/** The dependencies of delivering messages. */
 export interface DeliverOptions extends DeliveryRoutes {
   channels: Channels
   handle: Handle
-  /** What works messages that need a model; without it there are no such agents. */
+  /** The agents that work messages that need a model; without it there are none. */
   agents?: Agents
   endpoints: Pick<Endpoints, 'enter'>
   threads: KnownThreads
@@ -58,7 +58,7 @@ export interface DeliverOptions extends DeliveryRoutes {
   recordConsent: RecordConsent
   readQuoted: ReadQuoted
   knownTemplates: Pick<KnownTemplates, 'find'>
-  /** Whether a workspace may have no further message that waits for its time. Rejects with `unavailable`. */
+  /** True if a workspace may have no further message that waits for its time. Rejects with `unavailable`. */
   isScheduleFull(workspace: number): Promise<boolean>
   submit: Submit
   /** Reads a message that somebody else has written. */
@@ -82,9 +82,9 @@ export class MessageRun {
   readonly calling: Calling
   readonly options: DeliverOptions
   readonly rate: SendRate
-  /** Whether later messages of the thread may pass this one while it waits. */
+  /** True if later messages of the thread may pass this one while it waits. */
   isPassable = false
-  /** What steps of this run have looked up. */
+  /** The results that steps of this run have looked up. */
   readonly lookedUp: LookedUp = {}
   /** The tools of its agent, once one was called. */
   toolbox: Promise<Toolbox | undefined> | undefined
@@ -113,7 +113,7 @@ export class MessageRun {
     return this.message.record
   }
 
-  /** What is known of the message now. */
+  /** The present facts about the message. */
   get facts(): Facts {
     const { options, lookedUp, record } = this
     const { times, now, callbackOf } = options
@@ -198,15 +198,15 @@ export class MessageRun {
 
 /** How one send leaves. */
 export interface DeliveryRoute {
-  /** Whether the other side reports later what became of it. */
+  /** True if the other side later reports the outcome. */
   reports: boolean
-  /** Whether it may be made again when it may have happened and nobody reports; it may unless said otherwise. */
+  /** True if it may be made again when it may have happened and nobody reports; the default is true. */
   isRepeatable?: boolean | undefined
-  /** Whether that is so only under the same idempotency key. */
+  /** True if that holds only under the same idempotency key. */
   isKeyed?: boolean | undefined
-  /** What it counts against, where the other side allows only so many. */
+  /** The rates that it counts against, where the other side has a limit. */
   keys?: RateKeys | undefined
-  /** What it calls; undefined where that can't be said. */
+  /** The URL that it calls; undefined where that is not known. */
   url?: string | undefined
   /** The longest one attempt takes, in milliseconds: 12 s unless said otherwise. */
   timeoutMs?: number | undefined
@@ -217,7 +217,7 @@ export interface DeliveryRoute {
 }
 
 interface DeliveryRoutes {
-  /** What sends through the provider of this name. */
+  /** Returns the callback that sends through the provider of this name. */
   callbackOf(provider: Channel['callback']): Callback
   functions: Functions
 }

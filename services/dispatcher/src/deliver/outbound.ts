@@ -73,7 +73,7 @@ import type { StatusArrival } from './claim.ts'
 import { createDeliverMessage, type DeliverMessage } from './deliver-message.ts'
 import type { DeliverOptions } from './message-run.ts'
 
-/** What a model or an MCP server may answer to one request, in bytes. */
+/** The most bytes that a model or an MCP server may answer to one request. */
 const MAX_STREAM_BYTES = 5 * 1024 * 1024
 const DAY_MS = 24 * 60 * 60 * 1_000
 
@@ -86,11 +86,11 @@ export interface Outbound {
   run: DeliverMessage
   channels: Channels
   agents: Agents
-  /** What somebody connects an action by. */
+  /** The parts by which a user connects an action. */
   connecting: { authorizations: Authorizations; readAction: ReadAction }
   /** Looks for what an action can be made of. */
   discoverTools: DiscoverTools
-  /** What is known of templates, and the way to ask providers about them. */
+  /** The known templates, and the way to ask providers about them. */
   templates: { known: KnownTemplates; ask: AskProvider }
   /** Asks providers what is wrong with a channel there. */
   checkAccount: CheckAccount

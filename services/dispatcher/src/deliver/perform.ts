@@ -117,7 +117,7 @@ function found(run: MessageRun, lookedUp: LookedUp): StepResult {
   return NEXT
 }
 
-/** What a handler answered is stored while something else is waited for, so that it is not asked again. */
+/** Stores a handler's answer while the message waits for something else, so that the handler is not asked again. */
 async function storeHandled(run: MessageRun, planned: Planned | undefined): Promise<void> {
   if (planned?.answer === undefined) return
   run.take(planned)

@@ -36,7 +36,7 @@ const SUBMIT_AGAIN_MS = 5_000
 export interface NextSend {
   index: number
   send: Send
-  /** What a template is for, where that is known. */
+  /** The purpose of a template, where that is known. */
   purpose?: Purpose | undefined
 }
 
@@ -142,7 +142,7 @@ function waitForStatus(
     now: now(),
   })
   if (claim.kind === 'busy') return { kind: 'reload', at: claim.until, for: 'status' }
-  // What fails under the key from now on may have been done before.
+  // A call that fails under the key from now on may have been done before.
   const wasMade = isKeyed && send.state === 'claimed'
   if (wasMade) return settleSend(run, { index, reports, call, outcome: INTERRUPTED_KEYED, ms: 0 })
   if (claim.kind === 'free') return undefined
@@ -240,7 +240,7 @@ async function waitForRate(run: MessageRun, keys: RateKeys, send: Send): Promise
   return { kind: 'wait', record, until: wait.at, for: wait.for }
 }
 
-/** Whether a send that was just claimed may leave: while the lease is valid, for as long as others wait for its status. */
+/** Returns true while a claimed send may leave: the lease is valid, and others still wait for its status. */
 export function untilDeadline({ leased }: MessageRun): MayLeave {
   const claimedAt = performance.now()
   return () => leased.isLeased() && performance.now() - claimedAt < SEND_DEADLINE_MS

@@ -74,7 +74,7 @@ function outcomeWithStatus(send: Send | undefined, outcome: Outcome): Outcome {
   return { kind: 'accepted', delivered: false, ...defined({ providerId }) }
 }
 
-/** What a model or a person waits for is tried again sooner than anything else. */
+/** Returns the settlement; calls that a model or a person waits for are retried sooner than others. */
 export function settlementOf(
   attempted: Parameters<typeof settle>[0],
   call: CallKind | undefined,

@@ -11,7 +11,7 @@ import type { Outcome } from '../message/outcome.ts'
 import type { MessageEnd } from '../message/progress.ts'
 import type { Times } from '../times.ts'
 
-/** What there is to send, and the answer where a handler made it. */
+/** The sends to make, and the answer where a handler made it. */
 export interface Planned {
   channel: Channel
   /** With the answer in force, whoever made it. */
@@ -25,7 +25,7 @@ type EndpointWait = Extract<Admission, { kind: 'wait' }>
 export type EndedCall = Extract<ModelCallState, { kind: 'ended' }>
 type NewTurn = Extract<ModelResult, { kind: 'answered' }>['turn']
 
-/** What a message does next. Times are in milliseconds since the epoch. */
+/** The next step of a message. Times are in milliseconds since the epoch. */
 export type Step = (
   | { kind: 'wait'; until: number; for: WaitingFor; planned?: Planned | undefined }
   /** It is read again then: others write what it waits for. */
@@ -55,7 +55,7 @@ export type Step = (
   /** Its end is decided: the person is told so by the channel's fallback message, unless it is silent. */
   | { kind: 'giveUp'; reason: string; attempt?: Attempt; isSilent?: boolean }
   | { kind: 'fail'; step: string; outcome: Failure; ms: number; planned?: Planned | undefined }
-  /** What the provider reported as failed later is sent again. */
+  /** A send that the provider later reported as failed is made again. */
   | { kind: 'resume' }
   /** `isMerged`: whatever statuses say of its sends meanwhile. */
   | { kind: 'end'; end: MessageEnd; answer?: string | undefined; isMerged?: true }
@@ -69,31 +69,31 @@ export type StepOf<Kind extends Step['kind']> = Extract<Step, { kind: Kind }>
 /** Why the functions of a plan can't be called, as far as the first that can't. */
 type FunctionCheck = { kind: 'fine' } | { kind: 'failed'; id: string; failure: Failure; ms: number }
 
-/** What came of asking the handler, and how long that took, in milliseconds. */
+/** The handler's answer, and the time that it took in milliseconds. */
 type HandlerResult = (Handled | Busy | EndpointWait) & { ms: number }
 
 export type LoadedAgent =
   | { kind: 'loaded'; agent: Agent; choices: ModelChoice[]; canHear: boolean }
   | { kind: 'missing'; reason: string }
 
-/** What steps before have looked up; what is undefined is not known yet. */
+/** The results that earlier steps have looked up; undefined ones are not known yet. */
 export interface LookedUp {
   /** Null where there is none. */
   channel?: Channel | null
   isWithPerson?: boolean
   handled?: HandlerResult | undefined
   check?: FunctionCheck | undefined
-  /** What is sent is decided, though it is not stored yet. */
+  /** The sends are decided, though they are not stored yet. */
   isPlanned?: boolean
   gathering?: Gathering
   agent?: LoadedAgent | undefined
   /** Why a budget does not allow a call. */
   budget?: string | undefined
-  /** Whether the person is told by this message that a budget stops them. */
+  /** True if this message tells the person that a budget stops them. */
   isFirstStopped?: boolean
 }
 
-/** What is known of a message beside its record. */
+/** Facts about a message beside its record. */
 export interface Facts extends LookedUp {
   now: number
   times: Pick<Times, 'lookUpFor' | 'lookUpAgain'>
@@ -104,6 +104,6 @@ export interface Facts extends LookedUp {
   /** The call of the model for its next turn, and the one that hears its audio. */
   turnCall?: ModelCallState | undefined
   audioCall?: ModelCallState | undefined
-  /** Whether there are agents that work in turns. */
+  /** True if there are agents that work in turns. */
   hasAgents: boolean
 }

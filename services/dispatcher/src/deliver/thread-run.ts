@@ -1,7 +1,7 @@
 import type { MessageRecord, WaitingFor } from '../message/message-record.ts'
 import type { RunSlot } from '../round-robin/ready-threads.ts'
 
-/** What becomes of a thread after its head was run. */
+/** The state of a thread after its head was run. */
 export type RunResult =
   /** The head has reached an end; the next message may run. */
   | { kind: 'closed' }
@@ -9,7 +9,7 @@ export type RunResult =
   | { kind: 'wait'; record: MessageRecord; until: number; for?: WaitingFor }
   /** The head is to be run again once this settles, which it does in any case; meanwhile the thread takes no place. */
   | { kind: 'pending'; record: MessageRecord; settled: Promise<void>; for: WaitingFor }
-  /** What is in memory may be out of date: read the thread anew at this time. */
+  /** The thread in memory may be out of date: read it anew at this time. */
   | { kind: 'reload'; at: number; for?: WaitingFor }
   /** The head waits as a thread of its own (its `lane`), to be run again at this time; the next message may run. */
   | { kind: 'left'; lane: string; at: number; for?: WaitingFor }

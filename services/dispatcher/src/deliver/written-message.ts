@@ -12,7 +12,7 @@ export class Superseded extends Error {}
 
 /** Writes the messages of a partition while this instance has its lease. */
 export interface LeasedMessages {
-  /** Whether they are this instance's to run: judged on the monotonic clock, right before each use. */
+  /** True if they are this instance's to run: judged on the monotonic clock, right before each use. */
   isLeased(): boolean
   /** Aborts when they are not this instance's to run any more, as far as that is known. */
   readonly ended: AbortSignal

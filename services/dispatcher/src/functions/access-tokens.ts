@@ -39,7 +39,7 @@ type Action = { workspace: number; _id: number }
 /** Where the access token of an action's credentials goes. */
 interface TokenTarget {
   url: string
-  /** Whether the server there says itself where its tokens are given. */
+  /** True if the server at the URL itself tells where its tokens are issued. */
   isDiscovered?: boolean
 }
 
@@ -74,7 +74,7 @@ export interface RegisteredClient {
 /** Tells the workspace what became of asking for the tokens of an action: why it was refused, or that it works again. */
 export type ReportTokens = (action: Action, refusal: string | undefined) => void
 
-/** What is sealed of an action's tokens. */
+/** The part of an action's tokens that is sealed. */
 const sealedTokens = z.object({
   /** Names the credentials that they are for: others have other tokens. */
   of: z.string(),
@@ -251,13 +251,13 @@ interface Asked {
   workspace: number
   client: OAuthClient | ConsentedClient
   target: TokenTarget
-  /** Whether the workspace may have been told that it does not work. */
+  /** True if the workspace may have been told that it does not work. */
   wasRefused: boolean
 }
 
 const idOf = ({ workspace, _id }: Action): string => `${workspace}/${_id}`
 
-/** What consent is given for: other credentials, or the same for another server, need it anew. */
+/** Returns the hash of what consent covers: other credentials, or the same for another server, need it anew. */
 const ofConsent = (client: ConsentedClient, { origins }: ActionCredentials): string =>
   hash('sha256', JSON.stringify([client, origins?.toSorted()]), 'base64url')
 
@@ -277,7 +277,7 @@ interface KnownClient {
   registered?: RegisteredClient
 }
 
-/** Who asks for tokens, where, and with what somebody let it have. */
+/** Returns the client that asks for tokens, its token URL, and its consent as a refresh token. */
 async function clientOf(
   http: Pick<HttpClient, 'send'>,
   asked: Asked,

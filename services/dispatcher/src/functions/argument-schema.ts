@@ -12,7 +12,7 @@ const VALUES = [
   ...['maxLength', 'minLength', 'pattern', 'format', 'maxItems', 'minItems', 'uniqueItems', 'minContains'],
   ...['maxContains', 'maxProperties', 'minProperties', 'required', 'dependentRequired'],
 ]
-/** What they say is said of the same value. */
+/** Keywords whose schemas apply to the same value. */
 const IN_PLACE = ['not', 'if', 'then', 'else']
 const UNKNOWN_REFERENCES = ['$dynamicRef', '$recursiveRef']
 
@@ -84,14 +84,14 @@ function relaxChoice(made: JsonObject): void {
   delete made.oneOf
 }
 
-/** What a schema matches texts and names by. */
+/** Returns the patterns by which a schema matches texts and names. */
 function patternsOf(given: JsonObject): string[] {
   const pattern = memberOf(given, 'pattern')
   const names = memberOf(given, 'patternProperties')
   return [...(typeof pattern === 'string' ? [pattern] : []), ...(isObject(names) ? Object.keys(names) : [])]
 }
 
-/** What OpenAPI 3.0 says otherwise: `nullable`, and bounds that are exclusive by a flag next to them. */
+/** Converts what differs in OpenAPI 3.0: `nullable`, and bounds that are exclusive by a flag next to them. */
 function modern(made: JsonObject, given: JsonObject): JsonObject {
   for (const [flag, bound] of [
     ['exclusiveMinimum', 'minimum'],
@@ -123,7 +123,7 @@ export function checkBy(schema: JsonObject): CheckValue {
     const missing = error.keyword === 'required' ? /"([^"]*)"/.exec(error.error)?.[1] : undefined
     if (missing !== undefined) throw new ArgsError(`${at}${inner}/${missing}`, 'is missing')
     const rule = error.keyword === 'false' ? 'is not allowed' : `breaks "${error.keyword}" of the schema`
-    // What the schema says of a number that is no double is in one `not`.
+    // The rules of the schema for a number that is no double are in one `not`.
     const isOfNumbers = exact !== undefined && error.keyword === 'not'
     throw new ArgsError(`${at}${inner}`, isOfNumbers ? 'does not fit the schema' : rule)
   }

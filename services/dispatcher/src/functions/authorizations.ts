@@ -25,14 +25,14 @@ interface ConsentAction {
   discoveredAt?: string | undefined
 }
 
-/** Who asks for it: somebody else's browser can't end it. */
+/** The account and session that ask for consent: somebody else's browser can't end it. */
 interface Asker {
   account: number
   /** The login, or the API token. */
   session: string
 }
 
-/** What is sealed while somebody gives consent. */
+/** The state that is sealed while a user gives consent. */
 const sealedAuthorization = z.object({
   /** Hash of the client's settings: with other ones it is over. */
   of: z.string(),

@@ -74,7 +74,7 @@ export function bindingsIn(document: SpecDocument, schema: unknown): Binding[] {
   return found
 }
 
-/** What something binds itself to. Throws {@link SpecError}. */
+/** Returns the value that something is bound to. Throws {@link SpecError}. */
 export function boundValueOf(given: unknown): BoundValue | undefined {
   if (!Object.hasOwn(Object(given), BOUND_VALUE)) return undefined
   const value = memberOf(given, BOUND_VALUE)
@@ -107,7 +107,7 @@ const propertiesNamed = (parts: readonly unknown[], key: string): unknown[] =>
 
 export const pointerOf = ({ path }: Binding): string => path.map((key) => `/${pointerSegment(key)}`).join('')
 
-/** Whether all of a value is bound. */
+/** True if the whole value is bound. */
 export const isWhole = (bindings: readonly Binding[]): boolean =>
   bindings.some(({ path }) => path.length === 0)
 
@@ -184,7 +184,7 @@ function put(value: unknown, { binding, bound, level, at }: Put): unknown {
   return Object.fromEntries(inner === undefined ? others : [...others, [key, inner]])
 }
 
-/** Whether a server may read what is under one name as the other: in another case, in brackets, with other separators. */
+/** True if a server may read one name as the other: in another case, in brackets, with other separators. */
 export const isAlike = (one: string, other: string): boolean => segmentsOf(one)[0] === segmentsOf(other)[0]
 
 /** A name of a form as servers read it: `a[b][0]`, `a.b[0]` and `[a]b[0]` have the same segments. */
@@ -196,7 +196,7 @@ const segmentsOf = (name: string): string[] =>
     .map((segment) => segment.replaceAll(/[\s_+-]/g, ''))
     .filter((segment) => segment !== '')
 
-/** Whether a server may read a name of a form as a place that is bound, or as one around it, under which it is not set. */
+/** True if a server may read a form's name as a bound place, or as one around it, under which it is not set. */
 export function isFalseName(name: string, bound: readonly Binding[]): boolean {
   const segments = segmentsOf(name)
   return bound.some(({ path }) => {

@@ -17,7 +17,7 @@ export interface CallRequest {
   target: string
   headers: Record<string, string>
   body?: string
-  /** What of the body is to be read first. */
+  /** The files of the body, which are to be read first. */
   files?: RequestFiles
 }
 
@@ -73,7 +73,7 @@ export function buildRequest(operation: Operation, args: JsonObject, context?: C
 const joinedPairs = (pairs: Array<[string, string]>, separator: string): string =>
   pairs.map((pair) => pair.join('=')).join(separator)
 
-/** Whether the parameter says how the pair is called, and not the value, whose own names are the model's. */
+/** True if the parameter names the pair; else the value's own names do, which the model sets. */
 const isOwnPair = ({ name }: Parameter, [key]: [string, string]): boolean => {
   const encoded = encodeURIComponent(name)
   return key === encoded || key.startsWith(`${encoded}${encodeURIComponent('[')}`)
@@ -165,7 +165,7 @@ function pathText(parameter: Given, value: unknown): string {
   return explode ? parts.map((part) => before + named(part)).join('') : before + named(parts.join(','))
 }
 
-/** What a query may have as it is (RFC 3986, 3.4), without what ends or separates its parameters. */
+/** Characters that a query may contain as they are (RFC 3986, 3.4), without those that end or separate parameters. */
 const RESERVED = /%(?:3A|2F|3F|40|24|2C)/g
 const encoderOf =
   ({ allowReserved }: Given) =>

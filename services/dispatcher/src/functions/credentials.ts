@@ -22,7 +22,7 @@ export interface ActionCredentials {
 /** The credentials of an action; undefined where it has none. Rejects with `unavailable`. */
 export type CredentialsOf = (
   action: { workspace: number; _id: number },
-  /** What was read before (milliseconds since the epoch) does not do as long as configuration answers. */
+  /** A read before this time (milliseconds since the epoch) is too old, as long as configuration answers. */
   options?: { notBefore: number },
 ) => Promise<ActionCredentials | undefined>
 
@@ -53,7 +53,7 @@ export function reasonToWithholdCredentials(
   )
 }
 
-/** What goes over the wire because of credentials; `secrets` must never be shown. */
+/** The parts of a request that come from credentials; `secrets` must never be shown. */
 export interface Credentialed {
   headers: Record<string, string>
   query: Array<[string, string]>

@@ -39,7 +39,7 @@ export function formBody(value: unknown, { type, encodings, bound = [] }: Typed)
 interface Typed {
   type: string
   encodings: Encodings
-  /** What of it configuration sets. */
+  /** The parts of it that configuration sets. */
   bound?: readonly Binding[]
   marks?: FileMarks | undefined
 }

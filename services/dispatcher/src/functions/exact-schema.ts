@@ -20,7 +20,7 @@ export const SCHEMAS = [
 export const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
 export const MAPS = ['properties', 'patternProperties', 'dependentSchemas']
 
-/** What decides about a number or a text alone. */
+/** Keywords that apply to a number or a text alone. */
 const OF_SCALARS = [
   ...['type', 'multipleOf', 'maximum', 'exclusiveMaximum', 'minimum', 'exclusiveMinimum'],
   ...['maxLength', 'minLength', 'pattern', 'format'],
@@ -82,7 +82,7 @@ function schemaWith(marks: ReadonlyMap<string, Decimal>, marked: (value: unknown
     for (const key of [...MAPS, '$defs']) if (Object.hasOwn(made, key)) made[key] = mapped(made[key], convert)
     return withScalars(made)
   }
-  /** What is said of numbers and texts is said of marks apart. */
+  /** Applies the keywords for numbers and texts to marks separately. */
   const withScalars = (made: JsonObject): JsonObject => {
     const own = OF_SCALARS.filter((key) => Object.hasOwn(made, key))
     if (own.length === 0) return made
@@ -95,7 +95,7 @@ function schemaWith(marks: ReadonlyMap<string, Decimal>, marked: (value: unknown
   return convert
 }
 
-/** Whether a number fits what a schema says of numbers alone. */
+/** True if a number fits the keywords of a schema that apply to numbers alone. */
 function fits(schema: JsonObject, value: Decimal): boolean {
   const { type, format } = schema
   const types = typeof type === 'string' ? [type] : type

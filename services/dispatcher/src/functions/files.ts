@@ -56,7 +56,7 @@ export class FileMarks {
     return { ...value, ...Object.fromEntries(files) }
   }
 
-  /** Whether a value is the mark of a file, which takes these types; undefined where it is none. */
+  /** Returns the file of a mark, if the place takes its type; undefined where the value is no mark. */
   fileAt(value: unknown, accept?: string): string | undefined {
     const { mark, named } = this.files
     if (typeof value !== 'string' || !value.startsWith(`${mark}:`)) return undefined
@@ -85,7 +85,7 @@ export function withFiles(body: string, mark: string, files: readonly ReadFile[]
   return Buffer.concat([Buffer.from(before), ...filled])
 }
 
-/** Whether a place takes a file of this type, by the list that its `contentType` is. */
+/** True if a place takes a file of this type, by the list in its `contentType`. */
 export function takes(accept: string | undefined, contentType: string): boolean {
   const [type = ''] = contentType.toLowerCase().split(';')
   const [family] = type.split('/')

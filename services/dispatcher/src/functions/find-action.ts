@@ -21,7 +21,7 @@ export type Action = z.output<typeof storedAction> & { key: string; workspace: n
 
 type FoundAction =
   | { kind: 'found'; action: Action }
-  /** Whether this action has the operation is not known: its spec takes too long to read. None before it has. */
+  /** It is not known if this action has the operation: its spec takes too long to read. No action before it has it. */
   | { kind: 'slow'; action: Action }
   /** No action has the operation; `badSpec` names one whose spec could not be read. */
   | { kind: 'unknown'; badSpec?: string }

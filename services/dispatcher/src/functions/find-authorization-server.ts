@@ -35,7 +35,7 @@ export interface AuthorizationServer {
   registrationUrl?: string | undefined
   /** How it lets the code be tied to who asked for it (RFC 7636); undefined where it does not say. */
   challengeMethods?: string[] | undefined
-  /** What the server names as its scopes. */
+  /** The scopes that the server lists. */
   scopes?: string[] | undefined
 }
 

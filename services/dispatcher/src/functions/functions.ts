@@ -46,9 +46,9 @@ export interface Functions {
 
 /** One attempt at a function. */
 interface FunctionAttempt {
-  /** What it calls, or the origin of that where each call has its own path; undefined when nothing can be called. */
+  /** The URL that it calls, or its origin where each call has its own path; undefined when nothing can be called. */
   url?: string
-  /** Whether it may be called again when it may have been done. */
+  /** True if it may be called again when it may have been done. */
   isRepeatable?: boolean
   /** The longest one attempt takes, in milliseconds. */
   timeoutMs?: number

@@ -29,21 +29,21 @@ interface OperationCall {
   args: object
   /** Where a model makes the call: what it can't set. Without it all arguments are the caller's. */
   binding?: BindingOfCall
-  /** Whether a signed header says whom it is for; undefined where not. */
+  /** True if a signed header names the person whom it is for; undefined where not. */
   signsContext?: boolean
 }
 
 /** An operation whose arguments fit. */
 export interface ReadyOperation {
-  /** What it calls, or the origin of that where each call has its own path. */
+  /** The URL that it calls, or its origin where each call has its own path. */
   url: string
-  /** Whether calling it twice does no more than calling it once, by what its spec says. */
+  /** True if calling it twice does no more than calling it once, according to its spec. */
   isRepeatable: boolean
-  /** Whether that is so only under the same `Idempotency-Key`: a further call of a model has another one. */
+  /** True if that holds only under the same `Idempotency-Key`: a further call of a model has another one. */
   isKeyed: boolean
-  /** Whether it only reads, by its method. */
+  /** True if it only reads, by its method. */
   isReadOnly: boolean
-  /** Whether it goes to the spec's own server, which asks for credentials. */
+  /** True if it goes to the spec's own server, which asks for credentials. */
   asksForCredentials: boolean
   /** One attempt within `timeoutMs`; `id` is the idempotency key. Throws `CallError`. */
   send(
@@ -151,7 +151,7 @@ const MAX_FILE_BYTES = 16 * 1024 * 1024
 
 /** A file that a call names can't be sent; nothing was. */
 export class FileError extends Error {
-  /** Whether it may be there later. */
+  /** True if the file may be there later. */
   readonly isTransient: boolean
 
   constructor(reason: string, { isTransient = false } = {}) {

@@ -24,7 +24,7 @@ export interface Operation {
   method: string
   path: string
   parameters: Parameter[]
-  /** Whether it takes an `Idempotency-Key`, and so does nothing twice for one. */
+  /** True if it takes an `Idempotency-Key`, and so does nothing twice for the same key. */
   declaresKey: boolean
   body?: RequestBody
 }

@@ -27,12 +27,12 @@ export interface Parameter {
   /** How arrays and objects are written; `json` where the parameter says that it is JSON. */
   style: string
   explode: boolean
-  /** Whether characters that separate nothing in a query stay as they are. */
+  /** True if characters that separate nothing in a query stay as they are. */
   allowReserved?: true
   description?: string
   schema: unknown
   check: CheckValue
-  /** What of it configuration sets. */
+  /** The parts of it that configuration sets. */
   bindings: PlacedBinding[]
 }
 
@@ -50,7 +50,7 @@ export function parametersOf(document: SpecDocument, owners: JsonObject[]): Para
   return [...found.values()]
 }
 
-/** Whether one of these has the header `Idempotency-Key` among its parameters. Throws {@link SpecError}. */
+/** True if one of these has the header `Idempotency-Key` among its parameters. Throws {@link SpecError}. */
 export function declaresKey(document: SpecDocument, owners: JsonObject[]): boolean {
   return owners.some((owner) => {
     const given = memberOf(owner, 'parameters')

@@ -6,7 +6,7 @@ const MAX_DEPTH = 100
 
 const COMPOSED = ['allOf', 'anyOf', 'oneOf'] as const
 
-/** Whether a schema says that only responses have what it describes. */
+/** True if a schema says that only responses have the values it describes. */
 function isReadOnly(document: SpecDocument, given: unknown): boolean {
   if (memberOf(given, 'readOnly') === true) return true
   const target = resolved(document, given)

@@ -23,7 +23,7 @@ export interface RequestBody {
   check: CheckValue
   /** Of its properties, as far as a request has them. */
   names: Set<string>
-  /** What of it configuration sets. */
+  /** The parts of it that configuration sets. */
   bindings: PlacedBinding[]
   /** Without what only responses have. */
   sent(value: unknown): unknown

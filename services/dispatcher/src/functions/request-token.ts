@@ -31,7 +31,7 @@ const common = {
   authentication: z.enum(['basic', 'body']).optional(),
 }
 
-/** What the credentials of an action say for OAuth 2: of a client, or with a `refreshToken` of somebody who let it in. */
+/** The OAuth 2 credentials of an action: those of a client, or with a `refreshToken` of a user who gave consent. */
 const oauthClient = z.object({
   clientId: text(1_024),
   refreshToken: text(8_192).optional(),
@@ -63,7 +63,7 @@ export function clientIn(
   )
 }
 
-/** Whether somebody has to give consent before the client gets anything. */
+/** True if a user has to give consent before the client gets a token. */
 export const isConsented = (client: OAuthClient | ConsentedClient): client is ConsentedClient =>
   client.grant === 'authorization_code'
 
@@ -99,7 +99,7 @@ const tokenResponse = z.object({
   refresh_token: z.string().min(1).max(8_192).optional(),
 })
 
-/** What a client gives for a token besides its own name: nothing more, or what somebody let it have. */
+/** The grant that a client presents for a token besides its own name: none, or one from a user's consent. */
 type Grant =
   | { kind: 'client' }
   | { kind: 'refresh'; refreshToken: string }

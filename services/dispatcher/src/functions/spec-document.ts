@@ -12,9 +12,9 @@ const NO_VERSION = 'names neither an OpenAPI 3 version under openapi nor 2.0 und
 export interface SpecDocument {
   /** Schemas up to 3.0 are written in a dialect of their own; later ones are JSON Schema 2020-12. */
   dialect: '3.0' | '2020-12'
-  /** Whether its schemas tell what only responses have (`readOnly`). */
+  /** True if its schemas mark values that only responses have (`readOnly`). */
   hasDirections?: true
-  /** Whether something in it binds a value (`x-parley-value`). */
+  /** True if it has a bound value (`x-parley-value`). */
   hasBindings?: boolean
   root: JsonObject
 }
@@ -49,7 +49,7 @@ export function resolved({ root }: SpecDocument, value: unknown): unknown {
   throw new SpecError('has references that lead in a circle')
 }
 
-/** Whether something binds a value, itself or in what it has or `resolve` says that it refers to. */
+/** True if something binds a value, itself or in its parts, or in anything that `resolve` finds for its references. */
 export function hasBinding(
   start: unknown,
   resolve: (reference: string) => unknown = () => undefined,
@@ -68,7 +68,7 @@ export function hasBinding(
   return false
 }
 
-/** What a local reference points at. Throws {@link SpecError}. */
+/** Returns the target of a local reference. Throws {@link SpecError}. */
 export function pointedAt(root: JsonObject, reference: string): unknown {
   if (reference !== '#' && !reference.startsWith('#/'))
     throw new SpecError('refers to something outside of itself, which is not fetched')

@@ -9,7 +9,7 @@ const PROCESSES = 3
 const MAX_WAITING = 1_000
 const MAX_WAITING_OF_WORKSPACE = 250
 const TASK_MS = 3_000
-/** What a task may take at first: far more than an ordinary spec does. */
+/** Milliseconds that a task may take at first: far more than an ordinary spec does. */
 const FIRST_MS = 500
 /** A spec whose last task took no longer is quick. */
 const QUICK_MS = 250
@@ -185,7 +185,7 @@ class FairReader implements SpecReader {
     this.#respond(queued, responseTo(end))
   }
 
-  /** What was found out lately about a spec that can't be worked with. */
+  /** Returns the recent refusal of a spec that can't be worked with. */
   #refused(task: SpecTask): SpecResponse | undefined {
     return this.#slow.has(task.key) ? { kind: 'too_slow' } : this.#bad.get(nameOf(task))
   }
@@ -217,7 +217,7 @@ function responseTo(end: TaskEnd<SpecResult>): SpecResponse | undefined {
 
 const unavailable = (detail: string) => new Problem('unavailable', { detail })
 
-/** What a workspace may use at once, in milliseconds, and the part of the time that it gets back. */
+/** Milliseconds that a workspace may use at once, and the part of the time that it gets back. */
 const BUDGET_MS = 1_000
 const REFILL = 0.1
 const MAX_WORKSPACES = 10_000

@@ -21,7 +21,7 @@ import { type SecurityScheme, securityOf } from './security.ts'
 import { ArgsError, parseSpec, type SpecDocument, SpecError } from './spec-document.ts'
 import { type ListedTool, operationTools, serverTools, type ToolList } from './tool-list.ts'
 
-/** What can be asked of a spec; `key` names the version of the action that it belongs to. */
+/** A task on a spec; `key` names the version of the action that it belongs to. */
 export type SpecTask = { workspace: number; key: string; spec: string } & (
   | { kind: 'operations' }
   /** The operations as tools of a language model; where `operations` is there, those of these ids or tags alone. */
@@ -34,7 +34,7 @@ export type SpecTask = { workspace: number; key: string; spec: string } & (
   | ({ kind: 'request'; operationId: string; args: string; moduleUrl: string } & Partial<BindingOfCall>)
 )
 
-/** What is bound in a call: by the spec itself and by these, in this context. Without it all arguments are the caller's. */
+/** The bound values of a call: by the spec itself and by these, in this context. Without it the caller sets all. */
 export interface BindingOfCall {
   configured: readonly ConfiguredBinding[]
   context: CallContext
@@ -46,18 +46,18 @@ export type SpecResult =
   | {
       kind: 'request'
       request: Omit<CallRequest, 'target'> & { url: string }
-      /** What credentials may fill at that URL. */
+      /** The security schemes that credentials may fill at that URL. */
       security: SecurityScheme[][]
-      /** Whether calling it twice does no more than calling it once, as method and spec say. */
+      /** True if calling it twice does no more than calling it once, according to method and spec. */
       isRepeatable: boolean
-      /** Whether that is so only under the same `Idempotency-Key`. */
+      /** True if that holds only under the same `Idempotency-Key`. */
       isKeyed: boolean
     }
   /** Only checked: the arguments fit. `declaresKey` where it is an operation that takes an `Idempotency-Key`. */
   | { kind: 'fits'; declaresKey?: boolean }
   | { kind: 'bad_spec'; reason: string }
   | { kind: 'bad_args'; path: string; reason: string }
-  /** What is to be bound is not known. */
+  /** The value to bind is not known. */
   | { kind: 'unbound'; reason: string }
 
 /** A parsed spec, its operations read as they are needed. */

@@ -20,7 +20,7 @@ export interface ListedTool {
   inputSchema: JsonObject
 }
 
-/** What an action or a server offers. */
+/** The tools that an action or a server offers. */
 export interface ToolList {
   tools: ListedTool[]
   /** How many there are beyond those that fit. */
@@ -31,7 +31,7 @@ export interface ToolList {
   brokenMore?: number
   /** Which of the operations that were chosen there are not, 20 at most. */
   unknown?: string[]
-  /** What none of them has, and because of which none is listed. */
+  /** The part that no tool has, and because of which none is listed. */
   missing?: string
 }
 
@@ -210,7 +210,7 @@ function withFileSchemas(schema: JsonObject, files: NonNullable<Operation['body'
   return { ...schema, properties: { ...properties, ...Object.fromEntries(shown) } }
 }
 
-/** What such a schema asks for is not all in its properties. */
+/** True if a schema is composed: its properties do not show all that it asks for. */
 function isComposed(schema: unknown): boolean {
   return ['allOf', 'anyOf', 'oneOf'].some((key) => memberOf(schema, key) !== undefined)
 }

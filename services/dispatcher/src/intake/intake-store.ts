@@ -11,14 +11,14 @@ const MAX_ID_CHARACTERS = 128
 // All that may be in flight of ten partitions, so that nobody's lookup takes a second turn.
 const MAX_LOOKUPS = 1_000
 const LOOKUPS_AT_ONCE = 2
-/** What has ended while a statement was worked goes with the next, instead of half of it with the one after. */
+/** Inserts that collect while a statement runs go with the next, instead of half of them with the one after. */
 const MAX_INSERTS = 400
 const THREADS_AT_ONCE = 16
 const QUERY_MS = 10_000
 
 /** A message that is to be stored. */
 interface ToStore {
-  /** Whether storing is still ours to do. */
+  /** True while this instance is the one to store them. */
   isLeased(): boolean
   /** How long its texts are at the moment. */
   characters(): number
@@ -26,7 +26,7 @@ interface ToStore {
   begin(): MessageRecord
 }
 
-/** What became of it: inserted by us, in the store already, or left to whoever has the lease now. */
+/** The result for a message: inserted by us, in the store already, or left to the present owner of the lease. */
 export type StoreResult = 'stored' | 'known' | 'abandoned'
 
 /**

@@ -37,9 +37,9 @@ export interface Intake {
 
 interface IntakeOptions {
   partition: number
-  /** Whether the lease is valid. */
+  /** True while the lease is valid. */
   isLeased(): boolean
-  /** What was published before that may be in the store already, wherever it was delivered before. */
+  /** Messages published before this time may be in the store already, whichever instance got them before. */
   repeatsUntil: Date | undefined
   /** The order of the first delivery under this lease; each later one has the next. */
   firstSequenceNumber: number
@@ -102,7 +102,7 @@ class PartitionIntake implements Intake {
     for (const { safe } of this.#arrived.splice(0)) safe.reject(abandoned())
   }
 
-  /** What a publisher says of the time counts to the second. */
+  /** True if a message may repeat an earlier one: a publisher's timestamp counts to the second. */
   #mayRepeat({ properties: { timestamp } }: ConsumeMessage): boolean {
     const { repeatsUntil } = this.#options
     return repeatsUntil !== undefined && Number(timestamp) * 1_000 <= repeatsUntil.getTime()
@@ -190,7 +190,7 @@ class PartitionIntake implements Intake {
     if (said.length > 0) await this.#options.heed(said)
   }
 
-  /** What of a batch is no speech, once it has begun. */
+  /** Begins the messages of a batch that are no speech, and returns them. */
   async #beginUnspoken(batch: Undivided[]): Promise<Map<Arrived, Unspoken>> {
     const { partition, nonSpeech } = this.#options
     const unspoken = new Map<Arrived, Unspoken>()
@@ -279,7 +279,7 @@ class PartitionIntake implements Intake {
     }
   }
 
-  /** Whether another delivery of the same message runs unstored: then both are safe at once. */
+  /** True if another delivery of the same message runs unstored: then both are safe at once. */
   #joinsRunning({ reading, safe }: ArrivedMessage): boolean {
     const result = this.#options.writeBehind.resultOf(reading.message._id)
     if (result !== undefined) settleWith(result, safe)
@@ -338,7 +338,7 @@ type ArrivedMessage = Arrived & { reading: { kind: 'message' } }
 const isMessage = <T extends Arrived>(arrived: T): arrived is T & ArrivedMessage =>
   arrived.reading.kind === 'message'
 
-/** What is to be stored before it runs, and with it every other delivery of the same message. */
+/** Returns the ids to store before their messages run, which covers every other delivery of the same message. */
 function idsThatMayBeStored(batch: Undivided[]): Set<string | undefined> {
   const ids = new Set<string | undefined>()
   const met = new Set<string | undefined>()

@@ -35,9 +35,9 @@ export interface Unspoken {
   content: ReceivedContent
 }
 
-/** What the partition does for it. */
+/** The operations of the partition on its threads. */
 interface PartitionThreads {
-  /** Whether the partition is still ours to work. */
+  /** True while this instance is the one to work the partition. */
   isActive(): boolean
   /** Stores what runs unstored of a thread. */
   storeThread(thread: Arriving): Promise<unknown>
@@ -158,7 +158,7 @@ async function placeOf(
   return { workspace, channel, extId, joined, partitions, retentionMs }
 }
 
-/** Whether it is a send of ours that the provider tells of as of anything else that the business wrote. */
+/** True if it is a send of ours, which the provider reports like anything else that the business wrote. */
 async function isOwnSend(
   { collections }: NonSpeechOptions,
   { record: { workspace, channel }, content: { providerId } }: Unspoken,
@@ -220,7 +220,7 @@ async function name(
   await nameContact(collections, { workspace, channel, extId }, { name, retentionMs })
 }
 
-/** What was written before stands where it was written, so that it is read in its place. */
+/** Returns the message with its end. A past message keeps the time at which it was written, and is read in its place. */
 function endedAs(
   { retentionMs }: NonSpeechOptions,
   { record, content }: Unspoken,

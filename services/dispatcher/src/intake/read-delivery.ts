@@ -37,9 +37,9 @@ export type DeliveryReading =
   | {
       kind: 'message'
       message: Omit<MessageRecord, 'partition' | 'order'>
-      /** What it is, where that is no speech. */
+      /** The content of a message that is no speech. */
       unspoken?: ReceivedContent | undefined
-      /** What it may say of consent, and of where its person is. */
+      /** The parts that may state consent, and the place of its person. */
       said?: Omit<SaidMessage, 'message'> | undefined
     }
   | ({ kind: 'replay' } & z.output<typeof replaySchema>)

@@ -14,7 +14,7 @@ const UNREADABLE_RETENTION_MS = 8 * 24 * 60 * 60 * 1_000
 /** A delivery, read, with its place among all of the partition. */
 export interface Arrived {
   reading: DeliveryReading
-  /** Whether it may have been delivered before. */
+  /** True if it may have been delivered before. */
   redelivered: boolean
   /** The delivery of one that is not a message: a message is wholly in its reading. */
   delivery: ConsumeMessage | undefined
@@ -27,7 +27,7 @@ interface StoreOptions {
   collections: Pick<Collections, 'messages' | 'rejected' | 'audited'>
   threadLog: Pick<ThreadLog, 'touch'>
   traffic: Pick<Traffic, 'accepted'>
-  /** Whether storing is still ours to do. */
+  /** True while this instance is the one to store them. */
   isLeased(): boolean
 }
 
@@ -72,7 +72,7 @@ export function storeDeliveries(options: StoreOptions): StoreDeliveries {
   }
 }
 
-/** What was erased does not come back when the broker delivers it again: it is taken, and forgotten. */
+/** Drops erased messages that the broker delivers again: they are acknowledged and forgotten. */
 async function withoutErased(audited: Collections['audited'], arrived: Arrived[]): Promise<Arrived[]> {
   const ids = arrived.flatMap(({ reading, redelivered }) =>
     reading.kind === 'message' && redelivered ? reading.message._id : [],
@@ -108,7 +108,7 @@ interface Replay {
   order: number
   /** It is looked at again where it is open; one that has ended stays as it is. */
   onlyOpen?: boolean | undefined
-  /** What failed of it after the provider took it is sent again, where that is to be. */
+  /** Sends that failed after the provider took them are made again, where that is due. */
   onlyFailed?: boolean | undefined
 }
 

@@ -59,7 +59,7 @@ export interface WriteBehind extends LeasedMessages {
 export function createWriteBehind(options: {
   /** Of this term of the lease alone, so that a claim of another term is never taken for one of this. */
   writer: string
-  /** Whether the lease is valid. */
+  /** True while the lease is valid. */
   isLeased(): boolean
   store: Pick<IntakeStore, 'insert'>
   committer: Committer

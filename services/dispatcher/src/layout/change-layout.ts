@@ -28,14 +28,14 @@ import { moveMessages, openNext } from './move-messages.ts'
 /** Why a change was not requested. */
 export class ChangeRefused extends Error {}
 
-/** Whether nothing of a change is left to be done. */
+/** True if a change is complete. */
 export const isSettled = ({ change, previous }: LayoutRecord): boolean =>
   change === undefined && previous === undefined
 
 const LEASE_MS = 10_000
 const TICK_MS = 1_000
 const SHORT_TICK_MS = 250
-/** What was on its way to a queue when slots still led to it is there by then, on whichever node of the broker. */
+/** Messages on the way to a queue while slots still led to it have arrived after this many milliseconds, on any node. */
 const SETTLE_MS = 1_000
 /** Until then whoever read the layout before the change was requested has had slots lead to it, or reads it anew. */
 const REQUEST_KNOWN_MS = 8_000
@@ -114,7 +114,7 @@ function createSteps(options: ChangeOptions & { isActive(): boolean; renew(): Pr
     await layouts.updateOne({ _id, generation, ...phase }, update)
   }
   let isWaiting = false
-  /** What an earlier instance would not count, or take for its own, waits until all of those are gone. */
+  /** A change that instances of an earlier version would not know of waits until all of those are gone. */
   const hasToWait = async () => {
     const earlier = await hasEarlierInstances(collections)
     if (earlier && !isWaiting) log.info('waiting until the dispatchers of an earlier version are gone')
@@ -168,7 +168,7 @@ function createSteps(options: ChangeOptions & { isActive(): boolean; renew(): Pr
   }
   const work = { requested: replaceQueues, draining: drain, moving: move }
   return {
-    /** What is to be done next; undefined when all is as it should be. */
+    /** Returns the next step of the change; undefined when the layout is complete. */
     of(layout: LayoutRecord): (() => Promise<unknown>) | undefined {
       const { change, previous } = layout
       if (previous !== undefined)

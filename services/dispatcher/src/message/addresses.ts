@@ -33,7 +33,7 @@ export function phoneOf({ addresses = [], phone }: Addressed): string | undefine
   return phone ?? addresses.find((one) => one.startsWith(`${PHONE}:`))?.slice(PHONE.length + 1)
 }
 
-/** What the person is named by at the provider or by phone, without the kinds of the addresses. */
+/** Returns the person's names at the provider or by phone, without the kinds of the addresses. */
 export function addressValues({ addresses = [], phone }: Addressed): string[] {
   const values = addresses.map((one) => one.slice(one.indexOf(':') + 1))
   return phone === undefined ? values : [phone, ...values]

@@ -15,17 +15,17 @@ const MAX_DELAY_MS = 8_000
  */
 export type CallKind = 'result' | 'sent' | 'handOff'
 
-/** Whether a call goes to a system, and not to the person. */
+/** True if a call goes to a system, and not to the person. */
 export const isToSystem = (kind: CallKind | undefined): boolean => kind === 'result' || kind === 'handOff'
 
-/** What the model is given, and the state of the send behind it. */
+/** The result for the model, and the state of the send behind it. */
 interface GivenResult {
   result: ToolResult
   state: SendState
   providerId?: string
 }
 
-/** What the model is given after an attempt at a call; undefined while it is tried on. */
+/** Returns the result for the model after an attempt at a call; undefined while it is tried on. */
 export function givenAfter(attempted: {
   outcome: Outcome
   settlement: Settlement
@@ -68,7 +68,7 @@ export function triedFor(record: MessageRecord, send: Send, latest: Attempt): nu
   }, 0)
 }
 
-/** Whether a call was tried, or has waited for an endpoint that is not called for now. */
+/** True if a call was tried, or has waited for an endpoint that is not called for now. */
 export function hasBegun(record: MessageRecord, send: Send): boolean {
   return record.waitingFor === 'circuit_breaker' || attemptsAt(record, send).length > 0
 }

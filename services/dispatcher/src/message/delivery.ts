@@ -27,7 +27,7 @@ export interface Delivery {
   subscription: string
   workspace: number
   event: string
-  /** What the event is about, as `messages/<id>` or `assistant/12`. */
+  /** The subject of the event, as `messages/<id>` or `assistant/12`. */
   record: string
   /** Events of one line leave in order. */
   line: string
@@ -61,7 +61,7 @@ export function shardOf(subscription: string): number {
   return (createHash('sha256').update(subscription).digest()[0] ?? 0) % SHARDS
 }
 
-/** What a delivery's document becomes by an attempt. */
+/** The state of a delivery's document after an attempt. */
 interface DeliverySettlement {
   state: DeliveryState
   tries: number

@@ -20,7 +20,7 @@ export type MessageState = (typeof MESSAGE_STATES)[number]
 export const FAULTS = ['caller', 'channel', 'provider', 'recipient', 'us'] as const
 export type Fault = (typeof FAULTS)[number]
 
-/** What goes to the person. */
+/** The content of a message to the person. */
 export type PersonalContent = TemplateContent | { kind: 'text'; text: string } | ObjectContent
 /** `more` is what it was given beside, as JSON text. */
 interface TemplateContent {
@@ -46,7 +46,7 @@ export interface FunctionContent {
   name: string
   position: number
 }
-/** What the answer submits to the task of its thread; it is in the answer. */
+/** The submission of the answer to the task of its thread; its content is in the answer. */
 interface SubmitContent {
   kind: 'submit'
 }
@@ -60,7 +60,7 @@ export type SendContent = PersonalContent | FunctionContent | SubmitContent | To
 /** Where a send stands: not yet tried, claimed by an attempt, taken by the provider, or what its statuses say. */
 export type SendState = 'pending' | 'claimed' | 'sent' | 'delivered' | 'read' | 'failed'
 
-/** What an answer sends: one record for each thing that leaves, for the person, an action or a task. */
+/** One thing that an answer sends: a record for each that leaves, for the person, an action or a task. */
 export interface Send {
   /** Message id and position: the idempotency key of the send, the same on every attempt. */
   id: string
@@ -76,7 +76,7 @@ export interface Send {
   failure?: SendFailure | undefined
   /** When it is sent again after that. */
   retryAt?: Date | undefined
-  /** What the provider says that it costs. */
+  /** The price that the provider reports. */
   pricing?: SendPricing
   /** The position of the turn that it belongs to, and of the call among the turn's. */
   of?: { turn: number; call?: number }
@@ -108,18 +108,18 @@ export interface TimelineEntry {
 
 export interface Attempt {
   at: Date
-  /** What was tried: `handler`, or the id of a send. */
+  /** The step that was tried: `handler`, or the id of a send. */
   step: string
   outcome: 'accepted' | 'retryable' | 'permanent' | 'uncertain'
   /** The provider's or our own code for what went wrong. */
   code?: string
-  /** What the other side said of it: 500 bytes at most, without secrets and what was sent. */
+  /** The other side's text about it: 500 bytes at most, without secrets and without the content that was sent. */
   error?: string
   /** How long it took, in milliseconds. */
   ms: number
 }
 
-/** What the writer of a message made of it afterwards: another text, or nothing. */
+/** A later change of a message by its writer: another text, or its deletion. */
 export interface Changed {
   /** The message that says so. */
   by: string
@@ -140,11 +140,11 @@ export interface MessageRecord {
   thread: string
   /** Names of threads of the same person that go on in its own. */
   joined?: string[] | undefined
-  /** What the person is written to or known by, such as `phone:5511988887777`. */
+  /** The addresses that the person is written to or known by, such as `phone:5511988887777`. */
   addresses?: string[] | undefined
   /** Of earlier versions: the digits of the phone number, in the place of addresses. */
   phone?: string | undefined
-  /** What else the person is found by, in lower case. */
+  /** Other names that the person is found by, in lower case. */
   names?: string[] | undefined
   /** Its own id, once later messages of its thread may pass it: it is then a thread of its own. */
   lane?: string
@@ -166,7 +166,7 @@ export interface MessageRecord {
   open?: true | undefined
   /** Not to be tried before this time. */
   due?: Date | undefined
-  /** What `due` is waited for. */
+  /** The condition that `due` is waited for. */
   waitingFor?: WaitingFor | undefined
   /** How often the current step was tried without success. */
   tries: number
@@ -181,14 +181,14 @@ export interface MessageRecord {
   body: string
   /** How it reads since its writer changed it. */
   changed?: Changed
-  /** What is said in its audio, once it was transcribed. */
+  /** The transcript of its audio, once there is one. */
   transcript?: string
   /** The answer as JSON text, where a handler made it. */
   answer?: string | undefined
   sends: Send[]
   timeline: TimelineEntry[]
   attempts: Attempt[]
-  /** What its agent's model answered, where a model works it. */
+  /** The turns of its agent's model, where a model works it. */
   turns?: Turn[]
   /** How it ends once its sends are settled, where that is decided already. */
   ending?: Ending
@@ -202,7 +202,7 @@ export interface MessageRecord {
   gatheredInto?: string
 }
 
-/** What a message is found by. */
+/** The words that a message is found by. */
 export interface MessageWords {
   /** The message's. */
   _id: string
@@ -248,7 +248,7 @@ export function threadKey({ workspace, thread, lane }: Pick<MessageRecord, 'work
   return lane === undefined ? `${workspace}/${thread}` : `${workspace}/${thread}\0${lane}`
 }
 
-/** What a message may wait for before it is run (again). */
+/** Reasons for which a message may wait before it is run (again). */
 const WAITING_FOR = [
   /** Its next try, after one that failed. */
   'retry',

@@ -1,7 +1,7 @@
 import type { Fault } from './message-record.ts'
 import { MAY_HAVE_RUN, type ToolResult } from './turn.ts'
 
-/** What came of one attempt at a handler or a send; `error` is what the other side said of it, fit to be shown. */
+/** The outcome of one attempt at a handler or a send; `error` is the other side's text about it, fit to be shown. */
 export type Outcome =
   /** The other side took it; `delivered` when that is all there is to wait for; `result` where a model called a tool. */
   | { kind: 'accepted'; providerId?: string; delivered: boolean; result?: ToolResult }
@@ -37,7 +37,7 @@ export type Outcome =
       isFinal?: true
       /** There was an answer, which left it open. */
       hasResponse?: boolean
-      /** What the model is given, where one called a tool. */
+      /** The result for the model, where one called a tool. */
       result?: ToolResult
     }
 

@@ -3,7 +3,7 @@ import { phoneDigits } from './addresses.ts'
 
 const MAX_NAME = 256
 
-/** What a person is found by beside the phone number: names, e-mail address and ids at providers, in lower case. */
+/** Returns a person's search names: names, e-mail address and provider ids in lower case, without the phone number. */
 export function namesOf(user: Record<string, unknown>): string[] {
   const { name, username, email, phone } = user
   const id = typeof phone === 'string' && phoneDigits(phone) === undefined ? phone : undefined

@@ -9,12 +9,12 @@ import { textsOf } from './split-text.ts'
 
 export type Answer = WebhookMessage['answer']
 
-/** Whether a message carries an answer already, so that no handler is needed: text, functions or a submission. */
+/** True if a message carries an answer already, so that no handler is needed: text, functions or a submission. */
 export function hasAnswer(answer: Answer): boolean {
   return Boolean(answer.message) || (answer.functions ?? []).length > 0 || hasSubmission(answer)
 }
 
-/** What an answer sends, or what of it is not understood, by its path in the answer. */
+/** The sends of an answer, or the parts that are not understood, by their paths in the answer. */
 interface Plan {
   sends: Send[]
   errors: Wrong[]

@@ -175,7 +175,7 @@ export function endOfSends(sends: Send[]): MessageEnd {
   return { state, ...(failure && { reason: failure.reason, fault: failure.fault }) }
 }
 
-/** Whether something that the provider took, and reported as failed later, is to be sent again once nothing else is left. */
+/** True if a send that the provider took, and later reported as failed, is to be made again once all else is done. */
 export function isResumable({ sends, ending }: Pick<MessageRecord, 'sends' | 'ending'>): boolean {
   return ending === undefined && sends.some(({ retryAt }) => retryAt !== undefined)
 }
@@ -252,7 +252,7 @@ export function withAttempt(attempts: Attempt[], attempt: Attempt): Attempt[] {
   return [...latest, attempt]
 }
 
-/** What `type` says on the broker of the request to run a message again. */
+/** The `type` of a broker message that requests a replay. */
 export const REPLAY_TYPE = 'message.replay.v1'
 
 /** The states from which a message may be run again. */
@@ -263,7 +263,7 @@ export const isReplayable = ({ state, open }: Pick<MessageRecord, 'state' | 'ope
 
 const RUN_AGAIN = 'It is run again.'
 
-/** Whether a message was run again there. */
+/** True if a message was run again at this entry. */
 export const isRunAgain = ({ state, reason }: TimelineEntry): boolean =>
   state === 'received' && reason === RUN_AGAIN
 
@@ -273,7 +273,7 @@ export function ranAgainAt({ timeline }: Pick<MessageRecord, 'timeline'>): numbe
   return entry?.at.getTime() ?? 0
 }
 
-/** Whether a model has answered: what died before has turns, but none in them. */
+/** True if a model has answered: a message that died before an answer has turns, but none in them. */
 export const hasTurns = ({ turns = [] }: Pick<MessageRecord, 'turns'>): boolean => turns.length > 0
 
 const DONE: SendState[] = ['sent', 'delivered', 'read']

@@ -2,12 +2,12 @@ import type { WebhookMessage } from '@parley/shared/message'
 import type { Nature, ReceivedContent } from '@parley/shared/providers/inbound'
 import { providerOfSource } from '@parley/shared/providers/registry'
 
-/** What a message has beside what its person wrote, as its provider says; undefined for what comes from no provider. */
+/** Returns the provider's data beside the text of the person; undefined for messages that come from no provider. */
 export function receivedContent(message: WebhookMessage, source: string): ReceivedContent | undefined {
   return providerOfSource(source)?.inbound?.contentOf(message)
 }
 
-/** Whether a provider brought a message, on a number of its own. */
+/** True if a message came through a provider, on a number of its own. */
 export const isFromProvider = ({ source }: { source: string }): boolean =>
   providerOfSource(source) !== undefined
 
@@ -45,6 +45,6 @@ export const SILENT: string[] = [
   'original_unknown',
 ] satisfies UnspokenReason[]
 
-/** Whether a message is not read as one, but by what it has changed. */
+/** True if a message is not read as one, but by the change that it has made. */
 export const isSilent = ({ reason }: { reason?: string | undefined }): boolean =>
   reason !== undefined && SILENT.includes(reason)

@@ -11,7 +11,7 @@ import { isPersonal } from './spoken-text.ts'
 /** A larger body has media in it. */
 const MAX_BODY_BYTES = 64 * 1024
 
-/** What {@link saidTexts} needs of a message, with its body where that is small. */
+/** The fields of a message that {@link saidTexts} needs, with its body where that is small. */
 export type SaidMessage = Pick<
   MessageRecord,
   '_id' | 'source' | 'state' | 'open' | 'transcript' | 'sends' | 'reason' | 'changed'
@@ -36,7 +36,7 @@ export function saidTexts(record: SaidMessage): string[] {
   return [...receivedTexts(record, message), ...sent].filter((text) => text.trim() !== '')
 }
 
-/** What a person took over before it left was never said; that something was given up, somebody has to know. */
+/** True if a send is shown. A send that a person took over before it left was never made; a dead one has to be known. */
 export function isReported({ open, state }: Pick<MessageRecord, 'open' | 'state'>, send: Send): boolean {
   return isSettled(send) || send.state === 'claimed' || open === true || state === 'dead'
 }

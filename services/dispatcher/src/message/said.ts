@@ -30,7 +30,7 @@ const rows = z
   .min(1)
   .max(MAX_CHOICES)
 
-/** What a call of `callback` says beside a text: the one form of ours, which each provider composes its own of. */
+/** The arguments of `callback` beside a text: our one form, from which each provider composes its own. */
 const SAID = {
   header: short.optional().describe('Above the message'),
   footer: short.optional().describe('Below the message'),
@@ -66,7 +66,7 @@ type Said = z.output<typeof saidArgs>
 
 const KEYS = [...Object.keys(saidArgs.shape), 'template']
 
-/** What goes to the person; or what of the arguments is not understood, or not taken by the provider. */
+/** The contents for the person; or the arguments that are not understood, or that the provider does not take. */
 type SaidContents = { kind: 'contents'; contents: PersonalContent[] } | { kind: 'refused'; errors: Wrong[] }
 
 /**
@@ -92,7 +92,7 @@ export function isSaid({
 export function contentsOf(args: JsonObject, { callback }: Speaking, maxText?: number): SaidContents {
   const plain = plainTemplate(args)
   if (plain !== undefined) return { kind: 'contents', contents: [plain] }
-  // What is stored has doubles; an argument that is null is none.
+  // Stored numbers are doubles; an argument that is null counts as left out.
   const given = withoutNulls(JSON.parse(JSON.stringify(args)))
   const objects = providerNamed(callback)?.outbound.objects
   if (given.template !== undefined) return templateContents(given, { callback, objects })
@@ -175,7 +175,7 @@ const wrongIn = ({ issues }: z.ZodError): Wrong[] =>
 export const wrongText = ({ path, message }: Wrong, at = ''): string =>
   `${at}${path.map((key) => `/${pointerSegment(key)}`).join('')}: ${message}`
 
-/** What is said as a text, for whom there is nothing else. */
+/** Returns the contents as a text, for people who get nothing else. */
 function readable({ header, message, footer, buttons = [], list, location, ...files }: Said): string {
   const all = [...(list?.rows ?? []), ...(list?.sections ?? []).flatMap(({ rows }) => rows)]
   const choices = [

@@ -48,13 +48,13 @@ export function phoneEnds(addresses: readonly string[]): string[] {
 const endsOf = (digits: string): string[] =>
   Array.from({ length: Math.max(0, digits.length - SHORTEST_PART + 1) }, (_, at) => digits.slice(at))
 
-/** Whether digits are looked for anywhere in a number; those that are fewer are, at its beginning. */
+/** True if digits are long enough to be looked for anywhere in a number; shorter ones match at its beginning only. */
 export const isPartOfNumber = (digits: string): boolean => digits.length >= SHORTEST_PART
 
 const EXCERPT = 160
 const BEFORE = 50
 
-/** What a text says around the first of the words, of which the last may be a beginning: a line of 160 characters at most. */
+/** Returns the text around the first match of the words, of which the last may be a prefix: at most 160 characters. */
 export function excerptAround(text: string, words: readonly string[]): string {
   const line = text.slice(0, MESSAGE.characters).replaceAll(/\s+/g, ' ').trim()
   const found = line.matchAll(/[\p{L}\p{N}\p{M}]+/gu)

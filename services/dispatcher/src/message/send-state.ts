@@ -25,7 +25,7 @@ export function stateOfSends(sends: Send[]): 'sent' | 'delivered' | 'read' | 'fa
   return least >= RANK.delivered ? 'delivered' : 'sent'
 }
 
-/** Whether the provider has taken a send, or said what became of it. */
+/** True if the provider has taken a send, or has reported its outcome. */
 export function isSettled(send: Pick<Send, 'state'> | undefined): boolean {
   return send !== undefined && RANK[send.state] >= RANK.sent
 }

@@ -19,7 +19,7 @@ export const RETRY_DELAYS = [
 
 const MAX_RETRY_AFTER = 24 * HOUR
 
-/** What becomes of a step after an attempt. */
+/** The next state of a step after an attempt. */
 export type Settlement =
   | { kind: 'settled'; providerId?: string; delivered: boolean }
   | { kind: 'retry'; delay: number }
@@ -31,7 +31,7 @@ interface Attempted<O extends Outcome> {
   outcome: O
   /** How many tries failed before this one. */
   tries: number
-  /** Whether the other side reports later what became of a send. */
+  /** True if the other side later reports the outcome of a send. */
   reports: boolean
   /** How long to wait for such a report, in milliseconds. */
   uncertainWindow: number

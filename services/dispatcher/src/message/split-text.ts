@@ -17,7 +17,7 @@ interface Cut {
   next: number
 }
 
-/** What sends a text, in order: one thing, or several where it is longer than `maxText`. */
+/** Returns the contents that send a text, in order: one, or several where it is longer than `maxText`. */
 export function textsOf(text: string, maxText = Number.POSITIVE_INFINITY): { content: PersonalContent }[] {
   return splitText(text, maxText).map((part) => ({ content: { kind: 'text', text: part } }))
 }
@@ -53,9 +53,9 @@ export function endingAtWord(text: string, end: number): string {
 function cutAtGap(text: string, limit: number): Cut | undefined {
   let best: (Cut & { rank: number }) | undefined
   const begin = text.slice(0, limit + 1)
-  // What a part would end in may close behind it.
+  // Markup that is open at the end of a part may close behind it.
   const isInside = markupIn(text.slice(0, 2 * limit))
-  // What is behind is for the parts to come.
+  // Gaps behind the limit are for the later parts.
   for (const { index: end, 0: begun } of begin.matchAll(GAP)) {
     const gap = begun + restOfGap(text, end + begun.length)
     const isJoined = JOINED.test(text.slice(end + gap.length, end + gap.length + 2))

@@ -4,7 +4,7 @@ import type { MessageRecord, ObjectContent, PersonalContent, Send } from './mess
 import { objectIn, objectOf } from './object-content.ts'
 import { receivedContent } from './received-content.ts'
 
-/** What goes to the person, as a text that tells people what it is. An object may be in the message that it is sent by. */
+/** Returns a content for the person as readable text. An object may be in the message that sends it. */
 export function textOfContent(content: PersonalContent, message?: FindMessage): string {
   if (content.kind === 'text') return content.text
   if (content.kind !== 'template') return textOfObject(content, message)
@@ -24,7 +24,7 @@ type FindMessage = () => Partial<Pick<WebhookMessage, 'answer'>> | undefined
 
 export type PersonalSend = Send & { content: PersonalContent }
 
-/** Whether a send goes to the person, and not to an action, a task or a tool. */
+/** True if a send goes to the person, and not to an action, a task or a tool. */
 export function isPersonal<T extends Pick<Send, 'content'>>(
   send: T,
 ): send is T & { content: PersonalContent } {
@@ -40,7 +40,7 @@ export function sentAt(
   return attempts.findLast(({ step }) => step === id)?.at ?? updatedAt
 }
 
-/** What the person sent that is no text: the type that its provider names, or audio; undefined for a text alone. */
+/** Returns the type of the person's media, as its provider names it, or audio; undefined for a text alone. */
 export function mediaOf(message: WebhookMessage, source: string): string | undefined {
   if (message.audio || message.audioRef) return 'audio'
   return receivedContent(message, source)?.type

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 
 const position = z.tuple([z.string(), z.string()])
-/** Who answers what comes in on a thread. */
+/** The one who answers messages that come in on a thread. */
 type ThreadHandler = 'assistant' | 'person'
 
 /** How a person came to have a thread. */
 export interface HandedOff {
   at: Date
-  /** Who gave it: its assistant, or the person who took it. */
+  /** The one who gave it: its assistant, or the person who took it. */
   by: ThreadHandler
-  /** What the assistant said, at most 1,024 characters. */
+  /** The assistant's text, at most 1,024 characters. */
   reason?: string
 }
 
@@ -25,7 +25,7 @@ export interface UnreadFor {
 /** Out of the way: for good, or until a time; either way until the person writes again. */
 interface Closed {
   status: 'resolved' | 'snoozed'
-  /** What the person said until then was known: what comes later opens it. */
+  /** Messages of the person until this time were known: a later one opens it. */
   upTo: Date
   /** Of one that is snoozed: it is open again from then on. */
   until?: Date
@@ -52,7 +52,7 @@ export interface ThreadRecord {
   channel: string
   extId: string
   user: ThreadUser
-  /** What the business calls the person, in the provider's own app. */
+  /** The name that the business gives the person in the provider's own app. */
   contactName?: string
   /** The words of that name, which stay among those it is searched by. */
   contactWords?: string[]
@@ -69,7 +69,7 @@ export interface ThreadRecord {
   lastAt: Date
   /** Messages of the person that a person is to read; at most 1,000 are counted. */
   unread: number
-  /** What was received until then was read. */
+  /** Messages received until this time were read. */
   readAt?: Date
   /** When the last of the unread messages was received. */
   lastUnreadAt?: Date
@@ -79,13 +79,13 @@ export interface ThreadRecord {
   lastInboundAt?: Date
   assignee?: Assigned
   team?: Assigned
-  /** What the team sorts it by. */
+  /** The labels that the team sorts it by. */
   labels?: string[]
   /** When a note was written or deleted last. */
   notedAt?: Date
   /** Missing or null while it is open. */
   closed?: Closed | null
-  /** What the person is written to or known by. */
+  /** The addresses that the person is written to or known by. */
   addresses?: string[]
   /** The ends of the phone numbers among them, as parts of them are searched by. */
   phoneEnds?: string[]
@@ -113,7 +113,7 @@ export interface ThreadCampaign {
   at: Date
 }
 
-/** What a model wrote down of the beginning of a conversation. */
+/** A model's summary of the beginning of a conversation. */
 export interface ThreadSummary {
   text: string
   /** The last message that is in it: when it was received, and its place among those of its partition. */
@@ -123,13 +123,13 @@ export interface ThreadSummary {
 
 export interface ThreadUser {
   name?: string
-  /** What the person calls themselves at the provider. Others may take it over. */
+  /** The name that the person uses at the provider. Others may take it over. */
   username?: string
   phone?: string
   email?: string
 }
 
-/** What somebody of the team noted in a thread. */
+/** A note that somebody of the team has made in a thread. */
 export interface NoteRecord {
   _id: string
   workspace: number
@@ -142,7 +142,7 @@ export interface NoteRecord {
   expiresAt: Date
 }
 
-/** Who has a thread at the moment (milliseconds since the epoch). */
+/** Returns the present handler of a thread (milliseconds since the epoch). */
 export function handlerOf(
   { handler, handlerUntil }: Pick<ThreadRecord, 'handler' | 'handlerUntil'>,
   now: number,
@@ -150,7 +150,7 @@ export function handlerOf(
   return handlerUntil !== undefined && handlerUntil.getTime() <= now ? 'assistant' : handler
 }
 
-/** Whether a thread is open at the moment (milliseconds since the epoch), and out of the way otherwise. */
+/** Returns the present status of a thread (milliseconds since the epoch): open, or out of the way. */
 export function statusOf({ closed }: Pick<ThreadRecord, 'closed'>, now: number): 'open' | Closed['status'] {
   if (!closed || (closed.until !== undefined && closed.until.getTime() <= now)) return 'open'
   return closed.status

@@ -19,7 +19,7 @@ const LEAST_RESULT_BYTES = 1024
 export const HANDED_OFF: Ending = { state: 'done', reason: 'handed_off' }
 
 const NOT_RUN = 'This tool was not run.'
-/** What the model is given of a call that somebody claimed who is gone. */
+/** The result for the model of a call whose claimant is gone. */
 export const INTERRUPTED_CALL: ToolResult = {
   state: 'failed',
   text: `${MAY_HAVE_RUN} The call was interrupted.`,
@@ -28,7 +28,7 @@ export const INTERRUPTED_CALL: ToolResult = {
 
 /** How what a model wrote leaves: as another text, in parts of `maxText`. */
 interface Saying {
-  /** What is said beside the turn's text, before its calls. */
+  /** A text beside the turn's own, sent before its calls. */
   more?: string
   maxText?: number | undefined
   write?(text: string): string
@@ -71,7 +71,7 @@ export function callSettled(
   return { ...carried(record), open: true, tries: 0, attempts, sends, turns }
 }
 
-/** What fails after an attempt that may have been done may have been done. */
+/** Marks a failure as uncertain if it follows an attempt that may have succeeded. */
 const unlessDone = (result: ToolResult): ToolResult =>
   result.state === 'done' || result.uncertain
     ? result
@@ -86,7 +86,7 @@ export function handOffSettled(
   return endDecided(settled, { ending: HANDED_OFF, at })
 }
 
-/** What was to be said and could not be is a call again: nothing of it got to the person. */
+/** Turns content that could not be sent back into a call: nothing of it got to the person. */
 function failedContent(
   { sends, turns }: MessageRecord,
   { index, state }: { index: number; state: SendState },

@@ -11,10 +11,10 @@ export interface Turn {
   ms: number
   /** Why the model stopped, as the AI SDK names it: `stop`, `tool-calls`, `length`, … */
   finishReason: string
-  /** What it said; empty when it only called tools. */
+  /** The text of the model; empty when it only called tools. */
   text: string
   calls: ToolCall[]
-  /** What its provider wants back with it while the same message is worked, as JSON text; nobody else is shown it. */
+  /** The reasoning that its provider wants back with it during the same message, as JSON text; nobody else is shown it. */
   reasoning?: string
 }
 
@@ -24,7 +24,7 @@ export interface ToolCall {
   id: string
   /** The tool's name as the model was given it. */
   tool: string
-  /** What that name stood for then; left out where it stood for nothing. */
+  /** The source that the name stood for then; left out where it stood for nothing. */
   of?: ToolSource
   /** The arguments as JSON text, as the model wrote them. */
   args: string
@@ -36,14 +36,14 @@ export interface ToolCall {
 export interface ToolSource {
   /** The id of its action; built-in tools are of none. */
   action?: number
-  /** What it is called there: at most 256 characters. */
+  /** Its name there: at most 256 characters. */
   name: string
 }
 
-/** What is said first of a call that may have been done, and is not made again by itself. */
+/** The beginning of the result of a call that may have been done, and is not repeated automatically. */
 export const MAY_HAVE_RUN = 'This may have been done, and must not be repeated: look up whether it was done.'
 
-/** What a model is told of a call. */
+/** The result of a call as a model gets it. */
 export interface ToolResult {
   /** `failed` is an answer too: the model decides what follows. */
   state: 'done' | 'failed'
@@ -53,6 +53,6 @@ export interface ToolResult {
   text: string
   /** There was more. */
   cut?: true
-  /** Whether it was done is not known, and it is not made again. */
+  /** It is not known if it was done, and it is not made again. */
   uncertain?: true
 }

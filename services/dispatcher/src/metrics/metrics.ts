@@ -7,7 +7,7 @@ const MODEL_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 const ACCEPTED_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 21_600]
 const WAIT_SECONDS = [0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1_800]
 
-/** What is counted where it happens. */
+/** Counters that are increased where things happen. */
 export interface Metrics {
   /** A message came to an end. */
   settled(state: string, fault: string | undefined): void

@@ -7,14 +7,14 @@ import { WAITING, type WaitingCounts } from '../message/message-record.ts'
 
 const BROKER_MS = 2_000
 
-/** What the metrics look at when they are read. */
+/** The state that the metrics read. */
 interface Shown {
   broker: Pick<Broker, 'withChannel'>
   partitionsLeased(): number
   layout(): Promise<Layout>
   /** Of each queue that this instance works, when what it has in hand was published, in milliseconds since the epoch. */
   oldest(): Map<string, number | undefined>
-  /** What the audit last found; undefined before the first audit. */
+  /** Returns the latest result of the audit; undefined before the first audit. */
   difference(): Promise<{ difference: number } | undefined>
   /** For how long what is accepted has not been audited; undefined before the first audit. */
   auditLagSeconds(): Promise<number | undefined>

@@ -31,7 +31,7 @@ export function consumeCampaignEvents(
   })
 }
 
-/** What can't be read is returned. What comes again is the same. */
+/** Works a batch of events, and returns those that can't be read. Repeated events have no further effect. */
 async function workEvents(
   { subscriptions, suppressions, insert }: CampaignEventOptions,
   batch: ConsumeMessage[],

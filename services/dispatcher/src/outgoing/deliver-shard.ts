@@ -14,7 +14,7 @@ const LOOK_MS = 500
 const IDLE_LOOKS = 4
 /** The database is unavailable. */
 const UNAVAILABLE_MS = 1_000
-/** What is in flight when the shard closes may still be answered. */
+/** Milliseconds in which deliveries that are in flight when the shard closes may still be answered. */
 const CLOSE_MS = 5_000
 
 export interface DeliverOptions extends DeliverBatchOptions, MarkFullOptions {
@@ -133,7 +133,7 @@ class ShardWorker {
     return true
   }
 
-  /** What may leave now: there is a slot, the circuit breaker lets it pass, and nothing before it is in flight. */
+  /** Returns deliveries that may leave: there is a slot, the circuit breaker admits them, and none before is in flight. */
   #enter(receiver: Receiver, { workspace }: Subscription): Entered[] {
     const all: Entered[] = []
     while (receiver.buffer.length > 0 && receiver.hasRoom) {

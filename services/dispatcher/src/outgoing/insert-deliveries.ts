@@ -62,7 +62,7 @@ async function missingOf(
     return { _id: deliveryId(subscription.key, record, key), delivery }
   })
   const filter = { _id: { $in: identified.map(({ _id }) => _id) } }
-  // What a primary alone has may be lost with it.
+  // Documents that a primary alone has may be lost with it.
   const options = { projection: { _id: 1 }, readConcern: 'majority' } as const
   const present = new Set((await collection.find(filter, options).toArray()).map(({ _id }) => _id))
   return identified.filter(({ _id }) => !present.has(_id))

@@ -50,7 +50,7 @@ export function createMarkReceiver(options: {
         at: at.toISOString(),
         reason: `${reason} It is gone, and wants nothing more.`,
       })
-    // What failed before it was turned on again does not count.
+    // Failures before it was turned on again do not count.
     if (at.getTime() - Math.max(receiver.failingSince, subscription.activeSince) >= DISABLED_AFTER_MS)
       return send(receiver, subscription, {
         state: 'disabled',

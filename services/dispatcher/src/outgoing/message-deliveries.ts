@@ -107,10 +107,10 @@ function viewOf(record: MessageRecord, { detailOf, summaryOf }: MessageSources) 
   return view
 }
 
-/** What a subscription to one channel needs: the external id of a channel. */
+/** Looks up the external id of a channel, for a subscription to one channel. */
 export type ExtIdOf = (workspace: number, channel: number) => Promise<string | undefined>
 
-/** Whether a subscription is of the channel of a message or a thread, or of all. */
+/** True if a subscription covers the channel of a message or a thread, or all channels. */
 export async function isOfChannel(
   { workspace, channel }: Pick<Subscription, 'workspace' | 'channel'>,
   record: { channel: string; channelId?: number | undefined },

@@ -142,7 +142,7 @@ async function deliver(
   }
 }
 
-/** What was erased after it was read here goes: its eraser may have looked for deliveries before they were inserted. */
+/** Deletes deliveries of records erased after the read: their eraser may have looked before the insert. */
 async function withdrawErased(
   { messages, threads, collections }: RelayMessagesOptions,
   kind: Write['kind'],

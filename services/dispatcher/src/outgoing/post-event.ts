@@ -15,7 +15,7 @@ const MAX_RESPONSE_BYTES = 64 * 1024
 export interface Posted {
   attempt: DeliveryAttempt
   reason: string
-  /** Whether anything came back. */
+  /** True if there was any response. */
   hasResponse: boolean
   /** The receiver says by 410 that it is there no more, and wants nothing more (Standard Webhooks). */
   isGone?: boolean

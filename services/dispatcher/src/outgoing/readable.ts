@@ -63,7 +63,7 @@ export function createReadable(options: {
   }
 }
 
-/** What is not in an event as rules look at it. */
+/** The stored record that rules look at, which is not in the event. */
 interface Stored {
   collection: mongo.Collection<{ _id: string }>
   idOf(record: string, workspace: number): string
@@ -141,7 +141,7 @@ const OF_RUNTIME: Readonly<Record<string, string>> = {
   person: 'people',
 }
 
-/** What a role decides about whoever gets an event. */
+/** Returns the resource by which a role decides about receivers of an event. */
 export function resourceOf({ event }: Pick<Delivery, 'event'>): string {
   const [group = '', resource = ''] = event.split('.')
   return OF_RUNTIME[group] ?? resource

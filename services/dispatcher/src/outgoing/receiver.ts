@@ -7,7 +7,7 @@ const IN_FLIGHT = 16
 const IN_FLIGHT_FAILING = 4
 const BUFFERED = 200
 
-/** What of a subscription's deliveries is in memory: those that wait for room here, and those in flight. */
+/** The deliveries of a subscription in memory: those that wait for room here, and those in flight. */
 export class Receiver {
   readonly key: string
   readonly breaker: CircuitBreaker
@@ -64,7 +64,7 @@ export class Receiver {
     if (fresh) this.#lines.delete(line)
   }
 
-  /** What is in memory alone is read again, in order. */
+  /** Discards the buffered deliveries, which are read again in order. */
   readAgain(from: number): void {
     this.buffer = []
     this.hasMore = true

@@ -10,7 +10,7 @@ const RENEW_MS = 3_000
 
 const idOf = (shard: number) => `shard ${shard}`
 
-/** What is worked under the lease of a shard. */
+/** The work under the lease of a shard. */
 export interface ShardWork {
   /** Starts nothing more; resolves when what is in flight has ended, or is broken off. */
   close(): Promise<void>

@@ -29,13 +29,13 @@ export interface Subscription {
   channel?: number
   /** Sealed. */
   signingSecret: string
-  /** Who wrote it last, and by which API token. */
+  /** The account that wrote it last, and the API token that was used. */
   account: number
   token?: number
-  /** What happened before is not for it, in milliseconds since the epoch. */
+  /** Events before this time (milliseconds since the epoch) are not for it. */
   activeSince: number
   isMarked: boolean
-  /** Whether configuration says that too many events wait for it. */
+  /** True if configuration has it marked as full: too many events wait for it. */
   isMarkedFull: boolean
   /** Too many events wait for it: it gets no more. */
   isFull: boolean
@@ -158,12 +158,12 @@ function subscriptionOf(
   }
 }
 
-/** What the deliveries of a subscription name it by. */
+/** Returns the name by which deliveries refer to a subscription. */
 export function subscriptionKey(of: { workspace: number; _id: number; createdAt: string }): string {
   return `${of.workspace}/${of._id}/${Date.parse(of.createdAt)}`
 }
 
-/** What a subscription is marked with in configuration. */
+/** The mark of a subscription in configuration. */
 export interface Mark {
   state: 'working' | 'failing' | 'disabled' | 'full' | 'not_full'
   [said: string]: string

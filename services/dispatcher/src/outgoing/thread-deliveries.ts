@@ -35,7 +35,7 @@ export const THREAD_WRITES: mongo.Document = {
     },
   ],
 }
-/** What {@link threadWriteOf} needs of a change. */
+/** The fields of a change that {@link threadWriteOf} needs. */
 export const THREAD_FIELDS: mongo.Document = {
   operationType: 1,
   'fullDocument.handedOff': 1,
@@ -53,7 +53,7 @@ export function threadWriteOf(change: mongo.Document): ThreadWrite {
   return { kind: 'thread', _id: String(documentKey._id), isOpened, handedOff, unreadFor, at: wallTime }
 }
 
-/** What happened since to the threads that were active after `from`, or were given to a person: the latest 10,000 of each. */
+/** Yields the writes of threads that were active, or given to a person, after `from`: the latest 10,000 of each. */
 export async function* threadsChangedSince(
   threads: mongo.Collection<ThreadRecord>,
   workspace: number,

@@ -34,7 +34,7 @@ export async function writeAudit(
   if (matchedCount === 0) throw new Error('another instance audits the log')
 }
 
-/** What the audit last found, in whatever instance it runs. */
+/** The latest result of the audit, in whatever instance it runs. */
 interface ReconciliationDifference {
   /** Accepted messages, of all workspaces, that are neither in the store nor rejected though their time is over. */
   difference: number

@@ -92,7 +92,7 @@ interface Audit {
   stop(): Promise<void>
 }
 
-/** What the owner of the lease does. */
+/** Starts the work of the lease's owner. */
 function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
   const { collections, lease, broker, publisher, declare, times, log } = options
   const stopping = new AbortController()
@@ -154,7 +154,7 @@ function startAudit(options: AuditorOptions & { lease: Lease }): Audit {
 const waitFor = ({ acceptedAt }: LogPosition, behindMs: number, now: number): number =>
   Math.min(behindMs, Math.max(0, acceptedAt.getTime() + behindMs - now))
 
-/** What is older may have been stored, have ended and been removed. */
+/** True if an entry is young enough: an older message may have been stored, have ended and been removed. */
 const youngEnough =
   (since: number) =>
   ({ acceptedAt }: LogEntry): boolean =>

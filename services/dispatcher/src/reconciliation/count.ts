@@ -20,7 +20,7 @@ interface Count {
   count: number
 }
 
-/** What is counted: one workspace, and of that a channel or the hours from `from` to before `to`. */
+/** The scope of a count: one workspace, and of that a channel or the hours from `from` to before `to`. */
 interface CountScope {
   workspace: number
   channel?: string | undefined
@@ -102,12 +102,12 @@ function matchOf({ workspace, channel, from, to }: CountScope, field: 'hour' | '
 function countsOf({ channel, hour, places, states }: RemovedHour, by: By): Count[] {
   const key = by === 'channel' ? channel : hour.getTime()
   const { missing, ...found } = places ?? {}
-  // What was missing when its time was over is lost.
+  // A message that was still missing when its hour was removed is lost.
   const all = { ...found, ...states, ...(missing === undefined ? {} : { missing, lost: missing }) }
   return Object.entries(all).map(([what, count]) => ({ key, what: what as Count['what'], count }))
 }
 
-/** What came in against what became of it. */
+/** The accepted messages against their outcomes. */
 export interface Balance {
   /** Different ids, whether the audit has come to them yet or not. */
   accepted: number

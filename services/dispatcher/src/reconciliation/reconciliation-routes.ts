@@ -35,7 +35,7 @@ export interface Reconciled {
   authorizer: Authorizer
 }
 
-/** What the caller's workspace has accepted against what became of it, per hour in UTC. */
+/** The accepted messages of the caller's workspace against their outcomes, per hour in UTC. */
 export const readReconciliation = route({
   method: 'GET',
   path: '/rest/messages/conservation',

@@ -52,7 +52,7 @@ async function removeBatch(options: RemoveOptions): Promise<number> {
   return found.length
 }
 
-/** What was rejected, lost or erased has no message that could be over. */
+/** Removes ids without a message that could end: those of rejected, lost and erased messages. */
 async function removeUnstored(options: RemoveOptions): Promise<number> {
   const { audited, removed } = options.collections
   const before = { hour: { $lt: new Date(options.now() - options.retentionMs) } }

@@ -15,7 +15,7 @@ const CLOCKS_MS = 60 * 60 * 1_000
 
 type MissingMessage = AuditedMessage & LostMessage
 
-/** What counts as lost: nowhere, and past its time or published again already. */
+/** Returns the filter for lost messages: in no place, and past their time or published again already. */
 export function lostBefore(at: number, graceMs = GRACE_MS): mongo.Filter<AuditedMessage> {
   const overdue = { 'trace.emptyAt': { $lte: new Date(at - graceMs) } }
   return { place: 'missing', $or: [overdue, { 'trace.published': { $gt: 0 } }] }

@@ -1,6 +1,6 @@
 import { mayTake } from '@parley/shared/fair-slots'
 
-/** What is ready to run: its workspace and channel decide when it runs. */
+/** An item that is ready to run: its workspace and channel decide when it runs. */
 interface Claimant {
   workspace: number
   /** The channel of its first message; undefined while that has to be read from the store. */
@@ -169,7 +169,7 @@ export class ReadyThreads<T extends Claimant> {
     return running >= (this.#use.isShared() ? Math.min(this.#shared(), workspace) : workspace)
   }
 
-  /** What is still to be read from the store counts for its workspace alone. */
+  /** True if the channel is full. An item that is yet to be read from the store counts for its workspace alone. */
   #isChannelFull({ name, running }: ChannelQueue<T>): boolean {
     return name !== undefined && running >= this.#limits.running.channel
   }
@@ -217,7 +217,7 @@ function readyIn<T>({ urgent, ready }: ChannelQueue<T>): number {
 /** How long a workspace counts as active after something of it. */
 export const ACTIVE_MS = 5 * 60_000
 
-/** Whether more than one workspace has been active lately; what one may have is bounded more closely then. */
+/** Decides if more than one workspace was active lately; the share of each is bounded more closely then. */
 export class SharedUse {
   readonly #now: () => number
   #last: number | undefined

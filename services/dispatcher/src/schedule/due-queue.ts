@@ -9,7 +9,7 @@ export class DueQueue<T> {
   readonly #now: () => number
   readonly #handOut: (item: T) => void
   readonly #items = new TinyQueue<{ due: number; item: T }>([], (a, b) => a.due - b.due)
-  /** What the clock last said. */
+  /** The latest time of the clock. */
   #latest = 0
   #timer: NodeJS.Timeout | undefined
   #stopped = false

@@ -25,7 +25,7 @@ export class MemoryShare {
     return this.#total.threads
   }
 
-  /** Whether there is room for more of this workspace. */
+  /** True if there is room for more of this workspace. */
   fits(workspace: number, what: keyof Usage): boolean {
     const used = this.#used.get(workspace)?.[what] ?? 0
     const most = this.#most[what]
@@ -33,7 +33,7 @@ export class MemoryShare {
     return this.#total[what] < 2 * most && used < most / RESERVE
   }
 
-  /** Whether so many threads have ended that it is worth reading further ones from the store. */
+  /** True if so many threads have ended that it is worth reading further ones from the store. */
   isHalfFree(workspace: number): boolean {
     const used = this.#used.get(workspace)?.threads ?? 0
     if (this.#total.threads <= this.#most.threads / 2) return used <= this.#most.threads / SHARE / 2

@@ -17,7 +17,7 @@ export interface Partition {
   lease: Lease
   /** When the oldest message that is not stored yet was published, in milliseconds since the epoch. */
   oldestAt(): number | undefined
-  /** What its open messages wait for. */
+  /** Returns the conditions that its open messages wait for. */
   waiting(): Promise<WaitingCounts>
   /** Consumes on this connection from now on. */
   attach(connection: ChannelModel): void

@@ -49,7 +49,7 @@ export async function recoverThreads(options: {
   }
 }
 
-/** What is still to be walked: one workspace, or all of them beyond one, and what came last. */
+/** The rest of a walk: one workspace, or all of them beyond one, and the last head that was read. */
 interface Walk {
   workspace?: number
   beyond?: number

@@ -28,7 +28,7 @@ export interface Thread extends ThreadRef {
   waits: number
   /** It is to be read from the store, whatever its run says. */
   interrupted: boolean
-  /** What it waits for; undefined while it works. */
+  /** The condition that it waits for; undefined while it works. */
   waitingFor: Waiting | undefined
   /** When its first message came, or when the thread was met (milliseconds since the epoch). */
   since: number
@@ -44,7 +44,7 @@ interface ResidentOptions {
   dropped(records: MessageRecord[]): void
   /** Threads of this workspace did not fit, and now they do: start them all, then call `complete`. */
   room(workspace: number): void
-  /** What was the head of a thread is not in it any more. It may have ended, or it may be a thread of its own. */
+  /** The former head of a thread is not in it any more. It may have ended, or it may be a thread of its own. */
   vanished(lane: ThreadRef): void
 }
 
@@ -80,12 +80,12 @@ export class ResidentThreads {
     return this.#threads.values()
   }
 
-  /** Whether another message of this workspace fits. */
+  /** True if another message of this workspace fits. */
   fits(workspace: number): boolean {
     return this.#memory.fits(workspace, 'characters')
   }
 
-  /** Whether every thread of this workspace that has open messages is in memory. */
+  /** True if every thread of this workspace that has open messages is in memory. */
   isKnown(workspace: number): boolean {
     return this.#complete && !this.#overflowed.has(workspace) && !this.#recovering.has(workspace)
   }
@@ -155,7 +155,7 @@ export class ResidentThreads {
 
   /** Reads the thread's first messages from the store; false when it does not answer. */
   async load(thread: Thread): Promise<boolean> {
-    // What is added while the store is read may be missing from the answer, and sets `more` again.
+    // Messages that are added while the store is read may be missing from the answer, and set `more` again.
     thread.more = false
     thread.loading = true
     const limit = this.fits(thread.workspace) ? LOAD_LIMIT : 1

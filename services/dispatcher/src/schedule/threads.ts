@@ -24,7 +24,7 @@ export interface Threads extends Pick<EventEmitter<ThreadEvents>, 'on'> {
   interrupt(ref: ThreadRef): void
   /** Every thread with open messages, or every one of the workspace, has been woken. */
   complete(workspace?: number): void
-  /** What the first messages of the threads in memory wait for; one that works is not among them. */
+  /** Returns the conditions that the first messages of the threads in memory wait for; without messages that work. */
   waiting(): WaitingCounts
   /** How many threads are in memory. */
   count(): number
@@ -218,7 +218,7 @@ class ThreadRunner extends EventEmitter<ThreadEvents> implements Threads {
       this.#retainHead(thread, result.record)
       this.#markWaiting(thread, result.for)
       const wait = thread.waits
-      // What a call brought is in memory alone until it is stored.
+      // The result of a call is in memory alone until it is stored.
       void result.settled.then(() => this.#waitOver({ thread, wait }, { isUrgent: true }))
     } else {
       this.#threads.retain(thread, [])

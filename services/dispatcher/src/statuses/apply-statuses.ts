@@ -42,7 +42,7 @@ export function applyStatuses(
     const next = nextToSend(record.sends)
     if (next === undefined || sends[next]?.state === record.sends[next]?.state) return { ...progress, open }
     const { due: _due, waitingFor: _for, ...now } = progress
-    // What was tried without success was the send that is settled now.
+    // The failed tries were of the send that is settled now.
     return { ...now, open, tries: 0 }
   }
   const end = endedAs({ record, sends, statuses })
@@ -114,7 +114,7 @@ function isOld(send: Send, { state, providerId }: SendStatus, attempts: readonly
   return send.failedIds !== undefined || attempts.some(mayHaveTaken)
 }
 
-/** What is over, with something that was never sent, stays over; and nothing is sent once a person has the thread. */
+/** True if it may be retried. A message that ended with unmade sends stays over; a person's thread gets none. */
 function isRetriable({ state, ending, takenOver, open, sends }: MessageRecord): boolean {
   if (ending !== undefined || takenOver !== undefined || state === 'dead') return false
   return open === true || nextToSend(sends) === undefined

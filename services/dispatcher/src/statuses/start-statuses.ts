@@ -10,7 +10,7 @@ type Watching = Parameters<typeof watchStatuses>[0]
 type Consuming = Parameters<typeof statusConsumers>[0]
 type Early = Parameters<typeof startEarlyStatuses>[0]
 
-/** What providers say of sends: whether it can arrive, and that it is applied. */
+/** The providers' statuses of sends: if they can arrive, and that they are applied. */
 export interface Statuses {
   arrival: ReturnType<typeof watchStatuses>
   /** By their queues. */

@@ -79,7 +79,7 @@ export function watchStatuses(options: {
     // A clock that was set back has not reached the time since when it says so.
     since = isWhole ? Math.min(since ?? now(), now()) : undefined
   }
-  /** What the others have seen counts for an instance that has just started, not for one that has seen it closed. */
+  /** Takes over the open time that others have seen, for a fresh instance but for none that has seen it closed. */
   const shareIntake = async () => {
     if (wasSuspended()) return
     if (since === undefined) return hasClosed ? noteClosedIntake(collections.openIntake) : undefined
@@ -127,7 +127,7 @@ export function watchStatuses(options: {
   }
 }
 
-/** Whether one of the instances responds: the next one, or another when that does not. */
+/** True if one of the instances responds: the next one, or another when that does not. */
 async function anyResponds(calls: Calls, targets: Targets, path: string): Promise<boolean> {
   const first = targets.next()
   if (await responds(calls, first, path)) return true

@@ -33,7 +33,7 @@ const GATHER_MS = 100
 /** When one whose send is not known yet is looked at again. */
 const EARLY_MS = 1_000
 
-/** What applying statuses takes. */
+/** The dependencies of applying statuses. */
 export interface StatusOptions {
   collections: Pick<Collections, 'messages' | 'instances' | 'earlyStatuses' | 'usage'>
   committer: Committer

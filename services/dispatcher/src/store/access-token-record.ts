@@ -2,7 +2,7 @@
 export interface AccessTokenRecord {
   /** `<workspace>/<action>` */
   _id: string
-  /** What `access-tokens.ts` has of them as JSON text, sealed for the workspace. */
+  /** The tokens that `access-tokens.ts` keeps, as JSON text, sealed for the workspace. */
   sealed?: string
   /** Until when the access token is valid. */
   validUntil?: Date
@@ -21,7 +21,7 @@ export interface AuthorizationRecord {
   account: number
   /** The login in which it began, or the API token. */
   session: string
-  /** What ends it as JSON text, sealed for the workspace. */
+  /** The values that complete it, as JSON text, sealed for the workspace. */
   sealed: string
   expiresAt: Date
 }

@@ -19,7 +19,7 @@ export interface AuditedMessage {
   trace?: MissingTrace
 }
 
-/** What is needed to find a message that is not in the store again. */
+/** The values that find a message again that is not in the store. */
 export interface MissingTrace {
   /** Of its thread; versions without slots have written the partition of eight, which is the slot of the same number. */
   slot?: number
@@ -57,7 +57,7 @@ export interface AuditState {
   checkedAt?: Date
 }
 
-/** What was counted in an hour and has been removed since. */
+/** The counts of an hour whose messages were removed since. */
 export interface RemovedHour {
   _id: { workspace: number | null; channel: string; hour: Date }
   workspace: number | null

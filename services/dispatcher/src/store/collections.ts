@@ -26,11 +26,11 @@ export interface PartitionLease {
   /** Counts owners: what an earlier owner wrote is recognised by its lower term. */
   term: number
   expiresAt: Date
-  /** What its owner did before `until` is in the threads; missing where all of it is. */
+  /** The work of its owner before `until` is in the threads; missing where all of it is. */
   threads?: { until: Date; retentionMs: number }
   /** Of the layout whose partition it is; missing in the first. */
   generation?: number
-  /** What was published before that may be in this layout's queues and in those of the layout before. */
+  /** Messages published before this time may be in this layout's queues and in those of the layout before. */
   repeatsUntil?: Date
   /** All that its queue had is stored, and nothing comes to it any more: nobody takes it again. */
   drained?: boolean
@@ -44,7 +44,7 @@ export interface Instance {
   name?: string
   /** Of each status queue, by its number: the number of this instance's last marker that came back. */
   statusMarkers?: Record<string, number>
-  /** Whether it was connected to the broker when it was last seen. */
+  /** True if it was connected to the broker when it was last seen. */
   hasBroker?: boolean
   /** Missing in an instance of a version that knows no slots and layouts. */
   slots?: true
@@ -147,7 +147,7 @@ export const STATE_INDEX = { workspace: 1, state: 1, receivedAt: -1, _id: -1, ch
 // 4 KB, not 16: each message has its entry in another place, so most pages are written for the sake of one.
 const SMALL_PAGES = { wiredTiger: { configString: 'leaf_page_max=4KB' } }
 
-/** What support looks messages up by; each has only those messages that have such a field. */
+/** Indexes by which support looks messages up; each has only the messages that have such a field. */
 const SUPPORT_INDEXES = ['addresses', 'phone', 'fault', 'requestId', 'sends.providerId'].map((field) => ({
   key: { workspace: 1, [field]: 1, receivedAt: -1, _id: -1 } as const,
   partialFilterExpression: { [field]: { $exists: true } },
@@ -158,7 +158,7 @@ const SUPPORT_INDEXES = ['addresses', 'phone', 'fault', 'requestId', 'sends.prov
 export const SCHEDULED_INDEX = { workspace: 1, due: 1 } as const
 
 const LATEST = { lastAt: -1, _id: -1 } as const
-/** What threads are searched by. */
+/** The index by which threads are searched. */
 export const WORDS_INDEX = { workspace: 1, words: 1, ...LATEST } as const
 export const ADDRESS_INDEX = { workspace: 1, addresses: 1, ...LATEST } as const
 /** Without their activity: none of it moves with what happens in a thread. */
@@ -169,7 +169,7 @@ export const PHONE_INDEX = { workspace: 1, phone: 1, ...LATEST } as const
 export const STATUS_INDEX = 'threads_by_status'
 /** The same of those in which the person wrote; those that only we wrote in may be a thousand times as many. */
 export const WRITTEN_INDEX = 'threads_with_writers_by_status'
-/** What messages are searched by. */
+/** The index by which messages are searched. */
 export const MESSAGE_WORDS_INDEX = { workspace: 1, words: 1, at: -1 } as const
 /** Of messages that are to be removed some day: they have ended. */
 export const RETENTION_INDEX = { expiresAt: 1, _id: 1 } as const
@@ -288,7 +288,7 @@ export async function prepareDatabase(connection: Connection, partitions: number
   if (!(await has(collections.auditors, 0))) await makeLeases(collections.auditors, { count: 1 })
 }
 
-/** Whether there is such a document, which no failover takes back. */
+/** True if there is such a document, which no failover takes back. */
 async function has<I, T extends { _id: I }>(collection: mongo.Collection<T>, _id: I): Promise<boolean> {
   const filter = { _id } as mongo.Filter<T>
   return (await collection.findOne(filter, { projection: { _id: 1 }, readConcern: 'majority' })) !== null

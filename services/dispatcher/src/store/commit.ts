@@ -14,7 +14,7 @@ interface Commit {
   writer: string
 }
 
-/** What is written for one step of a message: what it changes, however many sends the message has. */
+/** The write for one step of a message: only its changes, however many sends the message has. */
 interface Change {
   /** Fields that are written whole; optional ones that are not among them go. */
   set: Partial<MessageRecord>
@@ -24,7 +24,7 @@ interface Change {
   /** The one turn that changed or is new, and its position. */
   turn?: Turn
   turnAt?: number
-  /** What is appended. */
+  /** Entries that are appended. */
   timeline: TimelineEntry[]
   attempts: Attempt[]
 }
@@ -38,7 +38,7 @@ export interface Committer {
   commit(
     record: Pick<MessageRecord, '_id' | 'revision'> & Partial<Progress>,
     progress: Progress,
-    /** Who writes; the committer's own name unless said otherwise. */
+    /** The name of the writer; the committer's own name by default. */
     writer?: string,
   ): Promise<boolean>
   /**
@@ -55,7 +55,7 @@ const STATUS_WRITER = 'statuses:'
 
 /** The name under which an instance writes the provider's statuses. */
 export const statusWriter = (instance: string): string => STATUS_WRITER + instance
-/** Whether the provider's statuses were written last. */
+/** True if the latest write was of the provider's statuses. */
 export const isStatusWriter = (writer: string | undefined): boolean =>
   writer?.startsWith(STATUS_WRITER) === true
 
@@ -124,7 +124,7 @@ function onlyChange<T>(before: T[], after: T[]): number | undefined {
   return first === after.findLastIndex((one, index) => one !== before[index]) ? first : undefined
 }
 
-/** What was put behind the elements that were there; undefined when those are not all there any more. */
+/** Returns the elements added behind the old ones; undefined when some old ones are not there any more. */
 function appended<T>(before: T[], after: T[]): T[] | undefined {
   return before.every((one, index) => one === after[index]) ? after.slice(before.length) : undefined
 }

@@ -4,11 +4,11 @@ import type { StoredRelay } from '@parley/shared/relay/relay-state'
 import type { Connection, mongo } from 'mongoose'
 import type { Delivery } from '../message/delivery.ts'
 
-/** What is remembered of a subscription besides its replica. */
+/** The data about a subscription besides its replica. */
 interface Subscriber {
   /** As {@link Delivery.subscription}. */
   _id: string
-  /** What happened since it was turned on then has its deliveries. */
+  /** Events since it was turned on at this time have their deliveries. */
   caughtUp?: string
   /** Nothing has arrived since. */
   failingSince?: Date

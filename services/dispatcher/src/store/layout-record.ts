@@ -10,7 +10,7 @@ export interface LayoutRecord extends LeasedDocument, Layout {
   _id: typeof LAYOUT_ID
   /** Webhooks know that slots lead to it. */
   isAnnounced?: boolean
-  /** What versions without slots publish leads to it, too. */
+  /** Messages that versions without slots publish lead to it, too. */
   earlierKeys?: boolean
   change?: LayoutChange
   /** The one before, until its queues are deleted. */

@@ -16,7 +16,7 @@ export interface Lease {
   generation: number
   partition: number
   term: number
-  /** What was published before that may have been stored under the layout before. */
+  /** Messages published before this time may have been stored under the layout before. */
   repeatsUntil: Date | undefined
   isValid(): boolean
 }
@@ -44,7 +44,7 @@ export interface LeaseStore {
 
 const ALIVE = { $expr: { $gt: ['$seenAt', { $subtract: ['$$NOW', INSTANCE_ALIVE_MS] }] } }
 
-/** Whether a live instance is of a version that knows no slots and layouts. */
+/** True if a live instance is of a version that knows no slots and layouts. */
 export async function hasEarlierInstances({ instances }: Pick<Collections, 'instances'>): Promise<boolean> {
   return (await instances.countDocuments({ slots: { $ne: true }, ...ALIVE }, { limit: 1 })) > 0
 }
@@ -118,7 +118,7 @@ export function createLeaseStore(options: {
       const found = areAllOurs ? leases.map(({ partition }) => partition) : await idsOf(ours)
       const still = new Set(found)
       for (const lease of leases) {
-        // What found it run out was left for its next owner, and nobody here takes it up again.
+        // A lease that was found to have run out was left for its next owner, and nobody here takes it up again.
         const isOurs = still.has(lease.partition) && lease.isValid()
         deadlines.set(lease, isOurs ? askedAt + LEASE_MS - SAFETY_MS : 0)
       }

@@ -1,7 +1,7 @@
 import type { consentStatus, PublishedConsent, Purpose, SeenPerson } from '@parley/shared/consent'
 import type { z } from 'zod'
 
-/** What was last said of an address for a purpose. The address itself can't be read from it. */
+/** The latest consent of an address for a purpose. The address itself can't be read from it. */
 export interface SuppressionRecord {
   /** Workspace, purpose, and a keyed hash of the address. */
   _id: string

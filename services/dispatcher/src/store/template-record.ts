@@ -1,4 +1,4 @@
-/** What is known of the templates of one name, in all languages: a replica of what the campaigns service has. */
+/** The known templates of one name, in all languages: a replica of the campaigns service's data. */
 export interface TemplateRecord {
   /** `<workspace>/<account>/<name>` */
   _id: string

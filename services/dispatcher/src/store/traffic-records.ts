@@ -1,4 +1,4 @@
-/** What is counted, each in the minute in which it happened. */
+/** Names of the events that are counted, each in the minute in which it happened. */
 export const TRAFFIC_COUNTS = [
   'accepted',
   'sent',
@@ -25,7 +25,7 @@ export interface NumberSends {
   perSecond?: number
 }
 
-/** What one instance saw of a workspace's messages in a minute or an hour. */
+/** The counts of one instance for a workspace's messages in a minute or an hour. */
 export interface TrafficRecord {
   /** The instance, and a number of its own: an instance may have several of one minute. */
   _id: string

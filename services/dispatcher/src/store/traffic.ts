@@ -134,7 +134,7 @@ export function createTraffic(options: {
 async function write(traffic: Collections['traffic'], unwritten: Set<TrafficRecord>): Promise<void> {
   const batch = [...unwritten.values().take(MAX_BATCH)]
   if (batch.length === 0) return
-  // What changes while it is written is written again.
+  // A record that changes while it is written is written again.
   for (const record of batch) unwritten.delete(record)
   try {
     await traffic.bulkWrite(
@@ -165,7 +165,7 @@ const isSent = (change: Change): boolean =>
 
 type Reached = 'sent' | 'delivered' | (typeof COUNTED_ONCE)[number]
 
-/** What is delivered was sent, and what is read was delivered, whichever of it is heard of first. */
+/** Returns the states that a change reaches: delivered implies sent, and read implies delivered, in any order. */
 function reachedBy(change: Change): Reached[] {
   const reached: Reached[] = COUNTED_ONCE.filter((state) => change.to === state && change.from !== state)
   if (enters(SENT, change)) reached.push('sent')

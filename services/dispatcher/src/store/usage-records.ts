@@ -1,6 +1,6 @@
 import type { MessageRecord, SendPricing } from '../message/message-record.ts'
 
-/** What calls of models are added up by. */
+/** The dimensions that calls of models are added up by. */
 export interface UsageDimensions {
   workspace: number
   /** The external id of the channel; null for what an assistant was tried with. */
@@ -10,7 +10,7 @@ export interface UsageDimensions {
   model: string
 }
 
-/** What is added up. */
+/** The sums of an hour's use. */
 interface UsageSums {
   /** Messages that a model was asked for, each in the entry of its first call. */
   messages: number
@@ -26,7 +26,7 @@ interface UsageSums {
   errors: number
 }
 
-/** What a message costs at its provider; in the entry of each that the provider priced, and in no other. */
+/** The price category of a message at its provider; only in the entry of a message that the provider priced. */
 interface PricingDimensions {
   category?: string
   type?: string | null
@@ -43,7 +43,7 @@ export interface UsageEntry extends Dimensions, UsageSums {
   at: Date
 }
 
-/** What the entries of an hour (UTC) add up to. */
+/** The sums of the entries of an hour (UTC). */
 export interface UsageHour extends Dimensions, UsageSums {
   _id: Dimensions & { at: Date }
   /** When the hour begins. */
@@ -58,7 +58,7 @@ export interface UsedTokens {
   /** The reserved part of it, until `pendingUntil`; after that nobody gives it back. */
   pending?: number
   pendingUntil?: Date
-  /** What the last write to it gave each that asked. */
+  /** The tokens that the last write gave to each request. */
   granted?: number[]
   /** Of a person: the message whose answer told first that a budget stops them. */
   reportedBy?: string
@@ -105,7 +105,7 @@ export const pricingEntry = (
 
 /** The sums of a group of entries or hours, for the database. */
 export const SUMS = Object.fromEntries(Object.keys(NONE).map((field) => [field, { $sum: `$${field}` }]))
-/** What entries are grouped by, for the database. */
+/** The group key of entries, for the database. */
 export const GROUP = Object.fromEntries(DIMENSIONS.map((field) => [field, `$${field}`]))
 
 /** The day (UTC) as its date. */

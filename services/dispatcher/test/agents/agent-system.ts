@@ -46,7 +46,7 @@ const DRAIN_MS = 100
 const ORIGINAL_MS = 1_000
 const TOKENS_PER_DAY = 1_000_000_000
 
-/** What a test has of its own. */
+/** The parts of an agent system that a test sets itself. */
 export interface AgentBehaviour {
   /** How long a hand-over waits for models, in milliseconds; 100 unless said. */
   drainMs?: number
@@ -55,13 +55,13 @@ export interface AgentBehaviour {
   config?: Record<string, unknown>
   /** Of the deployment's own key; any number unless said. */
   tokensPerDay?: number
-  /** What a model answers; a text is an answer without calls. */
+  /** Answers for the model; a text is an answer without calls. */
   model(request: ModelRequest, choice: ModelChoice): ModelResult | string | Promise<ModelResult | string>
-  /** What a tool is. */
+  /** Opens a tool. */
   open?(call: Parameters<Toolbox['open']>[0]): OpenedTool
   /** The action that a tool is of; 1 unless said. */
   actionOf?(tool: string): number | undefined
-  /** What becomes of something that is sent to the person. */
+  /** Returns the outcome of a send to the person. */
   send?(delivery: Delivery): Outcome | Promise<Outcome>
   parts?: Partial<AgentParts>
   options?: Partial<DeliverOptions>
@@ -69,7 +69,7 @@ export interface AgentBehaviour {
   heed?: HeedMessages
   /** The longest text of one send; any unless said. */
   maxText?: number
-  /** What the channel sends by; RPC where it is not given. */
+  /** The provider that the channel sends by; RPC where it is not given. */
   callback?: string
   /** A process of a killed instance is not to be heard of again. */
   reports?: boolean
@@ -98,7 +98,7 @@ export function modelTurn(
   return { kind: 'answered', turn: { ...usage, finishReason, text, calls } }
 }
 
-/** What the person said in the message that is being answered. */
+/** Returns the person's text in the message that is being answered. */
 export function lastSaid({ conversation }: ModelRequest): string {
   const said = conversation.findLast(({ role }) => role === 'person')
   return said?.role === 'person' ? said.text : ''
@@ -109,7 +109,7 @@ export function lastSaid({ conversation }: ModelRequest): string {
  * person's side are functions of a test. Each system has a workspace and a partition of its own.
  */
 export class AgentSystem {
-  /** What got to the person, by the ids of the sends. */
+  /** The texts that got to the person, with the ids of the sends. */
   readonly sent: { id: string; text: string }[] = []
   readonly #workspace: number
   readonly #messages: Collections['messages']

@@ -151,7 +151,7 @@ const story: fc.Arbitrary<Story> = fc.record({
   afterMs: fc.constantFrom(0, 20, 60, 150),
 })
 
-/** What did not hold. */
+/** Returns the violations of the story. */
 async function violationsOf(given: Story): Promise<string[]> {
   const { made, violations, most, results } = await work(given)
   if (most > MOST) violations.push(`${most} at once`)
@@ -162,7 +162,7 @@ async function violationsOf(given: Story): Promise<string[]> {
     const isInterrupted = kind === 'writes' && text === INTERRUPTED_CALL.text
     const expected = kind === 'says' ? 'Sent.' : `result ${at}`
     if (text !== expected && !isInterrupted) violations.push(`${at} has ${state} ${text}`)
-    // What another of the same action wrote before has ended before this one begins, and what is behind it follows.
+    // An earlier writing call of the same action has ended before this one begins, and calls behind it follow.
     const first = made.findIndex((one) => one.at === at)
     const writtenBefore = given.calls.findIndex(
       (other, before) => before < at && other.action === action && other.kind === 'writes' && kind !== 'says',

@@ -12,7 +12,7 @@ const DELETED = '[It was deleted by whoever wrote it.]'
 const line = agentLine()
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** What somebody makes of a message: another text, or nothing. The latest by the provider's clock counts, a deletion for good. */
+/** A later change of a message: another text, or none. The latest by the provider's clock counts, a deletion for good. */
 interface Change {
   id: string
   of: string
@@ -94,7 +94,7 @@ class Conversation {
     this.#checkRead(id, record, applied)
   }
 
-  /** What was changed before a turn was stored, the model had not read. */
+  /** Checks that the model has not answered an older version than the changes that came before its turn was stored. */
   #checkRead(id: string, record: MessageRecord | null, applied: (Change & { at: number })[]): void {
     const [turn] = record?.turns ?? []
     if (turn === undefined) {

@@ -44,7 +44,7 @@ function startAgent(
   return { system, asked }
 }
 
-/** What a model was given, as the lines of a conversation. */
+/** Returns the input of a model, as the lines of a conversation. */
 const read = ({ conversation }: ModelRequest): string[] =>
   conversation.flatMap((item) =>
     item.role === 'data' ? [] : [`${item.role === 'person' ? 'P' : 'A'}: ${item.text}`],

@@ -5,7 +5,7 @@ import type { ModelResult } from '../../src/agents/model-client.ts'
 import type { GuardedFetch } from '../../src/channels/http/guarded-fetch.ts'
 import { localFetch, modelRequest, parcelTool } from './model-world.ts'
 
-// What servers that speak OpenAI's chat completions answer in fact: Ollama, vLLM, SGLang, LM Studio, OpenRouter, LiteLLM.
+// Real answers of servers that speak OpenAI's chat completions: Ollama, vLLM, SGLang, LM Studio, OpenRouter, LiteLLM.
 
 let server: Listening
 let guarded: GuardedFetch

@@ -175,7 +175,7 @@ describe.each(RECORDED.map((one) => [one.provider, one] as const))('the API of %
   })
 })
 
-/** What goes out to each provider, as its documentation asks for it. */
+/** The request to each provider, as its documentation asks for it. */
 const SENT: Record<ModelChoice['provider'], object> = {
   openai: {
     model: 'some-model',

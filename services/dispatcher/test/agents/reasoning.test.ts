@@ -55,7 +55,7 @@ const encrypted = {
   summary: [{ type: 'summary_text', text: THOUGHT }],
 }
 
-/** What each provider answers with a thought and a call, by its documentation, and what it wants back. */
+/** The answer of each provider with a thought and a call, by its documentation, and the part that it wants back. */
 const PROVIDERS: [ModelChoice['provider'], object, (body: Parsed) => unknown, unknown][] = [
   [
     'openai-compatible',

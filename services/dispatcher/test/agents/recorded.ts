@@ -1,4 +1,4 @@
-/** What each provider's API answers, as its documentation shows it. The key of a test is `key-of-nobody-4711`. */
+/** Answers of each provider's API, as its documentation shows them. The key of a test is `key-of-nobody-4711`. */
 export interface Recorded {
   provider: 'openai' | 'anthropic' | 'google' | 'openai-compatible'
   /** Where the calls go, below the base URL. */

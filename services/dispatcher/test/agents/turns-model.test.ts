@@ -18,7 +18,7 @@ const line = agentLine()
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 type Tool = 'works' | 'fails' | 'once' | 'invalid' | 'say'
-/** What the model answers for a message: turns with calls, then an answer without. */
+/** The model's answers for a message: turns with calls, then an answer without. */
 type Plan = { says: boolean; calls: Tool[] }[]
 type Trouble = 'none' | 'later' | 'crash'
 
@@ -32,7 +32,7 @@ class Conversations {
   sendTrouble: ('none' | 'later')[] = []
   modelMs = 0
   toolMs = 20
-  /** What left, by the id of its send; and in which order it first did. */
+  /** The effects that left, by the id of their sends, and the order in which they first did. */
   readonly #effects = new Map<string, string>()
   readonly #order: string[] = []
   #asked = 0

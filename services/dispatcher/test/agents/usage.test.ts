@@ -27,7 +27,7 @@ beforeAll(async () => {
 beforeEach(() => world.script({ ...REFUSED, times: 1_000 }))
 afterAll(() => world.close())
 
-/** What a workspace has used, over entries and hours. */
+/** Returns the use of a workspace, summed over entries and hours. */
 async function usedBy(workspace: number) {
   const sums = async (collection: 'usage' | 'usageHours') =>
     line.collections[collection]

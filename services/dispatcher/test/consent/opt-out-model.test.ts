@@ -50,7 +50,7 @@ class Person {
   constructor(number: number) {
     const suppressions = createSuppressions(line.collections, createAddressHash(line.collections, box))
     const record = createRecordConsent({ collections: line.collections, suppressions, stored: () => {} })
-    // What is said of one address counts for the other because a thread has both.
+    // Consent for one address counts for the other because a thread has both.
     const known = line.collections.threads.insertOne({
       _id: threadId({ workspace: number, channel: 'c', extId: 'theirs' }),
       ...{ workspace: number, channel: 'c', extId: 'theirs', user: {}, handler: 'assistant' },

@@ -25,7 +25,7 @@ interface SeenEntry {
   whatsapp?: object
 }
 
-/** What a person says: it carries no answer. */
+/** Returns a message of a person: it carries no answer. */
 export const said = (
   input: string,
   thread: string,

@@ -90,7 +90,7 @@ describe('the list of threads', () => {
       lastUnreadAt: receivedAt,
       unreadFor: { why: 'unanswered', reason, message: 'u-1' },
     })
-    // What a caller of the API sends is nothing that anybody waits for.
+    // Nobody waits for an answer to a message of a caller of the API.
     await line.world.post('u-2', { ...text('From the API', 'called'), extId: 'mute' })
     await line.change('unanswered', { unread: 0 })
     const read = await line.read('unanswered')

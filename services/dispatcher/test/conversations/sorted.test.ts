@@ -121,7 +121,7 @@ describe('an assignee', () => {
     const changed = await change('assigned', { assignee: own })
     const { name } = line.world.account
     expect(changed.assignee).toEqual({ _id: own, name, at: expect.any(String), by: own })
-    // Who has it already is not assigned it anew.
+    // A user who has it already is not assigned it anew.
     expect((await change('assigned', { assignee: own })).assignee).toEqual(changed.assignee)
     expect(await extIds(`?assignee=${own}`)).toEqual(['assigned'])
     expect(await extIds('?assignee=none')).not.toContain('assigned')

@@ -27,7 +27,7 @@ class Conversation {
   failing = 0
   readonly #questions: string[] = []
   readonly #replies: string[] = []
-  /** What left, by the ids of the sends, in the order in which they first did. */
+  /** The texts that left, by the ids of the sends, in the order in which they first did. */
   readonly #left = new Map<string, string>()
   /** Since a take-over was responded to, until the thread is given back. */
   #isTaken = false
@@ -91,7 +91,7 @@ class Conversation {
     await giveToAssistant(line.collections, this.#place)
   }
 
-  /** Who is later has it, and nobody knows who that is: the agent may answer as soon as one of them has begun. */
+  /** Gives the thread both ways at once: the later one counts, and the agent may answer as soon as one has begun. */
   async disagree(): Promise<void> {
     await Promise.all([this.#giveToPerson(), this.giveBack()])
   }

@@ -4,7 +4,7 @@ import type { Collections } from '../../src/store/collections.ts'
 /** `before`: nothing is written or read; `after`: it is, and the answer is lost. */
 export type StoreFailure = 'before' | 'after'
 
-/** What stands between one instance and MongoDB. */
+/** The connection between one instance and MongoDB. */
 export interface StoreLine {
   /** The next statements fail like this, one each. */
   failures: StoreFailure[]
@@ -60,7 +60,7 @@ export function faultyMessages(
     collectionName: messages.collectionName,
     find: (...args: Parameters<typeof messages.find>) => disturbed(messages.find(...args)),
     aggregate: (...args: Parameters<typeof messages.aggregate>) => disturbed(messages.aggregate(...args)),
-    // What only counts is not disturbed.
+    // Calls that only count are not disturbed.
     countDocuments: (...args: Parameters<typeof messages.countDocuments>) => messages.countDocuments(...args),
     findOne: (...args: Parameters<typeof messages.findOne>) => over(() => messages.findOne(...args)),
     findOneAndUpdate: (filter: object, update: object, options: object) =>

@@ -15,7 +15,7 @@ interface Queued {
  */
 export class MemoryQueue {
   readonly #acked: (messageId: string) => void
-  /** Whether what comes again says so: a broker that lost a node may not know. */
+  /** True if redeliveries are marked as such: a broker that lost a node may not know. */
   marksRedelivered = true
   #ready: Queued[] = []
   /** The first one is active. */

@@ -43,7 +43,7 @@ interface Instance {
 /** How the provider takes the next send; what fails later is reported by our id of it, or by the provider's alone. */
 export type ProviderFailure = 'refuses' | 'answer lost' | 'fails later' | 'fails later, unnamed'
 
-/** What a code means is the provider's to say. */
+/** The provider decides the meaning of a code. */
 const SOURCE = 'meta'
 const AGAIN_SOON = 131000
 const NO_MESSAGE = ''
@@ -72,7 +72,7 @@ export class PartitionSystem {
   readonly #early: ReturnType<typeof startEarlyStatuses>
   /** How many sends of a message the provider reported as failed after it had taken them. */
   readonly #failedLater = new Map<string, number>()
-  /** Whether the messages of a thread wait for those before them. */
+  /** True if the messages of a thread wait for those before them. */
   readonly #isOrdered: boolean
   #providerMs = 0
   /** The circuit breaker of the provider lets nothing through until then (milliseconds since the epoch). */

@@ -53,7 +53,7 @@ export async function startLayoutWorld({ partitions = 8 } = {}) {
       })
       return { broker, publisher }
     },
-    /** Whether something of this name is at the broker. */
+    /** True if the broker has an exchange of this name. */
     async exists(exchange: string): Promise<boolean> {
       const asking: Channel = await own.createChannel()
       asking.on('error', () => {})

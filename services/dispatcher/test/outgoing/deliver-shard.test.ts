@@ -151,7 +151,7 @@ test('a subscription whose receiver is gone is turned off at once, and gets noth
   expect(marks).toMatchObject([{ state: 'disabled', reason: expect.stringContaining('answered 410') }])
   ahead += 30_000
   await eventually(async () => (await collections.deliveries.countDocuments(ended)) === posted)
-  // What left together with the first: a receiver has 16 in flight.
+  // Only deliveries that left together with the first were posted: a receiver has 16 in flight.
   expect(posted).toBeLessThanOrEqual(16)
   await receiver.close()
   http.close()

@@ -58,7 +58,7 @@ test('following `next` sends each delivery again once, also of those that were f
     const page = (await answer.json()) as { replayed: number; next: string | null }
     replayed.push(page.replayed)
     since = page.next
-    // What is sent again arrives before the next page is asked for.
+    // Replayed deliveries arrive before the next page is asked for.
     await collections.deliveries.updateMany({}, delivered)
   }
   await server.close()

@@ -4,7 +4,7 @@ import { eventually, type Parsed } from '@parley/local/testing/service-under-tes
 /** A stream that is read in the background. */
 export interface ReadStream {
   response: Response
-  /** What has come until now, ids of places included as events without data. */
+  /** The events until now; ids of places are included as events without data. */
   events: ServerEvent[]
   /** The last id that was given, also without an event. */
   lastId(): string

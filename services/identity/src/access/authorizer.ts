@@ -16,20 +16,20 @@ export function createOwnAuthorizer(collections: Pick<Collections, 'roleVersions
   return createAuthorizer({ get }, publicFieldsOf)
 }
 
-/** What it takes to decide what a caller may do. */
+/** The dependency that decides about a caller's rights. */
 export interface Authorizing {
   authorizer: Authorizer
 }
 
 const NOTHING = { _id: { $in: [] } }
 
-/** What the decision selects, as a filter. */
+/** Returns the decision as a filter of documents. */
 export function filterOf(decision: Decision): Record<string, unknown> {
   if (decision.kind === 'all') return {}
   return decision.kind === 'some' ? decision.filter : NOTHING
 }
 
-/** What the decision selects of the caller's workspace, as a filter. */
+/** Returns the decision as a filter of documents in the caller's workspace. */
 export const scopeOf = (caller: Caller, decision: Decision): Record<string, unknown> => ({
   $and: [{ workspace: caller.workspace._id }, filterOf(decision)],
 })
@@ -98,5 +98,5 @@ const FIELDS: Record<string, ReadonlySet<string>> = {
   ]),
 }
 
-/** What a rule sees of the documents that this service stores: the fields of their public views, and no hash. */
+/** Returns the fields of this service's documents that rules see: those of their public views, and no hash. */
 export const publicFieldsOf = (resource: string): ReadonlySet<string> | undefined => FIELDS[resource]

@@ -36,7 +36,7 @@ export async function callerFor(
   }
 }
 
-/** What rules see of an account. */
+/** Returns the fields of an account that rules see. */
 export function seenByRules({ _id, username, name, profile, context }: Account): Caller['account'] {
   return { _id, username, name, profile, context: unescapeKeys(context) }
 }

@@ -6,7 +6,7 @@ import type { Collections } from '../store/collections.ts'
 import { callerOfAccount, roleOfToday } from './caller-of-today.ts'
 
 interface Making {
-  /** Who made it, and the API token that they used. */
+  /** The account that made it, and the API token that was used. */
   made: { account: number; token?: number }
   /** Throws `forbidden` where this caller may not make it. */
   requireMayMake(caller: Caller): Promise<void>

@@ -10,7 +10,7 @@ import type { Authorizing } from './authorizer.ts'
 
 type RoleCollections = Pick<Collections, 'roles' | 'roleVersions'>
 
-/** What rules see of an account; of one that is still to be made, what is known. */
+/** The fields of an account that rules see; of an account still to be made, the known ones. */
 type Seen = Partial<Caller['account']>
 
 /**
@@ -94,7 +94,7 @@ async function ownIsCovered(collections: RoleCollections, caller: Caller, accoun
   return covers(own, own.permissions, { ...account, workspace, role })
 }
 
-/** What the caller may, by the very version of the role that the gateway named. */
+/** Returns the permissions of the caller, by the very version of the role that the gateway named. */
 async function permissionsOf({ roleVersions }: RoleCollections, { account, workspace, role }: Caller) {
   const found = await roleVersions.findOne({ _id: roleVersionId(role._id, role.version) })
   if (found === null) throw new Problem('forbidden', { detail: 'The role no longer exists.' })
@@ -130,7 +130,7 @@ export async function requireAdminLeft(
   throw new Problem('last_admin')
 }
 
-/** Whether whoever has this role may write all users and roles, for its version. */
+/** Checks if holders of this role may write all users and roles, and returns that with the role's version. */
 export function adminCheckOf({
   permissions,
   workspace,

@@ -53,7 +53,7 @@ export const meRoute = route({
   },
 })
 
-/** What it takes to say who is calling. */
+/** The dependencies of describing a caller. */
 export interface OfCallers {
   collections: Collections
   simulatorUrl: string | undefined

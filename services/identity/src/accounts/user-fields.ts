@@ -62,7 +62,7 @@ export function userView(account: Account) {
   }
 }
 
-/** What {@link userView} makes. */
+/** The result of {@link userView}. */
 export const userSchema = z
   .object({
     _id: id,

@@ -59,7 +59,7 @@ const filters = {
 
 const dateOf = (time: unknown): Date => new Date(String(time))
 
-/** What was administered, configured, refused and logged in to, the latest first. */
+/** The audit log: administration, configuration, refusals and logins, the latest first. */
 export const auditRoute = listRoute<AuditEntry>(
   {
     name: 'audit',

@@ -14,10 +14,10 @@ import { hasEnded } from '../store/session.ts'
 
 const MAX_BODY_BYTES = 4_096
 
-/** What it takes to say who is behind a token. */
+/** The dependencies of finding the account behind a token. */
 interface Confirming {
   collections: Collections
-  /** Whether somebody has all that a role has. */
+  /** Decides if a caller has all rights of a role. */
   covers: ReturnType<typeof createCoverage>
 }
 
@@ -34,7 +34,7 @@ const question = z.union([
   z.strictObject({ tokenHash: z.string() }),
 ])
 
-/** Who is behind a token, for the gateway, and an account as a caller in its role of today, for the dispatcher. */
+/** Routes for the account behind a token, for the gateway, and for an account in its role of today, for the dispatcher. */
 export function introspectionRoutes({
   collections,
   verifier,

@@ -66,7 +66,7 @@ const invitations: Resource<Invitation> = {
   collection: (collections) => collections.invitations,
 }
 
-/** What is known of who is invited: they choose their name themselves. */
+/** Returns the known data of an invitee: they choose their name themselves. */
 const inviteeOf = (email: string) => ({ username: email, context: {} })
 
 /** The response is the only one that contains the secret with which the invitation is accepted. */

@@ -16,7 +16,7 @@ import { announce } from '../store/change.ts'
 import { preferencesChange, type StoredPreferences } from '../store/preferences.ts'
 import { withSession } from './own-sessions.ts'
 
-/** What is left out stays. */
+/** A change of one's own account; fields that are left out stay as they are. */
 const ownChange = z.strictObject({
   name: label.optional(),
   phone: label.optional(),

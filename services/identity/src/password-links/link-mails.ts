@@ -20,7 +20,7 @@ const REPEAT_MS = 5 * 60_000
 const SEND_MS = 15_000
 const LIMITS: SlotLimits = { of: 'mails', total: 4, queue: { total: 256, each: 32, ms: 60_000 } }
 
-/** Who asks for a link: an account's key, which may be nobody's, and where the request comes from. */
+/** The request for a link: the key of an account, which may not exist, and the origin of the request. */
 interface Asked {
   usernameKey: string
   language: Language
@@ -123,7 +123,7 @@ async function planMail(
   return { account, secret, link }
 }
 
-/** What went wrong, by its code: what a server says may have addresses in it. */
+/** Returns the reason of an error by its code: a server's text may contain addresses. */
 function reasonOf(error: unknown): string {
   const { code, responseCode, name } = error as { code?: string; responseCode?: number; name?: string }
   return [code ?? name, responseCode].filter((part) => part !== undefined).join(' ')

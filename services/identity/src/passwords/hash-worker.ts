@@ -1,6 +1,6 @@
 import bcrypt from 'bcryptjs'
 
-/** What a worker does: hash at a cost, or compare with a hash. The input is 72 bytes at most. */
+/** The task of a worker: hash at a cost, or compare with a hash. The input is 72 bytes at most. */
 export type HashTask = { input: string } & ({ cost: number } | { hash: string })
 
 /** The hash, or whether it is the right one. */

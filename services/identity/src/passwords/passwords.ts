@@ -18,9 +18,9 @@ export interface StoredPassword {
 export interface Passwords {
   /** Throws `rate_limited` and `unavailable` when too many passwords wait to be hashed, or after 20 s. */
   hash(password: string, by: SlotKey): Promise<StoredPassword>
-  /** Whether the password is right. Without `stored` the same work is done, and the answer is no. Throws as `hash`. */
+  /** True if the password is right. Without `stored` it does the same work, and is false. Throws as `hash`. */
   verify(password: string, stored: StoredPassword | undefined, by: SlotKey): Promise<boolean>
-  /** Whether a password is to be hashed anew, because pepper or cost have changed since. */
+  /** True if a password is to be hashed anew, because pepper or cost have changed since. */
   isOutdated(stored: StoredPassword): boolean
 }
 
@@ -92,7 +92,7 @@ export class HashPool {
     return String(await this.#run({ input, cost }, by))
   }
 
-  /** Whether `input` has that hash. */
+  /** Resolves to true if `input` has that hash. */
   async compare(input: string, hash: string, by: SlotKey): Promise<boolean> {
     return (await this.#run({ input, hash }, by)) === true
   }

@@ -154,7 +154,7 @@ async function register(
   }
 }
 
-/** What a new user sends. */
+/** The body that a new user sends. */
 interface NewUser {
   name: string
   email: string

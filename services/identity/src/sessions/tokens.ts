@@ -21,7 +21,7 @@ export interface TokenDependencies {
   keyRing: Pick<KeyRing, 'signingKey'>
 }
 
-/** What a login or a refresh answers with. */
+/** The response to a login or a refresh. */
 export const sessionTokens = z
   .object({
     accessToken: z.string().describe('A bearer token for 15 minutes'),

@@ -39,7 +39,7 @@ export function generateKey(keys: Keyring): StoredKey {
 export interface KeyRing {
   /** The key that signs now. */
   signingKey(): Promise<{ kid: string; key: KeyObject }>
-  /** What is published: next, current and previous. */
+  /** Returns the published keys: next, current and previous. */
   jwks(): Promise<{ keys: object[] }>
 }
 

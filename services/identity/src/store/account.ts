@@ -10,7 +10,7 @@ export interface Account {
   provider: string
   /** The email exactly as sent. */
   username: string
-  /** What makes the user name unique. */
+  /** The key that makes the user name unique. */
   usernameKey: string
   passwordHash: string
   salt: string
@@ -68,7 +68,7 @@ export function accountView(account: Account) {
   }
 }
 
-/** What the account and its user have in common, in examples. */
+/** The fields that the account and its user have in common, in examples. */
 export const accountExample = {
   _id: 1,
   provider: 'local',

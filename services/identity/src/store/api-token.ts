@@ -5,7 +5,7 @@ import { tokenHash } from './session.ts'
 export interface ApiToken {
   _id: number
   workspace: number
-  /** Who made it; it ends with that account. */
+  /** The account that made it; the token ends with that account. */
   account: number
   role: number
   name: string

@@ -7,7 +7,7 @@ import type { Request, Response } from 'express'
 import type { mongo } from 'mongoose'
 import { type CounterDocument, takeIds } from './ids.ts'
 
-/** What a field was and is, as JSON of at most 200 characters. */
+/** The old and the new value of a field, as JSON of at most 200 characters. */
 interface AuditChange {
   field: string
   before: string
@@ -23,7 +23,7 @@ export interface AuditEntry {
   account: number
   /** The API token it acted with, if any. */
   token?: number
-  /** What the account is called; as the next ones missing in entries of before there were these. */
+  /** The name of the account; like the next ones it is missing in entries from before these fields existed. */
   name?: string
   address?: string
   requestId?: string
@@ -31,13 +31,13 @@ export interface AuditEntry {
   outcome?: 'done' | 'refused'
   /** How often within a minute; once where it is missing. */
   times?: number
-  /** What it was asked for at, where another service did it. */
+  /** The path of the request, where another service did it. */
   path?: string
   action: string
   resource: string
   /** 0 where it has none that is a number. */
   document: number
-  /** What the act was about, free of secrets. */
+  /** The subject of the act, free of secrets. */
   details: Record<string, unknown>
   changes?: AuditChange[]
   /** Makes repeats within a minute one entry. */
@@ -51,7 +51,7 @@ type AuditCollections = {
   counters: mongo.Collection<CounterDocument>
 }
 
-/** Who acts, in which request. */
+/** The caller who acts, and the request in which they do. */
 export type Actor = Caller & Origin
 type Origin = { address: string; requestId: string }
 
@@ -116,7 +116,7 @@ const FREE_FORM = new Set(['context'])
 const MASK = '***'
 const NO_CHANGE = new Set(['updatedAt', 'version', 'adminCheck'])
 
-/** What `set` changes of a document that has no secrets. */
+/** Returns the changes that `set` makes to a document without secrets. */
 export function changesOf(before: object, set: object): AuditChange[] {
   const was = before as Record<string, unknown>
   return Object.entries(set)

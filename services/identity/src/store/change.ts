@@ -1,6 +1,6 @@
 import type { mongo } from 'mongoose'
 
-/** What the gateway has to forget: everything it knows about callers of one of these. */
+/** An entry that the gateway has to forget: everything it knows about callers of one of these. */
 export interface Change {
   at: Date
   kind: 'session' | 'account' | 'role' | 'token' | 'workspace'

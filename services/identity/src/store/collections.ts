@@ -97,7 +97,7 @@ export async function prepareDatabase(
 
 const OTHER_OPTIONS = 85
 
-/** What is stored already follows the setting, too. */
+/** Applies the setting to the index; entries that are stored already follow it too. */
 async function expireAudit(db: mongo.Db, expireAfterSeconds: number): Promise<void> {
   try {
     await db.collection('audit').createIndex({ at: 1 }, { expireAfterSeconds })

@@ -21,7 +21,7 @@ const language = z
   .nullable()
   .describe('Of the console; null where it is the one of each browser')
 
-/** What a user has set for themselves. No rule of a role sees it. */
+/** The settings that a user has chosen. No rule of a role sees them. */
 export const preferencesSchema = z
   .object({
     language,

@@ -11,13 +11,13 @@ export interface Role {
   permissions: PermissionEntry[]
   /** Counts how often it was given to someone. */
   given?: number
-  /** Whether whoever has it may write all users and roles, as was found when that version was stored. */
+  /** The result of a check when that version was stored: true if its holders may write all users and roles. */
   adminCheck?: { version: number; isAdmin: boolean }
   createdAt: Date
   updatedAt: Date
 }
 
-/** What a role was at one version; retained for ever, so that a version once named can always be read. */
+/** A role at one version; retained for ever, so that a version once named can always be read. */
 export interface RoleVersion {
   _id: string
   role: number
@@ -52,7 +52,7 @@ const part = z
   .optional()
   .describe('An expression, see the page on permissions')
 
-/** What {@link roleView} makes. */
+/** The result of {@link roleView}. */
 export const roleSchema = z
   .object({
     _id: id,

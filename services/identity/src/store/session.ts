@@ -9,7 +9,7 @@ export interface Session {
   createdAt: Date
   /** When it was refreshed last; missing until then. */
   usedAt?: Date
-  /** What the program that logged in calls itself; 256 characters at most. */
+  /** The name that the client program gives itself; 256 characters at most. */
   userAgent?: string
   /** Then the database removes it. */
   expiresAt: Date
@@ -39,7 +39,7 @@ export function refreshedUntil(session: Pick<Session, 'createdAt'>, now: number)
   return new Date(Math.min(now + REFRESH_MS, session.createdAt.getTime() + MAX_SESSION_MS))
 }
 
-/** Whether a session has ended: revoked, run out, or as old as one can be. */
+/** True if a session has ended: revoked, run out, or as old as one can be. */
 export function hasEnded({ revokedAt, expiresAt, createdAt }: Session, now: number): boolean {
   const latest = Math.min(expiresAt.getTime(), createdAt.getTime() + MAX_SESSION_MS)
   return revokedAt !== undefined || latest <= now
@@ -67,7 +67,7 @@ export function newRefreshToken(session: Session): { token: string; record: Refr
   return { token, record: { _id: tokenHash(token), session: _id, createdAt, expiresAt } }
 }
 
-/** What is stored of a token that is itself random. */
+/** Returns the stored form of a token that is itself random. */
 export function tokenHash(token: string): string {
   return createHash('sha256').update(token).digest('base64url')
 }

@@ -20,7 +20,7 @@ export function teamView({ _id, name, members, createdAt, updatedAt }: Team) {
   return { _id, name, members, createdAt, updatedAt }
 }
 
-/** What {@link teamView} makes. */
+/** The result of {@link teamView}. */
 export const teamSchema = z
   .object({
     _id: id,

@@ -29,7 +29,7 @@ export function workspaceView(workspace: Workspace) {
   return { _id, name, namespace, host, status, createdAt, updatedAt, context: unescapeKeys(context) }
 }
 
-/** What {@link workspaceView} makes. */
+/** The result of {@link workspaceView}. */
 export const workspaceSchema = z
   .object({
     _id: id,

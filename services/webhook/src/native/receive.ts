@@ -204,7 +204,7 @@ function parseMessage(bytes: Buffer): WebhookMessage {
   return message
 }
 
-/** What has no answer yet is a person's: it is answered when it comes. */
+/** Refuses a time for a message without an answer: such a message is a person's, and is answered when it comes. */
 function requireSendable({ answer }: WebhookMessage, sendAt: string): void {
   const refuse = (code: string, message: string) => {
     throw new Problem('validation_failed', { errors: [{ path: '/sendAt', code, message }] })

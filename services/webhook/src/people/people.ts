@@ -47,7 +47,7 @@ export interface People {
   claim(named: NamedPerson & { workspace: number; thread: string; since?: Date }): Promise<PersonRecord>
   /** As {@link claim}, where it comes again and again: what is remembered is not looked up, nor waited for. */
   note(named: NamedPerson & { workspace: number; thread: string }): Promise<void>
-  /** What is stored of whoever has one of the addresses. Rejects while the database is unavailable. */
+  /** Returns the stored people who have one of the addresses. Rejects while the database is unavailable. */
   known(workspace: number, addresses: readonly string[]): Promise<PersonRecord[]>
   /** Erases what {@link known} finds. Idempotent. */
   erase(workspace: number, addresses: readonly string[]): Promise<void>

@@ -17,7 +17,7 @@ const PEOPLE_A_DAY: Readonly<Record<string, number | null>> = {
 const RESTRICTED = ['368', '131031', '131042', '131045', '131048', '133010', '130497']
 const ACCOUNT_EVENTS = ['ACCOUNT_RESTRICTION', 'ACCOUNT_DELETED', 'DISABLED_UPDATE', 'ACCOUNT_VIOLATION']
 
-/** What Meta's notices and refusals say of whether a number and a template may go on being sent. */
+/** The rules by which Meta's notices and refusals decide if a number and a template may go on being sent. */
 export const standing: StandingRules = {
   ofCode(code) {
     if (code === '132015') return 'template_paused'

@@ -45,7 +45,7 @@ export const buttonsIn = (components: readonly unknown[]): JsonObject[] =>
 /** The URL of a button has a part that the message gives. */
 export const isDynamic = (button: JsonObject): boolean => placeholdersIn(textAt(button, 'url')).length > 0
 
-/** What messages of a template are given: header, names of parameters, buttons and cards. */
+/** Returns the parameters that messages of a template take: header, names of parameters, buttons and cards. */
 export function shapeOf({ components }: { components: readonly unknown[] }): string {
   const textOf = (type: string) => placeholdersIn(textAt(componentOf(components, type), 'text'))
   return JSON.stringify({

@@ -140,7 +140,7 @@ function footerErrors({ category }: TemplateDraft, footer: JsonObject, path: str
   return tooLong(text, MAX_FOOTER, at)
 }
 
-/** What a button of each type needs. */
+/** Fields that a button of each type needs. */
 const NEEDS: Readonly<Record<string, readonly string[]>> = {
   quick_reply: ['text'],
   url: ['text', 'url'],

@@ -24,7 +24,7 @@ const PLACE = [
 ] as const
 const OFFER = 'offer'
 
-/** What whoever sends a template fills in, in the order in which a person sees it. */
+/** Returns the fields that a sender of a template fills in, in the order in which a person sees them. */
 export function fieldsOf({ components }: Definition): TemplateField[] {
   const offer = componentOf(components, 'limited_time_offer')
   const cards = cardsIn(components).flatMap((card, at) =>
@@ -111,7 +111,7 @@ function buttonLabel(button: JsonObject, said: string): string | undefined {
   }
 }
 
-/** What a message of a template is given beside its name and language; a part is left out where none of it is filled in. */
+/** Returns a template message's arguments beside name and language; a part is left out where none of it is filled in. */
 export function argumentsOf({ components }: Definition, filled: Filled): JsonObject {
   const ends = filled[OFFER]
   const cards = cardsIn(components).map((card, at) => partArguments(card, filled, `card.${at}.`))

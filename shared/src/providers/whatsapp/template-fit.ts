@@ -17,14 +17,14 @@ const MAX_NAMED = 10
 const UNAPPROVED = new Set(['PENDING', 'REJECTED', 'IN_APPEAL', 'LIMIT_EXCEEDED'])
 const GONE = new Set(['DISABLED', 'DELETED', 'PENDING_DELETION'])
 
-/** What a person agrees to, by the category of a template. */
+/** The purpose that a person consents to, by the category of a template. */
 const PURPOSES: ReadonlyMap<string, Purpose> = new Map([
   ['MARKETING', 'marketing'],
   ['UTILITY', 'service'],
   ['AUTHENTICATION', 'service'],
 ])
 
-/** Whether Meta takes a message of a template, by what is known of the template in each of its languages. */
+/** Checks if Meta takes a message of a template, by the known definitions of the template in each language. */
 export function fitOf(known: readonly TemplateDefinition[], object: JsonObject): TemplateFit {
   const language = textAt(object, 'template', 'language', 'code') ?? ''
   const definition = known.find((one) => one.language === language)

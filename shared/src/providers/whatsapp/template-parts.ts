@@ -77,7 +77,7 @@ function buttonComponent({ type, text, value }: TemplateParts['buttons'][number]
   }
 }
 
-/** Whether placeholders have names, as the API takes it. */
+/** Returns the format of placeholders, named or positional, as the API takes it. */
 export const parameterFormatOf = ({ header, body }: TemplateParts): 'NAMED' | 'POSITIONAL' =>
   isNamed([...placeholdersIn(header?.text), ...placeholdersIn(body)]) ? 'NAMED' : 'POSITIONAL'
 
@@ -134,7 +134,7 @@ const textOf = (value: unknown): string =>
       : one,
   )
 
-/** What a template that gives people a code is made of: its text is Meta's. */
+/** The components of a template for codes: its text is Meta's. */
 export const CODE_COMPONENTS: readonly JsonObject[] = [
   { type: 'BODY', add_security_recommendation: true },
   { type: 'FOOTER', code_expiration_minutes: 10 },

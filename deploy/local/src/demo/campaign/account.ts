@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const counted = z.array(z.looseObject({ reason: z.string(), recipients: z.int() }))
 
-/** What the API says became of a campaign. */
+/** The outcome of a campaign as the API reports it. */
 export const campaignResults = z.looseObject({
   audience: z.int(),
   toCome: z.int(),
@@ -21,7 +21,7 @@ export interface LedgerSend {
   at: number
 }
 
-/** What the simulator's ledger says against what the API says, and who was not to be written to. */
+/** The simulator's ledger compared with the API's report, and the people who must not be written to. */
 export interface CampaignAccount {
   sends: number
   /** Sends to somebody who had got one. */

@@ -18,7 +18,7 @@ import { createLedger, type Ledger } from './ledger.ts'
 
 const LINE = 'offers-line'
 const LANGUAGE = 'pt_BR'
-/** What a number may send; campaigns take four fifths of it. */
+/** Messages a second that a number may send; campaigns take four fifths of them. */
 const PER_SECOND = 80
 const STEP_MS = 180_000
 const CHECK_MS = 200
@@ -201,7 +201,7 @@ async function optOut(
   return before.map(({ phone }) => phone)
 }
 
-/** What became of it once nothing more is expected, or after three minutes without that. */
+/** Returns the results once nothing more is expected, or after three minutes without that. */
 async function finished(gateway: GatewayClient, campaign: string): Promise<CampaignResults> {
   const read = async () => campaignResults.parse(await gateway.get(`/rest/campaigns/${campaign}/results`))
   let [results, standing] = [await read(), await stateOf(gateway, campaign)]

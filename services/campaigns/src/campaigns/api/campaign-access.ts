@@ -19,7 +19,7 @@ import { CAMPAIGN_ID } from './campaign-schema.ts'
 const QUERY_MS = 5_000
 const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
 
-/** What the routes of campaigns share. */
+/** The dependencies that all routes of campaigns share. */
 export interface CampaignRoutesNeeded {
   connection: Connection
   authorizer: Authorizer

@@ -26,11 +26,11 @@ type Naming = Pick<CampaignRecord, 'workspace' | 'channel' | 'definition'>
 /** A field of a campaign that names something. */
 interface CampaignReference {
   path: string
-  /** What the caller has to be allowed to read. */
+  /** The resource that the caller has to be allowed to read. */
   resource: string
   /** The name; undefined where there is none. */
   nameIn(campaign: Naming): unknown
-  /** Whether a rule lets it through that lets some through. */
+  /** Returns true if the caller's read rule, which lets some documents through, lets this one through. */
   isReadable(needed: Needed, asked: { caller: Caller; read: Decision; campaign: Naming }): Promise<boolean>
 }
 

@@ -139,7 +139,7 @@ const fields = {
     ),
 }
 
-/** What may be changed while a campaign is not over. */
+/** Fields that may be changed while a campaign is not over. */
 export const CHANGEABLE = ['name', 'messagesPerSecond', 'budget', 'stopAt'] as const
 
 /** A campaign as it is sent. */
@@ -220,7 +220,7 @@ export const campaignViewExample = {
   },
 }
 
-/** What a definition says that contradicts itself. */
+/** Returns the contradictions in a definition. */
 export function definitionErrors({
   schedule: { at, timeZone: zone, inEachTimeZone, endsAt },
   budget,

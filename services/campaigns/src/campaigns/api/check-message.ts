@@ -46,7 +46,7 @@ export async function requireFittingMessage(
 
 const refusedBy = (errors: FieldError[]): Problem => new Problem('validation_failed', { errors })
 
-/** What is given beside the variables is below `more`. */
+/** Returns the error of a field; values that are given beside the variables are below `more`. */
 function errorOf({ path, message }: Wrong): FieldError {
   const own = path[0] === 'variables' ? path : ['more', ...path]
   return { path: `/${own.map(pointerSegment).join('/')}`, code: 'template_mismatch', message }

@@ -244,7 +244,7 @@ const listRecipients = route({
   },
 })
 
-/** Who people are, as far as the caller may read them. */
+/** Returns the people of these ids, as far as the caller may read them. */
 async function readablePeople(
   { connection, authorizer }: CampaignRoutesNeeded,
   { caller, ids }: { caller: Caller; ids: readonly string[] },

@@ -143,7 +143,7 @@ function group(
     .toArray()
 }
 
-/** What was sent costs as what the provider says that it counts as, else as its template does. */
+/** Returns the cost of the sent messages, each by the category the provider reports, else by its template's category. */
 async function costOf(
   recipients: mongo.Collection<RecipientRecord>,
   { _id: campaign, definition, categories }: CampaignRecord,

@@ -31,7 +31,7 @@ interface ActionRoute {
   id: string
   summary: string
   description: string
-  /** What goes with the change. Throws where something else is in the way. */
+  /** Returns the fields that change with the action. Throws where something else is in the way. */
   change(
     needed: CampaignRoutesNeeded,
     campaign: CampaignRecord,

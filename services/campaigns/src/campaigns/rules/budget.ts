@@ -1,4 +1,4 @@
-/** What a message costs: the same for all, or by the category that it counts as. */
+/** The price of a message: the same for all, or by the category that it counts as. */
 type MessagePrice = number | Readonly<Record<string, number>>
 
 /** The most that a campaign may use. */
@@ -7,7 +7,7 @@ export interface CampaignBudget {
   money?: { amount: number; perMessage: MessagePrice; currency: string } | undefined
 }
 
-/** What one message of a category costs. Where prices do not name that, it is the dearest of them. */
+/** Returns the price of one message of a category; the highest price where the prices do not name the category. */
 export function priceOf(price: MessagePrice, category: string | undefined): number {
   if (typeof price === 'number') return price
   const name = category?.toLowerCase() ?? ''

@@ -2,7 +2,7 @@
 export const CAMPAIGN_STATES = ['draft', 'scheduled', 'running', 'paused', 'finished', 'cancelled'] as const
 export type CampaignState = (typeof CAMPAIGN_STATES)[number]
 
-/** What happens to a campaign. */
+/** The actions on a campaign. */
 export type CampaignAction = 'schedule' | 'unschedule' | 'begin' | 'pause' | 'resume' | 'finish' | 'cancel'
 
 /** The one table of transitions: what is not in it is refused. */
@@ -26,5 +26,5 @@ export function statesBefore(action: CampaignAction): CampaignState[] {
   return CAMPAIGN_STATES.filter((state) => nextState(state, action) !== undefined)
 }
 
-/** What is sent, to whom and when can be changed in these. */
+/** The states in which the content, the audience and the time can be changed. */
 export const EDITABLE: readonly CampaignState[] = ['draft']

@@ -12,7 +12,7 @@ const OPEN_FIRST_MS = 400
 const OPEN_LAST_MS = 15_000
 const DEFERRED_LAST_MS = 10 * 60_000
 const WATCHED_MS = 3 * 24 * 60 * 60_000
-/** What is tried again later than that is not waited for. */
+/** A retry that is later than this many milliseconds from now is not waited for. */
 const DEFERRED_FROM_MS = 10_000
 const FINAL = ['read', 'failed', 'dead', 'done', 'unrouted']
 

@@ -17,10 +17,10 @@ export interface SendTime {
 
 const OFFSET = /(?:Z|[+-]\d{2}:?\d{2})$/i
 
-/** Whether a time says which instant it is, wherever its reader is. */
+/** True if a time names its instant, independent of the reader's place. */
 export const isInstant = (at: string): boolean => OFFSET.test(at)
 
-/** Whether there is such a time zone: a name of the IANA database. */
+/** True if such a time zone exists: a name of the IANA database. */
 export function isTimeZone(name: string): boolean {
   try {
     Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name)

@@ -4,7 +4,7 @@ import { type CampaignVariables, fillVariables, type PersonFields } from './vari
 /** Why somebody gets no message, as far as it follows from who they are. */
 type Ineligible = 'no_address' | 'opted_out' | 'no_consent' | 'holdout' | 'missing_variable'
 
-/** What somebody may have agreed to be written to for. */
+/** The purposes of messages that a person may have consented to. */
 export type ConsentPurpose = 'marketing' | 'service'
 
 interface Recipient extends PersonFields {

@@ -12,10 +12,10 @@ export const STOP_REASONS = [
 ] as const
 export type StopReason = (typeof STOP_REASONS)[number]
 
-/** What is known when the next send is decided. */
+/** The facts that are known when the next send is decided. */
 export interface StopFacts {
   hasChannel: boolean
-  /** What the template is like at the moment, as far as it is known; `shape` is what its parameters are. */
+  /** The present state of the template, as far as it is known; `shape` describes its parameters. */
   template:
     | {
         status?: string | undefined
@@ -30,7 +30,7 @@ export interface StopFacts {
   category: string | undefined
   isQualityLow: boolean
   isRestricted: boolean
-  /** What refusals among the latest messages mean for whatever is sent next. */
+  /** The stop reasons that follow from refusals among the latest messages, for every later send. */
   causes: readonly StopReason[]
   /** How many of the latest `limits.of` messages were refused, and how many people opted out after theirs. */
   refusals: number
@@ -43,7 +43,7 @@ const SENDABLE = ['APPROVED', 'ACTIVE', 'REINSTATED', 'FLAGGED']
 const DISABLED = ['DISABLED', 'REJECTED', 'DELETED', 'PENDING_DELETION', 'ARCHIVED']
 const LOW = ['RED', 'LOW']
 
-/** What is not known is not another. */
+/** True if both values are known and differ; an unknown value is no other one. */
 const isOther = (before: string | undefined, now: string | undefined): boolean =>
   before !== undefined && now !== undefined && before !== now
 

@@ -4,7 +4,7 @@ type CampaignVariable = { text: string } | { attribute: string; fallback?: strin
 /** By position or by name, as the template has them. */
 export type CampaignVariables = readonly CampaignVariable[] | Readonly<Record<string, CampaignVariable>>
 
-/** What variables are filled from. */
+/** The fields of a person that variables are filled from. */
 export interface PersonFields {
   name?: string | undefined
   language?: string | undefined

@@ -12,12 +12,12 @@ const PER_SECOND = 80
 /** Of its number's rate, so that conversations have room. */
 const SHARE = 0.8
 
-/** What is known of a template; each is undefined where it is not. */
+/** The known properties of a template; each is undefined where it is not known. */
 interface KnownTemplate {
   status?: string | undefined
   category?: string | undefined
   quality?: string | undefined
-  /** What its parameters are. */
+  /** The shape of its parameters. */
   shape?: string | undefined
 }
 
@@ -26,7 +26,7 @@ export type FindTemplate = (
   asked: { workspace: number; channel: number; name: string; language: string },
 ) => Promise<KnownTemplate | undefined>
 
-/** What decides about a campaign's next send. */
+/** The facts that decide about a campaign's next send. */
 export interface CampaignFacts {
   channel: CampaignChannel | undefined
   purpose: ConsentPurpose
@@ -111,7 +111,7 @@ export async function readFacts(
 
 const NOTHING = { channel: undefined, perSecond: 0, account: undefined, peopleADay: null }
 
-/** What the provider has just said comes before what was synchronised. */
+/** Merges both: the provider's latest notice takes precedence over the synchronised values. */
 function mergedTemplate(
   known: KnownTemplate | undefined,
   noticed: { status?: string | undefined; quality?: string | undefined } | undefined,
@@ -123,7 +123,7 @@ function mergedTemplate(
 
 type Recent = Pick<RecipientRecord, 'state' | 'reason' | 'cause' | 'optedOutAt'>
 
-/** Who had opted out before says nothing of this campaign. */
+/** True if a message was refused. A person who had opted out before counts as no refusal of this campaign. */
 const isRefused = ({ state, reason }: Recent): boolean =>
   (state === 'failed' || state === 'dead') && reason !== 'opted_out'
 

@@ -8,7 +8,7 @@ import type { PersonRecord } from '../../store/person-record.ts'
 import type { CampaignCollections } from '../store/campaign-collections.ts'
 import type { CampaignRecord } from '../store/campaign-record.ts'
 
-/** What running campaigns takes. */
+/** The dependencies of running campaigns. */
 export interface CampaignServices {
   connection: Connection
   collections: CampaignCollections
@@ -60,7 +60,7 @@ function messageUserOf({ name, addresses }: Pick<PersonRecord, 'name' | 'address
   }
 }
 
-/** Whether a channel can write to a person at all. */
+/** True if a channel can write to a person at all. */
 export function hasAddress(
   channel: CampaignChannel,
   person: Pick<PersonRecord, 'name' | 'addresses'>,

@@ -12,7 +12,7 @@ import { claim, findClaimed, findDue, postClaimed } from './send-batch.ts'
 import { allowance, reserve, type SendRate } from './send-rate.ts'
 import { leaveOutWaiting, replayPaused } from './wind-down.ts'
 
-/** What running a campaign takes. */
+/** The dependencies of running one campaign. */
 export interface RunServices extends CampaignServices {
   findTemplate: FindTemplate
   times: Times
@@ -24,7 +24,7 @@ const FACTS_FOR_MS = 5_000
 const COUNT_MS = 5_000
 const WATCHED_MS = 3 * 24 * 60 * 60_000
 
-/** What a run knows of its campaign. */
+/** The data that a run knows of its campaign. */
 export interface Known extends SendRate {
   campaign: CampaignRecord | undefined
   facts: CampaignFacts | undefined
@@ -96,7 +96,7 @@ async function run(
   const { facts } = known
   const isFresh = performance.now() - known.factsAt < FACTS_FOR_MS
   if (facts === undefined || !isFresh) return waitFor(services, campaign, { for: 'configuration' })
-  // What it stopped for before it was resumed is over: they are read anew in a moment.
+  // The reason that it stopped for before it was resumed is over: the facts are read anew in a moment.
   if (known.factsSince !== campaign.since?.getTime()) return
   if (facts.stop !== undefined) {
     await pauseByItself(services, campaign, facts.stop)
@@ -159,7 +159,7 @@ async function atRest(services: RunServices, campaign: CampaignRecord): Promise<
     if (next.due.getTime() > Date.now()) await waitFor(services, campaign, { for: 'time', until: next.due })
     return
   }
-  // What is under way may yet be refused because the template was paused, and is run again then: looked for afterwards.
+  // A message in flight may yet be refused because the template was paused, and runs again then: checked afterwards.
   if ((await findFirst(services, campaign, { state: 'posted' })) !== null)
     return waitFor(services, campaign, { for: 'in_flight' })
   if ((await findFirst(services, campaign, { state: 'dead', cause: 'template_paused' })) === null)

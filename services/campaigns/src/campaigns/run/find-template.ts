@@ -20,7 +20,7 @@ export async function findTemplateRecord(
   return found ?? undefined
 }
 
-/** What decides about sends of it. */
+/** Finds a template with the properties that decide about sends of it. */
 export const findTemplate: FindTemplate = async (connection, asked) => {
   const found = await findTemplateRecord(connection, asked)
   if (found === undefined) return undefined

@@ -13,9 +13,9 @@ import { type CampaignChannel, type CampaignServices, hasAddress } from './campa
 const LEAST_RATE = 100
 const RATE_WHEN_SHORT = 1_000
 const MOST_RATE = 2_500
-/** What is listed ahead of what is sent. */
+/** The rate at which recipients are listed, as a multiple of the sending rate. */
 const AHEAD = 3
-/** What of a person decides whether and when they are written to. */
+/** Fields of a person that decide whether and when they are written to. */
 const FIELDS = { addresses: 1, name: 1, language: 1, timeZone: 1, attributes: 1, consent: 1 } as const
 
 /**

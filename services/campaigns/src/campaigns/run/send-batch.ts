@@ -60,7 +60,7 @@ export async function claim(
   return collections.recipients.find({ _id: { $in: ids }, claim: token }, { maxTimeMS: QUERY_MS }).toArray()
 }
 
-/** What becomes of one that was claimed. */
+/** The decision about one claimed recipient. */
 type Decision =
   | { kind: 'post'; message: object }
   | { kind: 'left_out'; reason: LeftOutReason }

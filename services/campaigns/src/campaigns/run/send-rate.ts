@@ -8,7 +8,7 @@ import { MAX_BATCH } from './send-batch.ts'
 
 const COUNT_MS = 5_000
 
-/** What a campaign sends by: its bucket, anew for each rate. */
+/** The rate limiter of a campaign: its bucket, renewed for each rate. */
 export interface SendRate {
   bucket: RateBucket | undefined
   perSecond: number

@@ -66,7 +66,7 @@ function updateOf(recipient: RecipientRecord, found: MessageState | undefined, n
     ...message,
     due: message.due === undefined ? undefined : Date.parse(message.due),
   }
-  // What has ended is removed from the log some day: then it stays as it was last.
+  // A message that has ended is removed from the log some day: then the recipient keeps its last state.
   const isGone = message === undefined && before !== 'posted' && before !== 'deferred'
   const isLookedFor = isGone && before === 'left_out' && checks < MOST_CHECKS
   const state = isGone ? before : recipientStateOf(standing, now)
@@ -78,7 +78,7 @@ function updateOf(recipient: RecipientRecord, found: MessageState | undefined, n
       : nextCheck(standing, { now, checks: looks, postedAt: postedAt.getTime() })
   const { reason, code, cause: said, category, billable, isOpen, updatedAt } = message ?? {}
   const failed = state === 'failed' || state === 'dead'
-  // What was refused before it ran again is over; a template that is paused ends the message, so an open one runs again.
+  // A refusal before a replay is over; a template that is paused ends the message, so an open one runs again.
   const isOver = !failed && (isOpen !== true || said === 'template_paused')
   const cause = isOver ? undefined : said
   const set = defined({
@@ -91,7 +91,7 @@ function updateOf(recipient: RecipientRecord, found: MessageState | undefined, n
     messageAt: updatedAt === undefined ? undefined : new Date(updatedAt),
   })
   const gone = ['reason', 'code', 'cause', 'checkAt'].filter((field) => !Object.hasOwn(set, field))
-  // What is over stays with what was said of it.
+  // A recipient whose message is over keeps the reason that was reported for it.
   const unset = isLookedFor ? [] : isGone ? ['checkAt'] : gone
   return { $set: set, $unset: Object.fromEntries(unset.map((field) => [field, '' as const])) }
 }

@@ -30,7 +30,7 @@ export function campaignCollectionsOf(connection: Connection): CampaignCollectio
   }
 }
 
-/** What is sent next, the earliest first; with its state at the front, states are counted from it alone. */
+/** The next recipients to send to, the earliest first; with the state at the front, states are counted from it alone. */
 const DUE_INDEX = { campaign: 1, state: 1, due: 1, _id: 1 } as const
 
 /** The indexes of each of the collections. */

@@ -13,11 +13,11 @@ type Audience =
   | { people: readonly string[] }
   | { everybody: true }
 
-/** What a campaign sends, to whom, when and how much of it. */
+/** The definition of a campaign: its message, its audience, its time and its limits. */
 export interface CampaignDefinition {
   template: { name: string; language: string }
   variables: CampaignVariables
-  /** What the template is given beside: header, buttons, cards. */
+  /** The other parts that the template is given: header, buttons, cards. */
   more?: Readonly<Record<string, unknown>> | undefined
   audience: Audience
   schedule: SendTime & { endsAt?: string | undefined }
@@ -29,7 +29,7 @@ export interface CampaignDefinition {
   stopAt: { share: number; of: number }
 }
 
-/** What a running campaign waits for. */
+/** The condition that a running campaign waits for. */
 export interface CampaignWait {
   for: 'time' | 'people_limit' | 'in_flight' | 'configuration' | 'webhook' | 'budget'
   until?: Date
@@ -71,7 +71,7 @@ export interface CampaignRecord {
   listed?: { after?: string; isDone: boolean }
   /** The parameters of its template when it was scheduled. */
   shape?: string
-  /** What its template has counted as since then, the latest at the end; somebody has agreed to each. */
+  /** The categories of its template since then, the latest at the end; somebody has agreed to each. */
   categories?: string[]
   waiting?: CampaignWait
   /** Until when replies have been looked for. */

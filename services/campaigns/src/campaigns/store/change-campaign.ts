@@ -83,7 +83,7 @@ export function removeCampaign(
   })
 }
 
-/** What the history says of a change; what a run notes for itself is none. */
+/** Writes the history of a change; notes that a run makes for itself are no change. */
 function noteCampaign(
   connection: Connection,
   session: mongo.ClientSession,

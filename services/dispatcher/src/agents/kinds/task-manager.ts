@@ -56,7 +56,7 @@ function toStart(workflows: Agent['workflows']): string {
   return section('What you may start, with the tool createTask', ...entries)
 }
 
-/** What the last steps have submitted, each of them as long as all of them leave room for. */
+/** Returns the submissions of the last steps, each cut so that all of them fit. */
 function taskData({ name, state, submitted = {} }: NonNullable<Agent['task']>): JsonObject {
   const last = Object.entries(submitted).slice(-MAX_SUBMITTED)
   const characters = Math.floor(MAX_SUBMITTED_CHARACTERS / last.length)

@@ -24,7 +24,7 @@ export function withArgumentTexts(piece: string): string {
   const others = calls.filter((one) => typeof one.arguments !== 'string')
   if (others.length === 0) return piece
   for (const one of others) one.arguments = textOf(one.arguments)
-  // What ends a line has to stay.
+  // The characters that end a line have to stay.
   const end = piece.trimEnd().length
   return piece.slice(0, start) + JSON.stringify(parsed) + piece.slice(end)
 }

@@ -170,13 +170,13 @@ function isSameEndpoint(one: ModelSettings, other: ModelSettings): boolean {
 
 const credentials = z.object({ apiKey: z.string().min(1).max(4_096) })
 
-/** What can't be opened is no key. */
+/** Returns the API key in a config; a value that can't be opened is no key. */
 function keyIn(value: JsonObject | undefined): string | undefined {
   const { data } = credentials.safeParse(value)
   return data === undefined || data.apiKey === MASK ? undefined : data.apiKey
 }
 
-/** What a model can't be called without: servers of one's own may ask for no key. */
+/** Returns the settings that a call of a model needs: self-hosted servers may ask for no key. */
 function neededFor(options: {
   provider: ModelChoice['provider']
   baseUrl: string | null | undefined

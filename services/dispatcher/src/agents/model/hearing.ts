@@ -3,9 +3,9 @@ import type { ModelResult } from '../model-client.ts'
 import { transcriptionChoiceOf } from './choices.ts'
 import type { Transcript, TranscriptOf } from './transcribe.ts'
 
-/** What an agent hears of a message's audio. */
+/** Transcribes the audio of messages for an agent. */
 export interface Hearing {
-  /** Whether its assistant has a model for that. */
+  /** True if its assistant has a transcription model. */
   canHear(agent: Agent): boolean
   /** Its text is what is said. Never rejects. */
   hear(call: Parameters<TranscriptOf>[0]): Promise<ModelResult>

@@ -1,12 +1,12 @@
 import { FairSlots, type Release, type SlotLimits } from '@parley/shared/fair-slots'
 
-/** Who waits is let try, all together, at most so many in a second. */
+/** The most waiting calls that are let try in a second, all together. */
 const MAX_ADMITTED = 64
 
 /** Whoever was given room may not need it any more: so often it is looked whether there is some for the next. */
 const ROOM_CHECK_MS = 1_000
 
-/** Who waits for room: next is the workspace that has fewest, in turns where they have as many. */
+/** A queue for room: next is the workspace that has fewest, in turns where several have as many. */
 class RoomQueue {
   readonly #share: { hasRoom(workspace: number): boolean; taken(workspace: number): number }
   readonly #ofWorkspace = new Map<number, Set<() => void>>()
@@ -65,7 +65,7 @@ const HEARING_AT_ONCE: SlotLimits = {
   protectedMs: 20_000,
 }
 
-/** What a call has in memory while it is made. */
+/** The kind of media that a call has in memory while it is made. */
 export type MediaKind = 'images' | 'audio'
 
 /** The slots of one process for what its calls have in memory. */

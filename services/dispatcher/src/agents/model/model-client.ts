@@ -33,7 +33,7 @@ const PIECE_BYTES = 64
 
 type Generated = Awaited<ReturnType<LanguageModel['doGenerate']>>
 
-/** What a model said, before anything of it is checked. */
+/** The output of a model, before anything of it is checked. */
 interface Said {
   /** Without what it thought. */
   text: string
@@ -100,7 +100,7 @@ function callOf(choice: ModelChoice, request: ModelRequest, abortSignal: AbortSi
     prompt:
       choice.provider === 'anthropic' ? withCacheMarks(messages, { mayCall: tools.length > 0 }) : messages,
     abortSignal,
-    // What people write is not to stay with the provider.
+    // Messages of people are not to be stored by the provider.
     providerOptions: { openai: { store: false } },
     ...(tools.length > 0 && { tools }),
     ...(temperature !== undefined && { temperature }),
@@ -208,7 +208,7 @@ const dataOf = (metadata: Generated['content'][number]['providerMetadata']): Pic
 const asGivenBack = (part: ResponsePart, { provider }: ModelChoice): ResponsePart =>
   provider === 'openai' && part.kind !== 'thought' ? { kind: part.kind } : part
 
-/** What is too large is thrown away, so nobody looks for thoughts in it. */
+/** Returns the output of a model; a text that is too large is discarded, so nobody looks for thoughts in it. */
 function saidOf(
   all: Pick<Said, 'text' | 'calls' | 'parts'> & Pick<Generated, 'usage' | 'finishReason'>,
 ): Said {

@@ -4,10 +4,10 @@ import { type ErrorResponse, isQuotaSpent, waitAsked } from './provider-limits.t
 
 /** Statuses beside 5xx after which another try may do better. */
 const RETRYABLE_STATUSES = new Set([408, 425, 429])
-/** What the SDK throws for an answer that is not what the provider's API promises. */
+/** Errors that the SDK throws for answers that break the contract of the provider's API. */
 const BAD_RESPONSES =
   /^AI_(InvalidResponseData|TypeValidation|JSONParse|EmptyResponseBody|NoContentGenerated)Error$/
-/** What it throws for a call that it can't make. */
+/** Errors that it throws for calls that it can't make. */
 const BAD_REQUESTS =
   /^AI_(InvalidPrompt|InvalidArgument|UnsupportedFunctionality|NoSuchModel|LoadAPIKey)Error$/
 /** How providers name, inside of a stream, what they refuse for good. */
@@ -17,7 +17,7 @@ const REFUSALS =
 /** The code of an answer that says nothing. */
 export const EMPTY_RESPONSE = 'empty_answer'
 
-/** What came of a call that has no turn. */
+/** The result of a call that has no turn. */
 export type Failure = Exclude<ModelResult, { kind: 'answered' }>
 
 /** An error that came inside of a stream, as the provider wrote it. */
@@ -34,7 +34,7 @@ export class StreamError extends Error {
   }
 }
 
-/** What a call of a model that threw means; `present` makes the provider's text fit to be shown. */
+/** Returns the result of a call of a model that threw; `present` makes the provider's text fit to be shown. */
 export function failureOf(
   error: unknown,
   options: { timeoutMs: number; timedOut: boolean; cancelled: boolean; present(text: string): string },

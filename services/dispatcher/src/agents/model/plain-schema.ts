@@ -4,7 +4,7 @@ import { inWords } from '../../functions/model-schema.ts'
 
 const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
 const SCHEMAS = ['items', 'additionalProperties', 'not']
-/** What says something of one type alone. */
+/** Keywords that apply to one type alone. */
 const OF_TYPE: Record<string, readonly string[]> = {
   array: ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems'],
   object: ['properties', 'required', 'additionalProperties', 'minProperties', 'maxProperties'],
@@ -24,7 +24,7 @@ export function plainSchema(schema: JsonObject): JsonObject {
   const [first] = types
   if (first === undefined) return rest
   if (types.length === 1) return { ...alone(first, rest), ...chosen(first, values, rest) }
-  // What is composed already says it by its parts.
+  // A composed schema already has its types in its parts.
   if (LISTS.some((key) => key in rest)) return rest
   const { description, ...own } = rest
   const anyOf = types.map((one) => {

@@ -21,7 +21,7 @@ const UNIT_SECONDS: Record<string, number> = { ms: 0.001, s: 1, m: 60, h: 3_600,
 const DURATION = /^(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[smhd])){1,5}$/
 const LIMIT = /^(?:x-|anthropic-)?ratelimit-/
 
-/** Whether a 429 says that a quota is spent, which another try of this model does not mend. */
+/** True if a 429 reports a spent quota, for which another try of this model does not help. */
 export function isQuotaSpent({ statusCode, responseBody = '' }: ErrorResponse): boolean {
   if (statusCode !== 429) return false
   if (DAILY_QUOTA.test(responseBody)) return true

@@ -49,7 +49,7 @@ function boundedFetch(
   return (input, init) => fetch(input, { ...init, bounding })
 }
 
-/** What of a provider's answers is changed for the SDK. */
+/** The changes that are made to a provider's answers for the SDK. */
 const CHANGES: Record<ModelChoice['provider'], Change | undefined> = {
   openai: undefined,
   anthropic: retainingNumbers(['input']),

@@ -33,7 +33,7 @@ const shortened = (part: ResponsePart): ResponsePart =>
     ? part
     : { ...part, text: part.text.slice(0, MAX_SHORTENED).toWellFormed() }
 
-/** What is given back of a turn, where it is another turn of the same message. */
+/** Returns the reasoning of a turn that is given back in another turn of the same message. */
 export function reasoningOf({ provider, model, reasoning }: Pick<Turn, 'provider' | 'model' | 'reasoning'>): {
   reasoning?: Reasoning
 } {

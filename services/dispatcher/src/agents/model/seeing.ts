@@ -16,7 +16,7 @@ const MAX_BYTES = 8 * 1024 * 1024
 /** For all of them. */
 const LOAD_MS = 16_000
 const SHARE_OF_TIME = 1 / 3
-/** What all providers read. */
+/** Image types that all providers read. */
 const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/webp', 'image/gif'])
 
 const UNSEEN = '[The person sent an image, which you can not see.]'
@@ -60,7 +60,7 @@ function untilLoaded({ signal, timeoutMs }: Pick<ModelRequest, 'signal' | 'timeo
   return AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(ms))])
 }
 
-/** Whether a model is given images of the conversation, which are then in memory. */
+/** True if a model is given images of the conversation, which are then in memory. */
 export function isSeeing(choice: ModelChoice, request: Pick<ModelRequest, 'conversation'>): boolean {
   return imagesFor(choice, request).length > 0 || seenBy(choice, request).conversation.some(isOfTools)
 }

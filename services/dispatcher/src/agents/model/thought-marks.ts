@@ -58,7 +58,7 @@ export function markAt(text: string, at: number, isWhole: boolean): Mark | 'unde
   return text[at] === '<' ? tagAt(text, at, isWhole) : undefined
 }
 
-/** Whether it may be a token, or a longer one than it is, when there is more of it. */
+/** True if more text could make it a token, or a longer token than it is. */
 function isBeginningOfToken(text: string): boolean {
   if (text.length >= LONGEST) return false
   const lower = text.toLowerCase()

@@ -2,7 +2,7 @@ import { CHANNEL, DATA, type Mark, markAt } from './thought-marks.ts'
 
 const MAX_FENCE = 1_000
 
-/** Who marks where a thought begins. */
+/** The rules for the place where a thought may begin. */
 interface ThoughtRules {
   /** The prompt may have begun it, so that all before a closing mark is a thought; else the model alone does. */
   mayBeginInPrompt: boolean
@@ -25,7 +25,7 @@ export class ThoughtFilter {
   readonly #rules: ThoughtRules
   readonly #pieces: string[] = []
   readonly #scan: Scan
-  /** What can't be decided yet is looked at again when there is twice as much of it. */
+  /** Text that is undecided yet; it is checked again when there is twice as much of it. */
   #rest = ''
   #lookAgainAt = 0
 
@@ -34,7 +34,7 @@ export class ThoughtFilter {
     this.#scan = new Scan(rules)
   }
 
-  /** What may leave now: nothing before the end where a thought may have begun in the prompt. */
+  /** Returns the text that may leave now: none before the end if a thought may have begun in the prompt. */
   push(piece: string): string {
     if (this.#rules.mayBeginInPrompt) {
       this.#pieces.push(piece)
@@ -47,7 +47,7 @@ export class ThoughtFilter {
     return this.#scan.take()
   }
 
-  /** What leaves in the end, in the pieces in which it came where all of it leaves. */
+  /** Returns the text that leaves in the end, in the pieces in which it came if all of it leaves. */
   end(): string[] {
     const left = this.#rules.mayBeginInPrompt ? afterPlainFinal(this.#pieces.join('')) : this.#rest
     this.#scan.read(left, true)
@@ -67,7 +67,7 @@ function afterPlainFinal(text: string): string {
   return at === -1 ? text : text.slice(at + final.length)
 }
 
-/** What begins a mark, with what may follow there. */
+/** The characters that begin a mark, with those that may follow them. */
 const MARK = /<(?![^|/\s\w:.-])|\[(?![^/tr])|◁/gi
 const CODE_OR_MARK = /[`~]|<(?![^|/\s\w:.-])|\[(?![^/tr])|◁/gi
 
@@ -78,7 +78,7 @@ class Scan {
   #visible: string[] = []
   /** The family of the thought that it is in. */
   #inside: string | undefined
-  /** Whether nothing was said since the last thought. */
+  /** True if no text has come since the last thought. */
   isAfterThought = false
   #endsBlank = true
   #isLineStart = true
@@ -159,7 +159,7 @@ function next(pattern: RegExp, text: string, from: number): number {
   return pattern.exec(text)?.index ?? text.length
 }
 
-/** What of a text was searched to its end for code that is not closed: the shortest run of each character that begins one. */
+/** Parts of a text searched to the end for unclosed code: the shortest run of each character that begins one. */
 type Unclosed = Map<string, number>
 
 /**

@@ -15,9 +15,9 @@ import { transcriptionModelOf } from './provider-models.ts'
 
 const MAX_CHARACTERS = 64 * 1024
 
-/** What came of the audio of a message. */
+/** The result of transcribing the audio of a message. */
 export type Transcript =
-  /** What is said in it; empty for silence. */
+  /** The words in it; empty for silence. */
   | { kind: 'text'; text: string }
   /** The message has no audio. */
   | { kind: 'none' }

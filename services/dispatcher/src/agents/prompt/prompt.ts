@@ -32,7 +32,7 @@ const MINUTE_MS = 60_000
 const MAX_CLOCKS = 100
 const clocks = new LRUCache<string, Clock>({ max: MAX_CLOCKS })
 
-/** What the time is in a time zone, to the minute. */
+/** The current time in a time zone, to the minute. */
 interface Clock {
   /** The time zone's name of today. */
   timeZone: string
@@ -72,7 +72,7 @@ function formatIn(timeZone: string): Intl.DateTimeFormat | undefined {
 }
 
 function textOf(format: Intl.DateTimeFormat, now: Date): string {
-  // What stands between the parts differs from one version of Node to the next.
+  // The text between the parts differs from one version of Node to the next.
   const parts = format.formatToParts(now).map(({ type, value }) => [type, value])
   const { weekday, day, month, year, hour, minute } = Object.fromEntries(parts)
   return `${weekday}, ${day} ${month} ${year}, ${hour}:${minute}`
@@ -107,7 +107,7 @@ function format({ channel: { callback, config } }: PromptParts): string {
   return section('How you write', markup, line('Languages of this channel', languages.join(', ')))
 }
 
-/** What names a person or leads to them; a provider of models gets of it what the channel says. */
+/** Fields that name a person or lead to them; a provider of models gets those of them that the channel allows. */
 const PERSONAL = ['name', 'username', 'phone', 'email', 'addresses']
 
 function sharedOf(user: PromptParts['message']['user'], { shareWithModel }: JsonObject): JsonObject {

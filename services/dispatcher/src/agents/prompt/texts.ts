@@ -1,4 +1,4 @@
-/** What one message, or one value of a person, thread or task, brings into a prompt at most. */
+/** The most characters that one message, or one value of a person, thread or task, adds to a prompt. */
 export const MAX_CHARACTERS = 16_000
 
 const HIGH_SURROGATE = /[\uD800-\uDBFF]$/

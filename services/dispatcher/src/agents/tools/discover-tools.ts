@@ -15,12 +15,12 @@ const MAX_REASON = 500
 const MAX_DESCRIPTION = 1_000
 const ACCEPT = 'application/json, application/yaml, text/*;q=0.9, */*;q=0.8'
 
-/** What an action for a URL would be; without `specType` where nothing there can be one. */
+/** The action that a URL would make; without `specType` where nothing there can be one. */
 interface Discovered {
   specType?: 'openapi3-yaml' | 'mcp'
   /** The OpenAPI document that was read. */
   spec?: string
-  /** What the MCP server lists. */
+  /** The tools that the MCP server lists. */
   tools: { name: string; description: string }[]
   notes: string[]
 }
@@ -46,7 +46,7 @@ export function createDiscoverTools(options: {
   }
 }
 
-/** What was found in the document at the URL, or why there is none. */
+/** Returns the action that the document at the URL describes, or the reason why there is none. */
 async function readDocument(
   { http, specs }: Parameters<typeof createDiscoverTools>[0],
   { workspace, url }: { workspace: number; url: string },
@@ -68,7 +68,7 @@ async function readDocument(
   return { specType: 'openapi3-yaml', spec: body, tools: [], notes }
 }
 
-/** What the MCP server at the URL lists, or why there is none. */
+/** Returns the tools that the MCP server at the URL lists, or the reason why there are none. */
 async function askServer(fetch: typeof globalThis.fetch, url: string): Promise<Discovered | string> {
   try {
     const { tools, unreadable } = await listTools(fetch, { url, headers: {} }, LIST_MS)

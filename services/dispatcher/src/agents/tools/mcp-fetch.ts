@@ -9,7 +9,7 @@ export const END_MS = 2_000
 /** An answer that came with the end of its stream is read by then. */
 const LAST_EVENT_MS = 250
 
-/** What a request of the SDK belongs to, for the fetch below it. */
+/** The context of a request of the SDK, for the fetch below it. */
 interface CallContext {
   headers: Record<string, string>
   /** The stream of its answer has ended, and can't be taken up again. */
@@ -18,11 +18,11 @@ interface CallContext {
 
 export const currentCall = new AsyncLocalStorage<CallContext>()
 
-/** What a session may have of its server. */
+/** The limits of a session with its server. */
 export interface Bounded {
   end: AbortController
   requests: number
-  /** What counts a response. */
+  /** Returns a new counter for a response. */
   countOf(): ResponseCount
 }
 

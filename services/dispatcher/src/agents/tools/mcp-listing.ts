@@ -26,16 +26,16 @@ const MAX_REASON = 500
 export interface ServerTool extends ListedTool {
   /** The server's own schema, which the arguments are checked by. */
   schema: string
-  /** Whether calling it twice does no more than calling it once, as the server says, or its action. */
+  /** True if calling it twice does no more than calling it once, according to the server or its action. */
   isRepeatable: boolean
   isReadOnly: boolean
 }
 
-/** What a server offers; without tools where it could not be asked, for the reason in `notes`. */
+/** The tools that a server offers; without tools where it could not be asked, for the reason in `notes`. */
 interface Listing {
   tools: ServerTool[]
   notes: string[]
-  /** What of its list is no tool, and why. */
+  /** The entries of its list that can't be used as tools, and why. */
   missing?: string[]
   instructions?: string
   /** The server refused who asks. */

@@ -6,7 +6,7 @@ import type { ToolImage } from './tool-images.ts'
 
 /** Blocks of a result that are looked at: what a model is given of them is cut long before. */
 const MAX_BLOCKS = 500
-/** What is said of a block besides its text. */
+/** The most characters that describe a block besides its text. */
 const MAX_LABEL = 500
 
 /**
@@ -76,7 +76,7 @@ function unlessNull<T>(schema: z.ZodType<T>) {
   return schema.nullish().transform((value) => value ?? undefined)
 }
 
-/** What a result says, as text; what is no text is named. What is structured is there once, though servers repeat it as text. */
+/** Returns a result as text; other blocks are named. Structured content is in it once, though servers repeat it. */
 export function textOf({ content, structuredContent }: CallResult): string {
   const texts = content.map(blockText)
   if (structuredContent !== undefined && !isRepeated(content, structuredContent))
@@ -84,7 +84,7 @@ export function textOf({ content, structuredContent }: CallResult): string {
   return texts.length === 0 ? 'It answered with nothing.' : texts.join('\n')
 }
 
-/** Whether a text is the structured content, as the protocol asks servers to repeat it. */
+/** True if a text is the structured content, as the protocol asks servers to repeat it. */
 function isRepeated(content: readonly Block[], structured: unknown): boolean {
   const plain = jsonOrUndefined(withItsNumbers(JSON.stringify(structured)))
   return content.some(

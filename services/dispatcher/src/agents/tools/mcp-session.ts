@@ -264,7 +264,7 @@ const REPLACED =
 /** How a server answers that does not take a POST at its URL. */
 const NO_POST = [400, 404, 405]
 
-/** Whether a server that refused to be connected speaks the protocol's earlier transport at its URL. */
+/** True if a server that refused to be connected speaks the protocol's earlier transport at its URL. */
 async function speaksHttpAndSse({ fetch, target }: Reached, error: unknown): Promise<boolean> {
   if (!NO_POST.includes(Number((error as { code?: unknown }).code))) return false
   const headers = { ...target.headers, accept: 'text/event-stream' }

@@ -95,7 +95,7 @@ export function createOpenToolbox(
   }
 }
 
-/** What built-in tools are given is stored, where numbers are doubles. */
+/** Refuses numbers that lose digits: the arguments of built-in tools are stored, where numbers are doubles. */
 function refusingRounded(tool: Tool): Tool {
   const open: Tool['open'] = (args) => {
     const [rounded] = roundedIn(args)

@@ -55,7 +55,7 @@ export interface ActionTools {
   tools: Tool[]
   /** Why there are none for now. */
   notes: string[]
-  /** What of its spec or server is no tool, and why; undefined where that is not known. */
+  /** The parts of its spec or server that can't be used as tools, and why; undefined where that is not known. */
   missing?: string[]
   instructions?: ServerInstructions
   /** Ends what its calls had of a server. */
@@ -128,7 +128,7 @@ export function createOperationTools(options: {
   }
 }
 
-/** What the configs of an action bind, or why none of its tools can be given. */
+/** Returns the bindings in the configs of an action, or the reason why none of its tools can be given. */
 export function bindingsOf({ _id, configs }: AgentAction): ConfiguredBinding[] | string {
   for (const value of configs.values()) {
     if (!Object.hasOwn(value, BOUND_VALUE)) continue
@@ -146,7 +146,7 @@ export function callContext({ channel, message, thread }: ToolContext): CallCont
   return { person: message.user, thread: ofThread, channel: { _id, extId }, workspace: { _id: workspace } }
 }
 
-/** Whether an action asks for the header that says whom a call is for. */
+/** True if an action asks for the header that names the person whom a call is for. */
 export const signsContext = ({ configs }: AgentAction): boolean =>
   configs.values().some(({ signedContext }) => signedContext === true)
 
@@ -165,7 +165,7 @@ export function chosenIn(values: Iterable<unknown>): string[] | undefined {
   return undefined
 }
 
-/** What is not among the tools of an action or a server, and why. */
+/** Returns notes about the missing tools of an action or a server, and why they are missing. */
 export function notesOf(
   { left, broken, brokenMore = 0, unknown = [], missing }: ToolList,
   owner: string,

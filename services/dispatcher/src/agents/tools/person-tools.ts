@@ -10,7 +10,7 @@ import type { OpenedTool, Tool } from '../toolbox.ts'
 
 const MAX_MESSAGE = 16 * 1024
 
-/** What a model is shown of the arguments of `callback`: each call of a model pays for it. More is taken. */
+/** The arguments of `callback` that a model is shown: each call of a model pays for them. More are accepted. */
 const texts = {
   message: z.string().optional().describe('The text to say'),
   template: z.string().optional().describe('Instead of a text: the name of an approved template'),
@@ -21,7 +21,7 @@ const texts = {
     .describe("What the template's placeholders stand for: in order, or by name"),
 }
 const choice = { id: z.string().optional(), title: z.string() }
-/** What a provider takes that composes objects of its own. */
+/** Returns the fields of a provider that composes objects of its own. */
 const objectsOf = (limits: string) => ({
   buttons: z
     .array(z.object({ ...choice, url: z.string().optional() }))
@@ -136,7 +136,7 @@ export function schemaOf(args: z.ZodObject): Tool['inputSchema'] {
   return schema
 }
 
-/** What arguments that fit make, or why they don't fit. */
+/** Returns the arguments if they fit the schema, or the reason why they don't. */
 export function opened<S extends z.ZodType>(
   schema: S,
   args: unknown,

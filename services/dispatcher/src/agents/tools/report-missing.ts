@@ -25,7 +25,7 @@ export function createReportMissing({
   configuration: Pick<InternalClient, 'post'>
   log: Pick<Log, 'warn'>
 }): ReportMissing {
-  // What is marked arrives with the action's next version.
+  // A mark arrives with the action's next version.
   const pending = new LRUCache<string, string>({ max: MAX_KNOWN })
   return ({ workspace, _id, version, missing: marked = [] }, reasons) => {
     const key = `${workspace}/${_id}/${version}`

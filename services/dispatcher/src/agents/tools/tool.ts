@@ -7,12 +7,12 @@ import type { ToolOutcome } from '../toolbox.ts'
 const REFUSED =
   'The same call was made before, and may have been done: it is not made again. Look up whether it was done, or say that it is not known.'
 
-/** What is no JSON is compared as it is written. */
+/** Returns the arguments for a comparison; arguments that are no JSON are compared as text. */
 const argumentsOf = ({ args }: Named): unknown => exactOrUndefined(args) ?? args
 
 const MAX_RESULT_BYTES = 16 * 1024
 
-/** What a model is told of a call: at most 16 KiB of the text. */
+/** Returns the result of a call for a model: at most 16 KiB of the text. */
 export function resultOf(state: ToolResult['state'], text: string, status?: number): ToolResult {
   const bytes = Buffer.from(text)
   const cut = bytes.length > MAX_RESULT_BYTES

@@ -38,7 +38,7 @@ interface Trial {
   workspace: number
   assistantId: number
   kind: AgentKind
-  /** Whether its tools are called, or only shown. */
+  /** The use of its tools: called, or only shown. */
   tools: 'call' | 'describe'
   /** The last one is what a person says. */
   messages: readonly SaidBefore[]
@@ -50,7 +50,7 @@ interface Trial {
   earlier?: ConversationItem[] | undefined
   /** The task at the beginning, as configuration has it; it stays as it is there. */
   task?: JsonObject | null
-  /** What the time is for the model. */
+  /** The current time for the model. */
   at?: Date
   /** Of these actions those that whoever tries it may read: no other is called, or shown to the model. */
   readable(actions: readonly number[]): Promise<ReadonlySet<number>>
@@ -58,7 +58,7 @@ interface Trial {
   signal: AbortSignal
 }
 
-/** What was said in a trial before, with the calls that the assistant made. */
+/** An earlier message of a trial, with the calls that the assistant made. */
 interface SaidBefore {
   role: 'person' | 'assistant'
   text: string
@@ -70,7 +70,7 @@ interface TrialResult {
   state: 'done' | 'dead'
   reason?: string
   turns: Turn[]
-  /** What is missing of its tools, and why. */
+  /** The missing parts of its tools, and why. */
   notes: readonly string[]
   /** The task as the trial has made it. */
   task: ShownTask | null
@@ -294,7 +294,7 @@ function useOf(
   }
 }
 
-/** What took all its time is not tried on the same model again. */
+/** Returns the next try; after a timeout the same model is not tried again. */
 function nextTry(
   result: Exclude<ModelResult, { kind: 'answered' }>,
   { tries, choices }: { tries: number; choices: number },
@@ -312,7 +312,7 @@ function nextTry(
   return hasTriesLeft(next.tries, choices) ? next : undefined
 }
 
-/** What the model is given of a call. What goes to a person is only shown. */
+/** Returns the result of a call for the model. Calls that send something to a person are only shown. */
 async function given(
   run: Run,
   toolbox: Toolbox,

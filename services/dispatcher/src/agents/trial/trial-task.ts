@@ -5,7 +5,7 @@ import { MASK } from '@parley/shared/secret-names'
 import type { ToolResult } from '../../message/turn.ts'
 import type { Agent } from '../agent.ts'
 
-/** What task tools make of the task of a trial, as configuration has it; null for none. */
+/** The task of a trial after a call of a task tool, as configuration has it; null for none. */
 interface Changed {
   task: JsonObject | null
   result: ToolResult
@@ -16,7 +16,7 @@ export interface ShownTask {
   name: string
   workflow: number
   currentStep: number
-  /** What `setState` has put there, secrets masked. */
+  /** The values that `setState` has stored, secrets masked. */
   state: JsonObject
 }
 
@@ -76,7 +76,7 @@ const CHANGES: Record<string, (task: JsonObject | null, args: JsonObject, agent:
 
 export const isTaskTool = (tool: string): boolean => Object.hasOwn(CHANGES, tool)
 
-/** What a call of a tool makes of a trial's task; undefined where it is no tool of tasks. Nothing is stored. */
+/** Returns a trial's task after a tool call; undefined where the tool is none of tasks. Nothing is stored. */
 export function taskAfter(
   task: JsonObject | null,
   { tool, args }: { tool: string; args: string },

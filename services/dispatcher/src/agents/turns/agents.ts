@@ -22,7 +22,7 @@ import { createReadExchanges, createReadHistory, type ReadHistory } from './hist
 import { createModelCalls, type ModelCalls } from './model-calls.ts'
 import { createSummarise, type Summarise } from './summarise.ts'
 
-/** What an agent takes that others build. */
+/** The parts of an agent that others build. */
 export interface AgentParts {
   loadAgent: LoadAgent
   openToolbox: OpenToolbox
@@ -37,7 +37,7 @@ export interface AgentParts {
   /** Asks the model, with the images that came with messages. */
   askSeeing: AskSeeing
   hearing: Hearing
-  /** What the tools of messages gave besides text. */
+  /** The images that the tools of messages gave besides text. */
   toolImages: Pick<ToolImages, 'get'>
   /** For what calls have in memory, shared with whatever else of this process hears. */
   mediaSlots: Record<MediaKind, CallSlots>

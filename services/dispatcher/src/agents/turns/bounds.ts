@@ -3,7 +3,7 @@ import type { JsonObject } from '@parley/shared/json-object'
 import type { MessageRecord } from '../../message/message-record.ts'
 import { ranAgainAt } from '../../message/progress.ts'
 
-/** What the attempts of a message call a try to have a model answer. */
+/** The name of a try of a model among the attempts of a message. */
 export const MODEL_STEP = 'model'
 /** Over all runs of a message: each may have as many as its channel allows. */
 const MOST_TURNS = 64
@@ -44,7 +44,7 @@ export function deadlineOf(record: Worked, { messageMs, now }: { messageMs: numb
   return Math.min(now, ...begun.map(({ at, ms }) => at - ms)) + messageMs
 }
 
-/** What the time is for the model: the same in all turns of a run, so that their prompts begin alike. */
+/** Returns the current time for the model: the same in all turns of a run, so that their prompts begin alike. */
 export function clockOf(record: Worked, now: number): Date {
   const since = ranAgainAt(record)
   const first = record.turns?.find(({ at }) => at.getTime() >= since)
@@ -64,15 +64,15 @@ interface TurnSettings {
   gatherMs: number
   historyTokens: number
   historyLimit: number
-  /** Whether what falls out of the history is summarised. */
+  /** True if messages that fall out of the history are summarised. */
   summarises: boolean
-  /** What the person gets where a bound is met; empty for nothing. */
+  /** The text that the person gets where a bound is met; empty for nothing. */
   fallbackMessage: string
-  /** What the person gets when an agent hands over and says nothing of its own; empty for nothing. */
+  /** The text that the person gets when an agent hands over without a text of its own; empty for nothing. */
   handOffMessage: string
-  /** Whether the thread goes to a person when a message ends without an answer. */
+  /** True if the thread goes to a person when a message ends without an answer. */
   handsOffOnFailure: boolean
-  /** Whether what a model says is also passed on while it says it. */
+  /** True if the model's text is also passed on while the model produces it. */
   streamsTokens: boolean
 }
 

@@ -21,7 +21,7 @@ const MAX_RESULTS = 128 * 1024
 const MAX_MEDIA_TEXT = 4_096
 const MAX_WRITER = 100
 
-/** What was said to the person in a message. */
+/** The messages to the person that belong to a message. */
 export interface Spoken {
   turns?: Pick<Turn, 'text' | 'calls' | 'provider' | 'model' | 'reasoning'>[]
   sends: Pick<Send, 'content' | 'state' | 'of'>[]
@@ -32,11 +32,11 @@ type SpokenMessage = Pick<MessageRecord, 'transcript' | 'source' | 'takenOver' |
   Spoken & {
     /** Undefined where it is too large to be read. */
     message: WebhookMessage | undefined
-    /** What it replies to. */
+    /** The message that it replies to. */
     quoted?: Quoted | undefined
   }
 
-/** What was said in one message, in order: by the person, then to the person, with the tools that were called. */
+/** Returns the items of one message, in order: by the person, then to the person, with the tools that were called. */
 export function itemsOf(spoken: SpokenMessage): ConversationItem[] {
   return [...personItems(spoken), ...turnItems(spoken), ...otherSends(spoken)]
 }
@@ -93,11 +93,11 @@ function textOfMessage(
 const textOfQuote = ({ from, text }: Quoted): string =>
   `[In reply to this message of ${from === 'business' ? 'yours' : 'theirs'}: ${JSON.stringify(text)}]`
 
-/** What a provider says of media, up to a length. */
+/** Returns a provider's text about media, up to a length. */
 const shown = (text: string): string =>
   text.length <= MAX_MEDIA_TEXT ? text : `${text.slice(0, MAX_MEDIA_TEXT)}…]`
 
-/** What a model answered so far, each call with its result; with what its provider wants back where the message is being answered. */
+/** Returns a model's turns, each call with its result; for a message being answered, with the reasoning to give back. */
 export function turnItems(spoken: Spoken, { isCurrent = false } = {}): ConversationItem[] {
   const items = settledTurns(spoken).flatMap(({ text, calls, ...turn }, position): ConversationItem[] => {
     const made = calls.flatMap(({ result, ...call }) => (result === undefined ? [] : { ...call, result }))

@@ -2,13 +2,13 @@ import type { ConversationItem } from '../model-client.ts'
 
 /** By this estimate, which needs no tokenizer, a text has this many characters for each token. */
 export const CHARACTERS_PER_TOKEN = 4
-/** What is left of a result that is shortened, as long as nothing is left out. */
+/** Characters that a shortened result keeps, as long as nothing is left out. */
 export const LEAST_RESULT = 500
 
 const HIGH_SURROGATE = /[\uD800-\uDBFF]$/
 const LOW_SURROGATE = /^[\uDC00-\uDFFF]/
 
-/** What was said in one message, by the person and to the person. */
+/** The items of one message, by the person and to the person. */
 export interface Exchange {
   items: ConversationItem[]
   /** It is answered with the message: it is given in any case, whole, and takes no room. */
@@ -52,7 +52,7 @@ export function withShortResults(items: readonly ConversationItem[], characters:
     .reverse()
 }
 
-/** What an item takes of the room of a history. */
+/** Returns the characters that an item takes of a history's room. */
 export function charactersOf(item: ConversationItem): number {
   if (item.role === 'person') return item.text.length
   if (item.role === 'data') return item.json.length
@@ -93,7 +93,7 @@ function cutItem(item: ConversationItem, room: number): ConversationItem | undef
   if (item.role === 'person') return { ...item, text: beginningOf(item.text, room) }
   const { calls, ...said } = withResults(item, (length) => Math.min(length, LEAST_RESULT)) as typeof item
   const ofCalls = charactersOf({ ...said, text: '', calls })
-  // What was asked last stands at the end.
+  // The latest question stands at the end.
   if (ofCalls <= room) return { ...said, text: endOf(said.text, room - ofCalls), calls }
   const { reasoning: _reasoning, ...plain } = said
   return said.text === '' ? undefined : { ...plain, text: endOf(said.text, room), calls: [] }

@@ -12,7 +12,7 @@ const MAX_WAITS = 3
 const SAME_MOMENT = 20
 const QUERY_MS = 5_000
 
-/** What a message does that may be one of several. */
+/** The role of a message that may be one of several. */
 export type Gathering =
   /** It is the last of them, or alone: it gets the answer. */
   | { kind: 'work'; isAlone: boolean }
@@ -24,7 +24,7 @@ export type Gathering =
 export interface Follower {
   _id: string
   receivedAt: number
-  /** Whether it is for the agent, too: anything else ends what is gathered. */
+  /** True if it needs the agent too: any other message ends the gathering. */
   needsAgent: boolean
 }
 
@@ -48,7 +48,7 @@ export function createGather({ messages }: Pick<Collections, 'messages'>): Gathe
 
 const ALONE: Gathering = { kind: 'work', isAlone: true }
 
-/** What the first of several does: wait until none has come for `gatherMs`, and then be answered with the last. */
+/** Decides for the first of several: it waits until none has come for `gatherMs`, and is then answered with the last. */
 export function gatheringOf(
   first: { _id: string; receivedAt: number },
   { followers, gatherMs, now }: { followers: Follower[]; gatherMs: number; now: number },

@@ -18,7 +18,7 @@ const MAX_BODY_BYTES = 64 * 1024
 /** A thread may have other channels; of all its messages so many times the limit are looked at. */
 const LOOKED_AT = 4
 const PAGE = 20
-/** What is gathered into a message came at most so long before it. */
+/** The longest time before a message at which one gathered into it can have come, in milliseconds. */
 const LONGEST_GATHERING_MS = 90_000
 /** Together they may have 20 MiB. */
 const PAGES_AT_ONCE = 16
@@ -28,7 +28,7 @@ const QUERY_MS = 5_000
 export interface HistoryLimits {
   historyTokens: number
   historyLimit: number
-  /** Whether a summary stands for what is older. */
+  /** True if a summary stands for the older messages. */
   summarises?: boolean
   /** Only these are read, without what they quote and without a summary. */
   visible?: mongo.Filter<MessageRecord> | undefined
@@ -117,7 +117,7 @@ export function createReadExchanges(
   }
 }
 
-/** What they quote may be older than what fits. */
+/** Adds the quoted messages, which may be older than those that fit. */
 async function withQuotes(
   readQuoted: ReadQuoted,
   record: MessageRecord,

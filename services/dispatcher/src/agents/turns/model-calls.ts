@@ -40,7 +40,7 @@ export interface ModelCall {
   timeoutMs: number
   /** How many models there are to choose from. */
   choices: number
-  /** What it has in memory while it is made. */
+  /** The media that it has in memory while it is made. */
   media?: MediaKind | undefined
   ask(signal: AbortSignal): Promise<ModelResult>
 }

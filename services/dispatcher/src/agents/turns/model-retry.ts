@@ -17,7 +17,7 @@ function choicesLeft(tries: number, choices: number): number {
   return choices - choiceOf(tries, choices)
 }
 
-/** Whether a try is one of the first round, in which each model is tried three times. */
+/** True if a try is one of the first round, in which each model is tried three times. */
 export function hasTriesLeft(tries: number, choices: number): boolean {
   return tries < TRIES * choices
 }

@@ -15,7 +15,7 @@ const CUT_OFF = 'cut_off'
 const SENTENCE_END =
   /(?<!^\s{0,9}\d{1,3})[.!?…]["'”’)\]*_]{0,4}(?=\s)|(?<!\d)[.!?…]["'”’)\]*_]{0,4}(?![\s\S])|[。！？]|\n/gm
 
-/** Whether the person was told something in this run of a message, by text or by a tool. */
+/** True if the person was sent something in this run of a message, by text or by a tool. */
 export function hasSpoken(record: Pick<MessageRecord, 'turns' | 'sends' | 'timeline'>): boolean {
   const since = ranAgainAt(record)
   return record.sends.some((send) => {

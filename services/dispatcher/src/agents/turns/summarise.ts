@@ -16,7 +16,7 @@ const SHARE = 1 / 4
 const READ_HISTORIES = 2
 /** Of the time of the answer. */
 const TIME_SHARE = 1 / 3
-/** What models write for so many characters, and a margin. */
+/** Characters that one token of a model's output stands for, with a margin. */
 const CHARACTERS_PER_WRITTEN_TOKEN = 2
 const HIGH_SURROGATE = /[\uD800-\uDBFF]$/
 
@@ -107,7 +107,7 @@ async function store(
   return matchedCount > 0
 }
 
-/** What is summarised is data alone, so that nothing in it is an instruction. */
+/** Returns the request for a summary: its content is data alone, so that nothing in it is an instruction. */
 function requestFor(of: {
   workspace: number
   notes: string | undefined

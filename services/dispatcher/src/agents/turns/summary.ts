@@ -13,7 +13,7 @@ interface Size {
   historyLimit: number
 }
 
-/** What is known of the conversation before what is read of it; undefined where there is nothing, or it knows more than the message. */
+/** Returns the summary of earlier messages; undefined where there is none, or where it reaches beyond the message. */
 export async function readSummary(
   threads: Pick<Collections['threads'], 'findOne'>,
   {
@@ -31,7 +31,7 @@ export async function readSummary(
   return summary !== undefined && summary.until < receivedAt ? summary : undefined
 }
 
-/** What a model is given of it, before the messages that follow. */
+/** Returns the item for a model, before the messages that follow. */
 export const summaryItem = ({ text }: ThreadSummary): ConversationItem =>
   dataItem({ summaryOfEarlierMessages: text })
 

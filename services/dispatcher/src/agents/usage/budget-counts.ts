@@ -10,7 +10,7 @@ import type { UsedTokens } from '../../store/usage-records.ts'
 const QUERY_MS = 5_000
 const RETENTION_MS = 3 * 24 * 60 * 60 * 1_000
 
-/** What a call may take: `least` with the shortest answer that is of any use, `full` with the longest. */
+/** The tokens a call may take: `least` with the shortest answer of any use, `full` with the longest. */
 export interface Required {
   least: number
   full: number
@@ -18,25 +18,25 @@ export interface Required {
   leaseMs: number
 }
 
-/** What a call has of each of its budgets until it is settled. */
+/** The tokens that a call holds of each of its budgets until it is settled. */
 export type Reservation = { id: string; tokens: number }[]
 
 export interface Settlement {
   reservation: Reservation
-  /** What the call took, whatever was reserved. */
+  /** The tokens that the call took, independent of its reservation. */
   tokens: number
 }
 
-/** What a call asks of one count. */
+/** The tokens that a call asks of one count. */
 export interface Asked extends Required {
   id: string
   limit: number
 }
 
-/** What one count gave. */
+/** The tokens that one count granted. */
 export interface Granted {
   tokens: number
-  /** What is used of it, without what calls under way hold. */
+  /** The used tokens, without those that calls in flight hold. */
   settled: number
 }
 
@@ -100,7 +100,7 @@ export async function grantAllFull(
 
 export const isPossible = ({ full, limit }: Asked): boolean => full <= limit
 
-/** What several ask of one count, as one. */
+/** Combines several requests to one count into one. */
 function together(asked: Asked[]): Asked {
   return asked.reduce((all, one) => ({
     id: one.id,
@@ -143,7 +143,7 @@ async function refusedBy(written: Promise<unknown>): Promise<number[]> {
 }
 
 const LEASE_OVER = { $not: [{ $gt: ['$pendingUntil', '$$NOW'] }] }
-/** What calls under way hold of a count. */
+/** The tokens of a count that calls in flight hold. */
 const PENDING = { $cond: [LEASE_OVER, 0, { $ifNull: ['$pending', 0] }] }
 
 /**

@@ -4,7 +4,7 @@ import type { WebhookMessage } from '@parley/shared/message'
 import { addressesOf, phoneDigits } from '../../message/addresses.ts'
 
 const KEY_CHARACTERS = 22
-/** What one person may use of what all may. */
+/** The share of the common budget that one person may use. */
 const SHARE_OF_PERSON = 1 / 4
 
 /** How many tokens may be used in a day, of something. */
@@ -12,13 +12,13 @@ export interface Budget {
   /** Of its count, which is that of the day. */
   id: string
   limit: number
-  /** What sets it. */
+  /** The setting that it comes from. */
   setting: string
   /** Another count that is in it. */
   including?: string
 }
 
-/** Who uses a model, where budgets are concerned. */
+/** The user of a model, for budgets. */
 export interface Spender {
   workspace: number
   /** The external id of the channel; null for what an assistant was tried with. */
@@ -28,7 +28,7 @@ export interface Spender {
   config: JsonObject
   /** As {@link personOf}; undefined where nobody wrote. */
   person?: string | undefined
-  /** Whether it is the deployment's own key that is used. */
+  /** True if the deployment's own key is used. */
   isDeployments: boolean
 }
 
@@ -47,7 +47,7 @@ export function budgetsOf(
     const ofPerson = numberIn(config.dailyTokensPerPerson) ?? shareOf(ofChannel)
     if (person !== undefined && ofPerson !== undefined)
       budgets.push({ id: countId({ ...of, person }), limit: ofPerson, setting: 'dailyTokensPerPerson' })
-    // What its assistant was tried with is in it.
+    // Tokens for trials of its assistant are included.
     const including = countId({ ...of, channel: assistant })
     if (ofChannel !== undefined)
       budgets.push({ id: countId(of), limit: ofChannel, setting: 'dailyTokens', including })

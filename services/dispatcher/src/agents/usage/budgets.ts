@@ -53,7 +53,7 @@ export function createBudgets(options: {
   now: () => number
 }): Budgets {
   const { usedTokens, now } = options
-  // What is settled of a day only grows, unless a call is settled whose lease was over.
+  // The settled tokens of a day only grow, unless a call is settled whose lease was over.
   const known = new LRUCache<string, number>({ max: MAX_KNOWN, ttl: KNOWN_MS })
   const queues = new LRUCache<string, number>({ max: MAX_KNOWN })
   const gathered = { inNoHurry: { milliseconds: GATHER_MS, before: 'each' as const }, atOnce: 1 }

@@ -2,7 +2,7 @@ import { defined } from '@parley/shared/defined'
 import type { ModelResult } from '../model-client.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 
-/** What a call takes of a model, before it is made. */
+/** The tokens that a call is expected to take of a model, before it is made. */
 export interface CallEstimate {
   /** Tokens of what it sends. */
   prompt: number

@@ -4,7 +4,7 @@ import type { ModelChoice, ModelRequest, ToolDescription } from '../model-client
 const LETTERS_PER_TOKEN = 3
 /** Tokenizers have tokens for long runs of spaces. */
 const SPACES_PER_TOKEN = 4
-/** What providers write around each item and each tool. */
+/** Tokens that providers add around each item and each tool. */
 const ITEM_TOKENS = 8
 const TOOL_TOKENS = 16
 /** Providers count up to so many for a photo, of which a model gets four at most. */
@@ -39,7 +39,7 @@ export function estimateTokens(text: string): number {
   return tokens + words + Math.ceil(spaces / SPACES_PER_TOKEN)
 }
 
-/** What a request for a model takes of its tokens, its answer left out. */
+/** Returns the tokens that a request takes of a model, without its answer. */
 export function estimatePrompt(
   choice: ModelChoice,
   { system, conversation, tools }: Pick<ModelRequest, 'system' | 'conversation' | 'tools'>,
@@ -68,7 +68,7 @@ export function estimatePrompt(
   return tools.reduce((sum, tool) => sum + tokensOfTool(tool), tokens)
 }
 
-/** What hearing so many bytes of audio takes. */
+/** Returns the tokens that transcribing so many bytes of audio takes. */
 export const estimateAudio = (bytes: number): number => Math.ceil(bytes / AUDIO_BYTES_PER_TOKEN)
 
 const schemas = new WeakMap<object, number>()

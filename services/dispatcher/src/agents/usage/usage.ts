@@ -25,7 +25,7 @@ const SHORTEST_RESPONSE = 256
 const LONGEST_RESPONSE = 4_096
 const UNAVAILABLE_SECONDS = 1
 
-/** What the attempts of a message say where the day's tokens were spent. */
+/** The code of attempts that were refused because the day's tokens were spent. */
 export const BUDGET_SPENT = 'budget_spent'
 /** Calls under way hold what is left of a budget, or nobody can say: it is no try, and to be asked again later. */
 export const BUDGET_PENDING = 'budget_pending'
@@ -39,7 +39,7 @@ export interface ModelUse extends UsageDimensions, Spender {
   message?: string | undefined
   /** The message, where it is its first call of this model. */
   ofModel?: string | undefined
-  /** What its answer is. */
+  /** The kind of its answer. */
   of: 'turn' | 'summary' | 'transcript'
 }
 
@@ -53,7 +53,7 @@ export interface MeteredCall {
   ask(limits: { maxOutputTokens?: number; received(text: string): void }): Promise<ModelResult>
 }
 
-/** What models are used for, and whether more may be used. */
+/** Records the use of models, and decides if more may be used. */
 export interface Usage {
   /**
    * Makes a call where its budgets allow it, and notes what it took: what the provider says, or what is estimated where
@@ -75,7 +75,7 @@ export interface Usage {
   }): Promise<boolean>
 }
 
-/** What came of a call, and what it took. */
+/** The outcome of a call, and the tokens and time that it took. */
 interface Called extends Tokens {
   outcome: 'answered' | 'failed'
   ms: number
@@ -84,7 +84,7 @@ interface Called extends Tokens {
 /** Notes each call as a document of its own, many at once, and counts its tokens for the day. */
 export function createUsage(options: {
   collections: Pick<Collections, 'usage' | 'usedTokens'>
-  /** What a workspace may use of the deployment's own key in a day. */
+  /** The tokens of the deployment's own key that a workspace may use in a day. */
   tokensPerDay: number
   metrics: Pick<Metrics, 'modelCalled'>
   log: Log
@@ -142,7 +142,7 @@ export function createUsage(options: {
   }
 }
 
-/** What is reserved is settled; where the channel has no budget its tokens are counted all the same, for one that it gets. */
+/** Settles the reserved tokens; tokens of a channel without a budget are counted too, for one that it gets later. */
 function usedBy(
   use: ModelUse,
   of: { entries: UsageEntry[]; reservation: Reservation; tokens: Tokens; day: string },
@@ -233,7 +233,7 @@ function entriesOf(use: ModelUse, { outcome, ms, ...called }: Called, at: Date):
   const { workspace, channel, assistant, provider, model } = use
   const of = { workspace, channel, assistant, provider, model, at }
   const succeeded = outcome === 'answered'
-  // What hears says nothing of tokens, and most of it is not paid by them.
+  // Transcription models report no tokens, and most of them are not paid by tokens.
   const {
     inputTokens,
     outputTokens,

@@ -10,7 +10,7 @@ const WRITE_FOR_MS = 60_000
 const WRITE_AGAIN_MS = 500
 const RETENTION_MS = 3 * 24 * 60 * 60 * 1_000
 
-/** What is written of one call. */
+/** The records that are written for one call. */
 export interface UsedByCall {
   entries: UsageEntry[]
   /** Where something was reserved for it. */
@@ -46,7 +46,7 @@ async function writeEntries(collections: UsageCollections, calls: readonly UsedB
   for (let isFirst = true; ; isFirst = false) {
     try {
       const found = await insertNew(collections.usage, entries)
-      // What is found later may be what an insert without a response brought in, so it counts: rather twice than never.
+      // Entries found later may come from an insert whose response was lost, so they count: rather twice than never.
       const known = new Set(isFirst ? found.map(({ _id }) => _id) : [])
       return await addTokens(
         collections,

@@ -139,7 +139,7 @@ function subjectOf({ workspace, account, session, token }: Caller, action: Agent
   }
 }
 
-/** What an authorization server refuses is no fault of ours; one that can't be reached may be there later. */
+/** Turns token errors into problems: a refusal is not our fault, and an unreachable server may be there later. */
 async function orProblem<T>(promise: Promise<T>): Promise<T> {
   try {
     return await promise

@@ -17,7 +17,7 @@ import { readableTask, requireDocument } from './require-assistant.ts'
 
 const QUERY_MS = 5_000
 
-/** What reading it takes. */
+/** The dependencies of reading a subject. */
 export interface SubjectSources {
   authorizer: Authorizer
   configuration: Pick<InternalClient, 'get'>
@@ -26,7 +26,7 @@ export interface SubjectSources {
   isFirstOfName: IsFirstOfName
 }
 
-/** What an assistant is asked about: a message, a thread by its latest one, a task, or nothing. */
+/** The subject of a question to an assistant: a message, a thread by its latest one, a task, or nothing. */
 interface Subject {
   /** Undefined where no message is asked about. */
   record: MessageRecord | undefined

@@ -52,7 +52,7 @@ export async function requireDocument(
   return data
 }
 
-/** Whether a decision lets a document of configuration's through. */
+/** True if a decision lets a document of configuration through. */
 export function admits(decision: Decision, data: JsonObject): boolean {
   // Rules see what callers see, which is without it.
   const { version: _version, ...document } = data

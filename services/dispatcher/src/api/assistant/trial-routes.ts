@@ -55,7 +55,7 @@ const said = z.strictObject({
   calls: z.array(call).max(MAX_CALLS).optional().describe('Of an earlier turn, as it was answered'),
 })
 
-/** What an assistant is tried with. */
+/** The request of a trial of an assistant. */
 const trialRequest = z.strictObject({
   messages: z
     .array(said)

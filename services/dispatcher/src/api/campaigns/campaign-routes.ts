@@ -86,7 +86,7 @@ function workspaceIn({ workspace }: { workspace: string }): number {
   return Number(workspace)
 }
 
-/** What of a message says where it stands: nothing of what is said in it. */
+/** Fields of a message that show its state, without any of its content. */
 const MESSAGE_FIELDS = {
   ...{ state: 1, open: 1, due: 1, waitingFor: 1, reason: 1, fault: 1, updatedAt: 1 },
   ...{ 'sends.failure.code': 1, 'sends.pricing': 1, 'sends.content.kind': 1, 'attempts.code': 1 },

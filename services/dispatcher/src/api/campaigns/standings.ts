@@ -26,7 +26,7 @@ const MAX_BYTES = 16 * 1024
 const MAX_NOTICES = 200
 const QUERY_MS = 2_000
 
-/** What a channel's number may send at the moment. */
+/** The present sending limits of a channel's number. */
 export interface Standings {
   read(workspace: number, asked: z.output<typeof standingQuery>): Promise<object>
 }
@@ -38,7 +38,7 @@ interface LookedUp {
   perSecond?: number | undefined
   isQualityLow?: boolean | undefined
   peopleADay?: number | null | undefined
-  /** Who owns the account. */
+  /** The owner of the account. */
   owner?: string | undefined
 }
 
@@ -67,7 +67,7 @@ export function createStandings({
       return found
     },
   })
-  /** What is known of a number since a time, or for a minute. */
+  /** Looks up the provider's data about a number since a time, or for a minute. */
   const find = async (key: string, context: Asked, from: Date) => {
     const known = await lookedUp.fetch(key, { context })
     const isOld = known !== undefined && known.at < from && Date.now() - known.askedAt.getTime() > RETRY_MS
@@ -87,7 +87,7 @@ export function createStandings({
       const from = new Date(since)
       const found = await find(`${workspace}/${channel._id}/${number}/${named}`, context, from)
       const account = found?.owner ?? named ?? number
-      // What the number may send does not end with a campaign: it counts from when the provider was asked.
+      // The limit of a number outlives a campaign: notices count from the time at which the provider was asked.
       const first = found === undefined || from < found.at ? from : found.at
       const notices = await collections.notices
         .find({ workspace, channelId: channel._id, receivedAt: { $gte: first } }, { maxTimeMS: QUERY_MS })
@@ -106,7 +106,7 @@ export function createStandings({
   }
 }
 
-/** What sending takes, with the account, which that does not; undefined where something is missing. */
+/** Returns the settings for sending, and the account, which sending does not need; undefined where one is missing. */
 function settingsOf({ channel: { config }, provider }: Asked): Settings | undefined {
   const found = sendSettings(provider, config)
   if ('lacking' in found) return undefined
@@ -138,7 +138,7 @@ function summaryOf(found: LookedUp | undefined, changes: (Standing & { receivedA
   }
 }
 
-/** What a provider does not say now is as it said it last. */
+/** Asks the provider; a value that it does not report now keeps its last known state. */
 async function lookUp(
   http: Pick<HttpClient, 'send'>,
   { channel, provider }: Asked,

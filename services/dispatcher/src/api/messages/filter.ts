@@ -85,7 +85,7 @@ export function filterOf(asked: z.output<z.ZodObject<typeof messageFilter>>): mo
   }
 }
 
-/** Whether there is an index by something that was asked for, but for the state; where not, all states have to be named. */
+/** True if a given filter other than the state has an index; if not, all states have to be named. */
 export function isIndexed(asked: z.output<z.ZodObject<typeof messageFilter>>): boolean {
   const { channel, thread, phone, providerId, requestId, fault } = asked
   return [channel, thread, phone, providerId, requestId, fault].some((one) => one !== undefined)

@@ -16,7 +16,7 @@ const QUERY_MS = 5_000
 // Well below what the publisher takes in flight, for whatever else it publishes meanwhile.
 const PUBLISHED_AT_ONCE = 1_000
 
-/** What ended because a function may have been done has that as its last attempt. */
+/** The filter that excludes messages whose last attempt says that a function may have been done. */
 const EFFECT_KNOWN = {
   $expr: { $ne: [{ $let: { vars: { last: { $last: '$attempts' } }, in: '$$last.code' } }, 'effect_unknown'] },
 }

@@ -141,7 +141,7 @@ async function messageBefore(
   return head?._id
 }
 
-/** What comes after that place in a list. */
+/** Returns the filter for messages after that place in a list. */
 export function beyond([at, _id]: z.output<typeof position>): mongo.Filter<MessageRecord> {
   const receivedAt = new Date(at)
   // The first is implied by the second, which the database can't begin at.

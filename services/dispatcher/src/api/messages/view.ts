@@ -46,7 +46,7 @@ export function detailOf(record: MessageRecord, before?: string): object {
   }
 }
 
-/** What it sends as JSON, where that is stored as text, without what only the next attempt needs. */
+/** Returns a send with content stored as text in JSON form, without the fields that only the next attempt needs. */
 function sendOf(record: MessageRecord, sent: Send): object {
   const { content, tries: _tries, failedIds: _ids, pricing, ...send } = sent
   const { providerId: _id, ...priced } = pricing ?? {}
@@ -76,14 +76,14 @@ function shownArguments(args: string): unknown {
   return read === undefined || hasExactNumber(read) ? args : read
 }
 
-/** What was submitted is in the answer; here is whether it has been handed over. */
+/** Returns the state of the submission, handed over or pending; its content is in the answer. */
 function submissionOf(sends: Send[]): { submit?: { id: string; state: 'pending' | 'submitted' } } {
   const send = sends.find(({ content }) => content.kind === 'submit')
   if (send === undefined) return {}
   return { submit: { id: send.id, state: send.state === 'pending' ? 'pending' : 'submitted' } }
 }
 
-/** What an open message waits for. */
+/** The condition that an open message waits for. */
 interface ShownWaiting {
   for: Waiting
   since: Date
@@ -101,7 +101,7 @@ type Waited = Pick<
   'open' | 'due' | 'waitingFor' | 'state' | 'sends' | 'attempts' | 'receivedAt' | 'updatedAt'
 >
 
-/** What a message waits for as far as its record says so; undefined for one that has ended. */
+/** Returns the condition that a message waits for, as far as its record has it; undefined for one that has ended. */
 export function waitingOf(
   record: Waited,
   { isWorkedInTurns, before }: { isWorkedInTurns: boolean; before?: string | undefined },

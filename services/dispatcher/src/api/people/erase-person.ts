@@ -94,7 +94,7 @@ async function eraseElsewhere(needed: ErasingPeople, person: PersonNamed, until:
   }
 }
 
-/** What the document of a thread says of the person is made anew of what is left of it. */
+/** Writes the document of a thread anew from the parts that are left of the person's data. */
 async function writeAnew({ collections, retentionMs }: ErasingPeople, thread: ThreadRecord): Promise<void> {
   const { _id, workspace, channel, extId } = thread
   await collections.threads.deleteOne({ _id })

@@ -14,7 +14,7 @@ export interface FeedReader {
   position: Position
   /** The events of a change from the one at `from` on. */
   offer(change: Change, from: number): void
-  /** What happened before this place can't be read any more. */
+  /** Reports that changes before this place can't be read any more. */
   gap(key: string): void
   /** There is nothing for it up to this place. */
   moveOn(key: string): void
@@ -215,7 +215,7 @@ class SharedFeed implements ChangeFeed {
     for (const reader of this.#behind.keys()) this.#release(reader)
   }
 
-  /** Whether the group was given what it missed; else its first reader was told that this is lost. */
+  /** True if the group was given the changes it missed; else its first reader was told that they are lost. */
   async #isCaughtUp(group: FeedReader[]): Promise<boolean> {
     try {
       await this.#catchUpGroup(group)

@@ -9,7 +9,7 @@ export interface StreamEvent {
   data: string
 }
 
-/** What one write to a stored document says to readers, in order. */
+/** The events of one write to a stored document, for readers, in order. */
 export interface Change {
   /** Its place among all changes. */
   key: string

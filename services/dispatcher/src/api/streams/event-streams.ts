@@ -120,7 +120,7 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 }
 
-/** What is not stored: a piece of what a model says, or who of the team has a thread open. */
+/** An event that is not stored: a piece of a model's text, or the people of the team who have a thread open. */
 const passedOn = z.union([delta, presence])
 type Passed = z.output<typeof passedOn>
 
@@ -155,7 +155,7 @@ function showOpen(registry: Registry, readers: ReadonlySet<unknown>): void {
 
 type Listener = (passed: Passed) => void
 
-/** What is passed on in the threads of a workspace, whichever instance it comes from. */
+/** Events that are passed on in the threads of a workspace, from any instance. */
 interface PassingFeed {
   /** Resolves once the listener hears it, or Redis does not answer; returns what ends that. */
   follow(workspace: number, listener: Listener): Promise<() => void>

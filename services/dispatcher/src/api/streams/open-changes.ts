@@ -33,7 +33,7 @@ const PIPELINE = [
   },
   {
     $set: {
-      // What a new message waits for is told from them; later they are many.
+      // The condition that a new message waits for is derived from its attempts; later there are many of them.
       attempts: {
         $cond: [{ $eq: ['$operationType', 'insert'] }, '$fullDocument.attempts', '$$REMOVE'],
       },
@@ -64,7 +64,7 @@ interface StoredWrite extends Write {
   documentKey: { _id: unknown }
 }
 
-/** Whether what follows a place can't be read any more. */
+/** True if the changes after a place can't be read any more. */
 export function isLost(error: unknown): boolean {
   return LOST_CODES.includes(Number((error as { code?: unknown } | undefined)?.code))
 }

@@ -17,7 +17,7 @@ export interface Readable {
   among(resource: Subject['resource'], ids: unknown[]): Promise<Set<unknown>>
 }
 
-/** What an event stream is about: a workspace, or one of its threads. */
+/** The scope of an event stream: a workspace, or one of its threads. */
 export interface Scope {
   workspace: number
   thread?: string
@@ -39,7 +39,7 @@ interface Outgoing {
 }
 
 const MAX_BUFFERED_BYTES = 256 * 1024
-/** What is brought from before leaves room for what happens meanwhile. */
+/** The most bytes of earlier events in the buffer, which leave room for events that come meanwhile. */
 const FULL_BYTES = MAX_BUFFERED_BYTES / 2
 const MAX_WAITING = 5_000
 const ASKED_AT_ONCE = 500

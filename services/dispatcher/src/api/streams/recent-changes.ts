@@ -16,7 +16,7 @@ export interface RecentChanges {
 const MAX_CHANGES = 20_000
 const MAX_CHARACTERS = 16 * 1024 * 1024
 const MAX_AGE_MS = 60_000
-/** What a change takes beside the texts of its events. */
+/** The characters that a change takes beside the texts of its events. */
 const CHANGE_CHARACTERS = 300
 
 interface Entry {

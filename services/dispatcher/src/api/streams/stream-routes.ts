@@ -123,7 +123,7 @@ async function open(
   })
 }
 
-/** What the role of a caller lets it read of messages and threads. Throws `forbidden` where that is neither. */
+/** Returns the caller's rights to read messages and threads. Throws `forbidden` if it may read neither. */
 async function readableBy(
   caller: Caller,
   { authorizer, db }: { authorizer: Authorizer; db(): mongo.Db | undefined },

@@ -148,7 +148,7 @@ export const readDelivery = route({
       { maxTimeMS: QUERY_MS },
     )
     if (found === null) throw new Problem('not_found')
-    // What it says is for those who may read all of what it is about.
+    // The payload is for callers who may read all of its subject.
     const { kind } = await needed.authorizer.decide(callerOf(res), resourceOf(found), 'read')
     res.json({ ...summaryOf(found), ...(kind === 'all' ? { payload: parseJson(found.payload) } : {}) })
   },

@@ -22,7 +22,7 @@ import { threadLabels } from './list-threads.ts'
 const QUERY_MS = 5_000
 const MOST_SNOOZED_MS = 366 * 24 * 60 * 60 * 1_000
 
-/** What people change of a thread. */
+/** The fields that people change in a thread. */
 export const threadChange = z
   .strictObject({
     handler: z.enum(['assistant', 'person']).optional().describe('Who has it: `person` takes it over'),
@@ -99,7 +99,7 @@ interface Sorted {
   $unset: { assignee?: ''; team?: ''; labels?: ''; closed?: '' }
 }
 
-/** What the team puts a thread under, as it is written. */
+/** Returns the team's sorting of a thread as it is written: assignee, team, labels and status. */
 async function sortedAs(
   options: ChangeOptions,
   { thread, change, caller }: { thread: ThreadRecord; change: ThreadChange; caller: Caller },
@@ -190,7 +190,7 @@ async function placeOf(
   return { workspace, channel, extId, joined, partitions, retentionMs }
 }
 
-/** What was counted so far was read, by the messages' own times. */
+/** Marks all messages counted so far as read, by the messages' own times. */
 function markedAsRead(): mongo.BSON.Document[] {
   return [{ $set: { unread: 0, readAt: { $ifNull: ['$lastUnreadAt', '$lastAt'] } } }]
 }

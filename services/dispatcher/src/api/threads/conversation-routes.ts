@@ -20,7 +20,7 @@ const MAX_BODY_BYTES = 512 * 1024
 const AT = '2026-11-20T11:36:37.316Z'
 const MESSAGE = '48341280-0a59-806f-9695-a1f7fc5fde77'
 
-/** What was sent in a provider's own form, by the provider's name. */
+/** Schemas of objects in a provider's own form, by the provider's name. */
 const objects = Object.fromEntries(
   allProviders().flatMap(({ name, description: { label }, outbound }) =>
     outbound.objects === undefined

@@ -163,7 +163,7 @@ async function withQuotes(
   return read.map((one) => ({ ...one, quotes }))
 }
 
-/** What a message and its sends reply to, by the provider's ids, and the source of what comes from that provider. */
+/** Returns the messages that a message and its sends reply to: the provider's ids, and the source of its messages. */
 function quotedIn({ spoken, message, content }: Read): { id: string; source: string }[] {
   const { repliesTo: id } = content ?? {}
   const sent = spoken.sends.flatMap((send) => {
@@ -183,14 +183,14 @@ function quotedBySend({ content }: Send, message: WebhookMessage | undefined) {
   return { id: rules?.quotedIn(sent), reaction: rules?.reactionIn?.(sent), provider }
 }
 
-/** What was said in one message: by the person, then to the person. */
+/** Returns the entries of one message: the person's, then those to the person. */
 function entriesOf(read: Read): object[] {
   const { spoken } = read
   const sent = spoken.sends.filter((send) => isPersonal(send) && isReported(spoken, send))
   return [...received(read), ...sent.map((send) => toPerson(read, send))]
 }
 
-/** What came in: by the person, by the business in an app of the provider's, or a notice of the provider's. */
+/** Returns the received entry: from the person, from the business in a provider's app, or a notice of the provider. */
 function received({ spoken, message: given, content, quotes }: Read): object[] {
   const { _id, receivedAt: at, source, transcript, state, reason, changed } = spoken
   const { nature } = content ?? {}

@@ -12,7 +12,7 @@ import type { ErasableTasks, Eraser } from './erasers.ts'
 const BATCH = 200
 const QUERY_MS = 5_000
 
-/** What an instance may still write of the thread is older than its mark, and comes within that time. */
+/** An instance may write older changes to the thread for this many milliseconds after its mark. */
 const MARK_MS = 60 * 60 * 1_000
 const SNAPSHOT = { readConcern: { level: 'snapshot' } } as const
 
@@ -105,7 +105,7 @@ async function eraseCounted(
   )
 }
 
-/** What was under way when it was erased counts as done. */
+/** Returns the state after an erasure: a message that was in flight counts as done. */
 function endOf(state: MessageRecord['state']): MessageRecord['state'] {
   return state === 'received' || state === 'handled' || state === 'sending' ? 'done' : state
 }

@@ -22,7 +22,7 @@ import { admits } from '../assistant/require-assistant.ts'
 const BATCH = 1_000
 const QUERY_MS = 5_000
 
-/** What is erased: a thread, and some of its messages or none. */
+/** The scope of an erasure: a thread, and some of its messages or none. */
 interface Erased extends ThreadName {
   /** Of threads that go on in it. */
   joined: readonly string[]
@@ -42,7 +42,7 @@ export function eraseAudio(webhook: Pick<InternalClient, 'post'>): Eraser {
   }
 }
 
-/** What the team noted in it. */
+/** Erases the notes of the team on a thread. */
 export function eraseNotes(notes: mongo.Collection<NoteRecord>): Eraser {
   return async ({ workspace, channel, extId, joined, messageIds }) => {
     if (messageIds.length === 0)
@@ -146,7 +146,7 @@ export function eraseDeliveries(collections: {
   }
 }
 
-/** What the deliveries of a line are about, in batches; some may come again. */
+/** Yields the records that deliveries of a line are about, in batches; some may come again. */
 async function* recordsIn(
   deliveries: mongo.Collection<Delivery>,
   of: Pick<Delivery, 'workspace' | 'line'>,

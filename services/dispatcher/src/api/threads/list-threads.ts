@@ -26,7 +26,7 @@ export const threadLabels = z
   .max(MOST_LABELS)
   .transform((labels) => [...new Set(labels)])
 
-/** What threads are listed by. */
+/** The parameters that threads are listed by. */
 export const threadQuery = z.object({
   channel: channel.describe('The external id of their channel'),
   handler: z.enum(['assistant', 'person']).optional().describe('Who has them'),

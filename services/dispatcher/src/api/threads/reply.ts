@@ -44,7 +44,7 @@ const objectOf = ({ types, errorsOf }: ObjectRules) =>
 
 const text = z.string().min(1).max(MAX_TEXT)
 const variable = z.string().max(MAX_TEXT)
-/** What else a template may take; the channel's provider says whether it understands it. */
+/** Other parts that a template may take; the channel's provider decides if it understands them. */
 const TEMPLATE_PARTS = {
   header: z.unknown().optional().describe('A text, an image, a video, a document or a place'),
   body: z.unknown().optional().describe('In the place of `variables`: parameters as the provider has them'),
@@ -59,7 +59,7 @@ const TEMPLATE_PARTS = {
     .describe('All of that as the provider has it'),
 }
 
-/** What a person of the team replies: a text, a template, or an object of a provider's own. */
+/** Returns the schema of a team's reply: a text, a template, or an object of a provider's own. */
 export const replyRequest = () => z.union([...ownForms, ...allProviders().flatMap(objectReply)])
 
 type OwnForm = { text: string; quoted?: string } & {

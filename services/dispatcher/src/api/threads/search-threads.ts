@@ -177,7 +177,7 @@ async function rarestFirst<T extends mongo.BSON.Document>(
   return { first, others: terms.flatMap((term) => (term === first ? [] : [term.filter])) }
 }
 
-/** What the messages that threads are found by say around the words, by the ids of the messages. One that is gone says nothing. */
+/** Returns the text around the words in each found message, by message id. A message that is gone has none. */
 export async function excerptsOf(
   { messages }: Pick<Collections, 'messages'>,
   { found, text }: { found: readonly FoundThread[]; text: string },

@@ -113,7 +113,7 @@ export const patchThread = route({
   },
 })
 
-/** What the gateway reports to the audit log: to have read a thread is no act. */
+/** Returns the act that the gateway reports to the audit log: reading a thread is no act. */
 function actIn({ handler, unread, ...change }: z.output<typeof threadChange>): string {
   if (handler !== undefined) return handler === 'person' ? 'take-over' : 'give-back'
   return unread !== undefined && Object.values(change).every((value) => value === undefined)

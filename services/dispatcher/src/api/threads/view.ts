@@ -15,7 +15,7 @@ function threadView(thread: ThreadRecord, channel: Pick<Channel, 'callback'> | u
   return { ...threadSummary(thread), serviceWindowEndsAt: windowEnd(thread, channel) }
 }
 
-/** What its document alone says of a thread. */
+/** Returns the part of a thread's view that its document alone contains. */
 export function threadSummary(thread: ThreadRecord): object {
   const { channel, extId, joined, lastMessage, lastAt, unread, lastUnreadAt } = thread
   const { assignee, team, labels, closed, campaign } = thread

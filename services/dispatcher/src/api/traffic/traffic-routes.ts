@@ -25,7 +25,7 @@ const QUERY_MS = 2_000
 /** Records of one question: an hour has one a minute from each instance that was busy. */
 const MAX_RECORDS = 10_000
 
-/** What is counted by what, and over how long. */
+/** The length of each period that can be asked for, and the unit by which messages are counted in it. */
 const LAST = {
   hour: { span: 'minute', periods: 60 },
   day: { span: 'hour', periods: 24 },
@@ -143,7 +143,7 @@ export const readTraffic = route({
     async (_req, res, asked) => {
       const caller = callerOf(res)
       const decision = await authorizer.require(caller, 'messages', 'read')
-      // What was counted does not say whose messages it was.
+      // Counts can't be limited to the messages that a rule lets the caller read.
       if (decision.kind !== 'all')
         throw new Problem('forbidden', { detail: 'Counting takes a role that reads all messages.' })
       const { span, periods } = LAST[asked.query().last]

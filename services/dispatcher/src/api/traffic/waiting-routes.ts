@@ -12,7 +12,7 @@ import { type Collections, STATE_INDEX } from '../../store/collections.ts'
 import { visibleTo } from '../messages/filter.ts'
 import { waitingOf } from '../messages/view.ts'
 
-/** What of a message says what it waits for: nothing of what is said in it. */
+/** Fields of a message that show its reason to wait, without any of its content. */
 const WAITING_FIELDS = {
   ...{ workspace: 1, thread: 1, lane: 1, order: 1, channel: 1, open: 1, due: 1, waitingFor: 1, state: 1 },
   ...{ receivedAt: 1, updatedAt: 1, 'sends.state': 1, 'turns.provider': 1 },

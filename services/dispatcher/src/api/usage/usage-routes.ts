@@ -47,7 +47,7 @@ async function read(
 ): Promise<Row[]> {
   const { visible, by, since, until } = asked
   const addedUpTo = (await usageState.findOne({ _id: 'usage' }))?.addedUpTo ?? new Date(0)
-  // What is priced is no use of a model.
+  // An entry that only has a price is no use of a model.
   const ofKind = { category: { $exists: by === 'pricing' } }
   const between = (from: Date | undefined, to: Date | undefined) => ({
     $and: [visible, ofKind, { at: { ...(from && { $gte: from }), ...(to && { $lt: to }) } }],

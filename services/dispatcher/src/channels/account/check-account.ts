@@ -41,7 +41,7 @@ export function createCheckAccount(options: {
   }
 }
 
-/** What is to be asked; or what there is to say without. */
+/** Returns the checks to ask the provider for; or the result where there is nothing to ask. */
 function checksOf(channel: Channel, asked: Parameters<CheckAccount>[1]): (AccountCheck | Checked)[] {
   const provider = providerNamed(channel.callback)
   if (provider?.outbound.account === undefined)

@@ -5,7 +5,7 @@ export const OPEN_MS = 5_000
 export const MAX_OPEN_MS = 60_000
 /** A probe that has not ended by then counts no more: most calls take less, and the others say how long they may take. */
 export const PROBE_MS = 20_000
-/** What a call takes besides waiting for its answer. */
+/** Milliseconds that a call takes besides waiting for its answer. */
 const MARGIN_MS = 5_000
 const MAX_PROBE_MS = 125_000
 

@@ -15,7 +15,7 @@ const SPACING_MS = 5
 const MAX_SPREAD_MS = 60_000
 const BUSY_MS = 500
 
-/** Whether a call may be made now. */
+/** The admission of a call that is to be made now. */
 export type Admission =
   | { kind: 'entered'; leave(end: CallEnd): void }
   /** Not before this time (milliseconds since the epoch); ask again then. */
@@ -123,7 +123,7 @@ function once(leave: (end: CallEnd) => void): (end: CallEnd) => void {
   }
 }
 
-/** What an attempt's outcome says about the endpoint. */
+/** Returns the conclusion about the endpoint from an attempt's outcome. */
 export function callEndOf(outcome: Outcome | { kind: 'answer' }): CallEnd {
   if (outcome.kind === 'accepted' || outcome.kind === 'answer') return 'answered'
   if (outcome.kind === 'uncertain' && outcome.isFinal === true)

@@ -53,7 +53,7 @@ class EventSplitter implements Pieces {
     return this.#whole.take()
   }
 
-  /** What the end of the stream has cut off. */
+  /** Returns the last event, which the end of the stream has cut off. */
   end(): Buffer | undefined {
     if (this.#line.length > 0) this.#lineRead(this.#line.view())
     return this.#event.length === 0 ? undefined : this.#event.take()
@@ -145,7 +145,7 @@ function piecesOf({ form, count, change }: Bounding): Pieces {
   return change === undefined ? text : new ChangedText(text, change)
 }
 
-/** What a body is read by: as the reader of a stream. */
+/** A reader of a body: like the reader of a stream. */
 export interface BodyReader {
   /** Settles when nothing more can be read. */
   readonly closed: Promise<unknown>

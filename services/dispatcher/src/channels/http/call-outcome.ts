@@ -13,7 +13,7 @@ export function retryAfterOf(
   return Number.isFinite(seconds) && seconds >= 0 ? { retryAfterSeconds: seconds } : {}
 }
 
-/** What an endpoint's status means: 2xx took it; 408, 425, 429 and 5xx may work later; the rest will not. */
+/** Returns the outcome of an endpoint's status: 2xx took it; 408, 425, 429 and 5xx may work later; others will not. */
 export function outcomeOfStatus(answer: Pick<HttpResponse, 'status' | 'headers'>): Outcome {
   return withRetryAfter(statusOutcome(answer), answer)
 }
@@ -23,14 +23,14 @@ export function withRetryAfter(outcome: SendOutcome, answer: Pick<HttpResponse, 
   return outcome.kind === 'retryable' ? { ...retryAfterOf(answer), ...outcome } : outcome
 }
 
-/** What a call that failed means where only the status counts: it is known also when the answer was too large. */
+/** Returns the outcome of a failed call by its status alone, which is known even if the answer was too large. */
 export function outcomeOfCall(error: unknown): Outcome {
   if (error instanceof CallError && error.status !== undefined)
     return outcomeOfStatus({ status: error.status, headers: {} })
   return outcomeOfFailure(error)
 }
 
-/** What a call that brought no answer means for what it was to do. */
+/** Returns the outcome of a call that brought no answer. */
 export function outcomeOfFailure(error: unknown): Exclude<Outcome, { kind: 'accepted' }> {
   if (!(error instanceof CallError)) {
     return {

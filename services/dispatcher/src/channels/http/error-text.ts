@@ -55,7 +55,7 @@ function textsIn(value: unknown): string[] {
   return texts
 }
 
-/** What of a URL must not be shown: user information, and the values in its query. */
+/** Returns the parts of a URL that must not be shown: user information, and the values in its query. */
 export function secretsInUrl(text: string): string[] {
   if (!URL.canParse(text)) return []
   const { username, password, searchParams } = new URL(text)

@@ -21,7 +21,7 @@ export class GrowingBuffer {
     return this.#length
   }
 
-  /** What it takes of memory. */
+  /** The bytes of memory that it takes. */
   get allocated(): number {
     return this.#bytes.length
   }

@@ -28,7 +28,7 @@ export interface GuardedRequest {
   mayLeave?: (() => boolean) | undefined
 }
 
-/** What becomes of a request. After `ended` or `failed` nothing is heard any more. */
+/** Receives the progress of a request. After `ended` or `failed` nothing more comes. */
 interface Receiver {
   started(status: number, headers: ResponseHeaders): void
   received(chunk: Buffer): void
@@ -160,7 +160,7 @@ class GuardedExchange implements Exchange, Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
-    // What is below is not the response yet.
+    // A lower status is not the response yet.
     if (status < 200 || this.#isOver) return
     this.#status = status
     this.#receiver.started(status, headers)

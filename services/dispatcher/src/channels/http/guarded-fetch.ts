@@ -55,7 +55,7 @@ async function anyRequest(input: Parameters<typeof fetch>[0], init: RequestInit)
   return { method, url, headers: Object.fromEntries(headers), body }
 }
 
-/** What posts a text of a type that it names, as models are asked: a `Request` of it takes as long as sending it. */
+/** Returns the request for a posted text of a named type, as models are called: a `Request` takes as long as sending. */
 function textRequest(input: Parameters<typeof fetch>[0], init: RequestInit): Requested | undefined {
   const { method, body } = init
   if (typeof input !== 'string' || method !== 'POST' || typeof body !== 'string') return undefined

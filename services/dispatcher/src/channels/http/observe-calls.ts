@@ -2,7 +2,7 @@ import { currentTrace, type Span, type Tracing } from '@parley/shared/tracing'
 import type { Metrics } from '../../metrics/metrics.ts'
 import { type Call, CallError, type HttpClient } from './http-client.ts'
 
-/** What a call is for: `handler`, `function`, `media`, `typing`, `rate`, or the name of the provider that sends. */
+/** The purpose of a call: `handler`, `function`, `media`, `typing`, `rate`, or the name of the provider that sends. */
 export type CallKind = string
 
 /** The same client, each of whose calls is a duration in the metrics and a span of the trace that it belongs to. */

@@ -1,7 +1,7 @@
 import { GrowingBuffer } from './growing-buffer.ts'
 import type { ResponseCount } from './response-bounds.ts'
 
-/** What comes of a body is given to `add`; what is ready of it is taken until there is no more. */
+/** Splits a body: chunks go into `add`, and finished pieces are taken until there are no more. */
 export interface Pieces {
   /** In bytes, what stays in memory until the response has ended. */
   readonly bytesInUse: number

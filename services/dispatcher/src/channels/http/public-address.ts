@@ -19,7 +19,7 @@ const specialV6 = listOf(SPECIAL_V6)
 const globalV6 = listOf([GLOBAL_V6])
 const mappedV6 = listOf([MAPPED_V6])
 
-/** Whether an address (as DNS or the URL parser write it) is one that anybody on the internet can reach. */
+/** True if an address (as DNS or the URL parser write it) is one that anybody on the internet can reach. */
 export function isPublicAddress(address: string): boolean {
   if (!isIPv6(address)) return !specialV4.check(address)
   // An IPv4 address in the form of an IPv6 one is looked up as what it is.

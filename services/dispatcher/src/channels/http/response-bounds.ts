@@ -5,7 +5,7 @@ const BACKSLASH = 0x5c
 const COMMA = 0x2c
 const COLON = 0x3a
 
-/** What the text and the values in it are made of. */
+/** The nesting levels of the text itself and of the values in it. */
 const OUTER_LEVELS = 2
 
 /** Providers repeat the tools of a request in the answer, where nobody looks at them: `{tools}` or `{response: {tools}}`. */
@@ -79,7 +79,7 @@ export class JsonCounter {
   }
 }
 
-/** What a foreign answer may have at most. */
+/** The bounds of a foreign answer. */
 export interface ResponseBounds {
   bytes: number
   /** Of an event stream: lines, events that say something, and the bytes of one event. */
@@ -95,7 +95,7 @@ export interface ResponseBounds {
   depth: number
 }
 
-/** What came so far of one answer, or of several together. Its methods throw `answer_too_large` over a bound. */
+/** Counts the parts of one answer so far, or of several together. Its methods throw `answer_too_large` over a bound. */
 export class ResponseCount {
   readonly #bounds: ResponseBounds
   #bytes = 0

@@ -1,7 +1,7 @@
 import { responseBytes } from '@parley/shared/memory'
 import { CallError } from './call-error.ts'
 
-/** What one foreign response has in memory while it arrives. */
+/** The memory that one foreign response takes while it arrives. */
 interface ResponseShare {
   /** All that it has now, in bytes. */
   use(bytes: number): void

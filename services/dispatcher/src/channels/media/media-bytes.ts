@@ -63,7 +63,7 @@ function audioType(type: string | undefined): string | undefined {
   return type !== undefined && AUDIO_TYPE.test(type) ? type.toLowerCase() : undefined
 }
 
-/** What bytes are by how they begin. */
+/** Returns the type of bytes by their beginning. */
 export function typeOf(bytes: Buffer): string {
   const begins = (text: string, at = 0) => bytes.toString('latin1', at, at + text.length) === text
   if (begins('OggS')) return 'audio/ogg'

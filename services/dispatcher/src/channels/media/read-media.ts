@@ -13,7 +13,7 @@ const MAX_BYTES = 16 * 1024 * 1024
 // As base64, and what a data URL begins with.
 const MAX_TEXT_BYTES = 24 * 1024 * 1024
 
-/** What a message's media are found by. */
+/** The fields that a message's media are found by. */
 export type MediaRecord = Pick<MessageRecord, '_id' | 'workspace' | 'channel' | 'source' | 'body'>
 
 export interface MediaSources {
@@ -51,7 +51,7 @@ export async function readMedia(
   return { kind: 'bytes', ...bytes, ...(fileName !== undefined && { fileName }) }
 }
 
-/** What was sent to the person, and is with the provider. */
+/** Returns the place of media that were sent to the person, and are at the provider. */
 function sentPlace(record: MediaRecord): SentPlace | undefined {
   const sent = findSentMedia(record)
   if (sent === undefined) return undefined

@@ -94,7 +94,7 @@ const READ = {
   body: { $cond: [{ $lte: [{ $strLenBytes: '$body' }, MAX_BODY_BYTES] }, '$body', null] },
 }
 
-/** What has bytes, and was not taken back. */
+/** True if a message has bytes, and was not taken back. */
 function isFile({ body, source, changed }: Found): boolean {
   if (body === null || changed?.isDeleted === true) return false
   const media = findMedia({ body, source })

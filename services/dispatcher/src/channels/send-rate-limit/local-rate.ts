@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 
 const MAX_KEYS = 100_000
 
-/** What a send counts against: the number it leaves from, and that number together with the person. */
+/** The rates that a send counts against: the number it leaves from, and that number together with the person. */
 export interface RateKeys {
   number: string
   person: string
@@ -21,7 +21,7 @@ export interface RateIntervals {
   personTolerance: number
 }
 
-/** What was found for a send: a slot that is reserved for it, or whose limit it waits for until when at least. */
+/** A decision for a send: a slot is reserved, or the limit of its number or person is busy until that time at least. */
 export type RateDecision = { kind: 'reserved' | 'number_busy' | 'person_busy'; at: number }
 
 /**

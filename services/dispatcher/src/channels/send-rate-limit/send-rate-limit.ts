@@ -6,7 +6,7 @@ import { type FoundSlot, WaitingSends } from './waiting-sends.ts'
 /** How long a reading counts when no better one comes, in milliseconds. */
 const GOOD_FOR_MS = 30_000
 
-/** What the clocks may move against each other in that time. */
+/** Milliseconds that the clocks may drift from each other in that time. */
 const DRIFT_MS = 50
 
 /** When a send may leave: what was found, or will be once those before it have got the number's rate. */
@@ -38,7 +38,7 @@ const PERSON_MARGIN_MS = 1_500
 const SLOW_MS = 3_000
 /** A slot missed by more was reserved by a clock that was set since. */
 const MAX_LATE_MS = 10_000
-/** What Redis has further ahead is by a clock of its that was set back since, or of a node that was the primary before. */
+/** Slots further ahead come from a clock of Redis that was set back since, or from a node that was primary before. */
 const MAX_AHEAD_MS = 60_000
 /** The share of one instance while the instances can't agree: there may be eight. */
 const ALONE = 8

@@ -18,7 +18,7 @@ export interface SendSlots {
   queued: Map<string, Promise<void>>
 }
 
-/** What a send waits for before it is claimed. */
+/** The reason that a send waits before it is claimed. */
 type RateWait =
   /** A time, in milliseconds since the epoch. */
   | { kind: 'until'; at: number; for: 'rate' | 'person_rate' }
@@ -52,7 +52,7 @@ export class SendRate {
     this.#now = options.now
   }
 
-  /** What to wait for before a send is claimed, which it is until `ended` is aborted; undefined for nothing more. */
+  /** Returns the next wait before a send is claimed, which ends once `ended` is aborted; undefined for none. */
   async nextWait(
     sendId: string,
     { keys, ended }: { keys: RateKeys; ended: AbortSignal },
@@ -130,7 +130,7 @@ export async function awaitSlot(options: {
   }
 }
 
-/** Whether a slot has gone by, or was given by a clock that was set back since. */
+/** True if a slot has gone by, or was given by a clock that was set back since. */
 const isMissed = (at: number, now: number): boolean => now - at > SLOT_LATE_MS || at - now > MAX_AHEAD_MS
 
 async function pause(milliseconds: number): Promise<void> {

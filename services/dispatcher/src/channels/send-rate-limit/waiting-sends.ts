@@ -6,7 +6,7 @@ const ASK_AT_ONCE = { least: 8, most: 100 }
 /** No answer says to wait for longer; one that does came of a clock that was set since. */
 const MAX_PAUSE_MS = 1_000
 
-/** What was found for a send. */
+/** The slot that was found for a send. */
 export type FoundSlot =
   /** A slot at this time (milliseconds since the epoch), which is reserved for it. */
   | { kind: 'reserved'; at: number }
@@ -45,7 +45,7 @@ export class WaitingSends {
     this.#intervalOf = options.intervalOf
   }
 
-  /** Whether sends wait for this number. */
+  /** True if sends wait for this number. */
   has(number: string): boolean {
     return this.#numbers.has(number)
   }

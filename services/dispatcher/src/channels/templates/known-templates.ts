@@ -16,7 +16,7 @@ interface TemplateSet {
   name: string
 }
 
-/** What is known of templates. The campaigns service has the original, and says it of every change. */
+/** The known templates. The campaigns service has the originals, and reports every change. */
 export interface KnownTemplates {
   /** In each language; empty where nothing is known of the name. Rejects while the database is unavailable. */
   find(set: TemplateSet): Promise<readonly TemplateDefinition[]>

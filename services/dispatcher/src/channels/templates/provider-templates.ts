@@ -13,7 +13,7 @@ const TIMEOUT_MS = 15_000
 const LIST = { maxBytes: 2 * 1024 * 1024, maxNodes: 40_000 }
 const CHANGE = { maxBytes: 64 * 1024 }
 
-/** What is asked of a provider about templates. */
+/** An operation on templates that a provider is asked for. */
 type TemplateOperation =
   | { kind: 'list'; name?: string | undefined; after?: string | undefined }
   | { kind: 'create'; draft: TemplateDraft }
@@ -22,7 +22,7 @@ type TemplateOperation =
 
 type Response = ReturnType<TemplateRules['readList']> | ReturnType<TemplateRules['readChange']>
 
-/** What came of it; `unavailable` where the provider did not answer, and it may have been done. */
+/** The result of it; `unavailable` where the provider did not answer, and the operation may have been done. */
 type TemplateResult = Response | { kind: 'unconfigured' | 'unavailable'; message: string }
 
 /** Asks a channel's provider about its templates, with the channel's own token. */
