@@ -1,6 +1,6 @@
 import type { OAuthServerProvider } from '@modelcontextprotocol/sdk/server/auth/provider.js'
 import { listen } from '@parley/local/testing/service-under-test'
-import { speaking, text, tool } from './mcp-server.ts'
+import { speaking, text, tool } from './agents/mcp-server.ts'
 
 /**
  * The MCP project's own authorization server, with refresh tokens, and an MCP server at `/mcp` that takes its tokens

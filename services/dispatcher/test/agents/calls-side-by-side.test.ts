@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { MODEL_RUNS } from '../../../../tests/sizes.ts'
 import type { ToolOutcome } from '../../src/agents/toolbox.ts'
 import { INTERRUPTED_CALL } from '../../src/message/turn-progress.ts'
-import type { StoreFailure } from '../intake-model/faulty-messages.ts'
+import type { StoreFailure } from '../intake/model/faulty-messages.ts'
 import { agentLine } from './agent-line.ts'
 import { modelTurn, toolCall } from './agent-system.ts'
 

@@ -12,7 +12,7 @@ import {
 import { agentLine } from '../agents/agent-line.ts'
 import { AgentSystem, lastSaid, modelTurn, toolCall } from '../agents/agent-system.ts'
 import { checkSideBySide } from '../agents/side-by-side.ts'
-import { commandsOn } from '../model-commands.ts'
+import { commandsOn } from '../agents/model-commands.ts'
 
 const SETTLE_MS = 60_000
 const line = agentLine()
