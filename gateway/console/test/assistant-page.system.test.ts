@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { type EverythingServer, startEverythingServer } from '../../../services/dispatcher/test/agents/mcp-server.ts'
+import {
+  type EverythingServer,
+  startEverythingServer,
+} from '../../../services/dispatcher/test/agents/mcp-server.ts'
 import { consoleSystem } from './console-system.ts'
 import { signIn } from './pages.ts'
 

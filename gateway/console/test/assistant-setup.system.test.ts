@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { listen } from '@parley/local/testing/service-under-test'
 import type { Page } from 'playwright-core'
+import {
+  type EverythingServer,
+  startEverythingServer,
+} from '../../../services/dispatcher/test/agents/mcp-server.ts'
 import { specAt } from '../../../services/dispatcher/test/functions/function-bodies.ts'
-import { type EverythingServer, startEverythingServer } from '../../../services/dispatcher/test/agents/mcp-server.ts'
 import { violations } from './axe.ts'
 import { consoleSystem } from './console-system.ts'
 import { register, signIn } from './pages.ts'

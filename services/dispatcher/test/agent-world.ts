@@ -14,13 +14,13 @@ import type { ReportMissing } from '../src/agents/tools/report-missing.ts'
 import type { ReportServer } from '../src/agents/tools/report-server.ts'
 import { createToolImages } from '../src/agents/tools/tool-images.ts'
 import type { Channel } from '../src/channels/channels.ts'
-import type { AccessTokens } from '../src/functions/access-tokens.ts'
-import { createReadOperationCall } from '../src/functions/operation-call.ts'
-import { createSpecReader } from '../src/functions/spec-reader.ts'
 import { createHttpClient } from '../src/channels/http/http-client.ts'
 import type { ReadThreadFile } from '../src/channels/media/thread-files.ts'
 import { createSigner } from '../src/channels/signing.ts'
 import { config } from '../src/config.ts'
+import type { AccessTokens } from '../src/functions/access-tokens.ts'
+import { createReadOperationCall } from '../src/functions/operation-call.ts'
+import { createSpecReader } from '../src/functions/spec-reader.ts'
 
 const WORKSPACE = 1
 export const secrets = createSecretBox(secretKeyring.parse(namedSecret('k')))

@@ -1,6 +1,6 @@
+import type { ThreadLog } from '../src/conversations/thread-log.ts'
 import type { KnownThreads } from '../src/deliver/message-run.ts'
 import type { NonSpeech } from '../src/intake/non-speech.ts'
-import type { ThreadLog } from '../src/conversations/thread-log.ts'
 
 /** Threads that no person has, and whose window for free text is open. */
 export const noThreads: KnownThreads = { isWithPerson: async () => false, isOutsideWindow: async () => false }

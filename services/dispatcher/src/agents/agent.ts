@@ -3,8 +3,8 @@ import { CREDENTIALS_CONFIG } from '@parley/shared/documents/assistant'
 import type { InternalClient } from '@parley/shared/internal-client'
 import type { JsonObject } from '@parley/shared/json-object'
 import type { Channel } from '../channels/channels.ts'
-import type { ActionCredentials } from '../functions/credentials.ts'
 import type { IsFirstOfName } from '../conversations/first-of-name.ts'
+import type { ActionCredentials } from '../functions/credentials.ts'
 import type { Tool } from './toolbox.ts'
 
 /** A kind of built-in agent that works in turns of a model: what it has that others have not. */

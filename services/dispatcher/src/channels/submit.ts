@@ -4,8 +4,8 @@ import type { Publisher } from '@parley/shared/messaging/publisher'
 import { SUBMISSIONS_EXCHANGE, TASKS_QUEUE } from '@parley/shared/messaging/topology'
 import { TASK_SUBMISSION_TYPE, type TaskSubmission } from '@parley/shared/task-submission'
 import { currentTrace } from '@parley/shared/tracing'
-import type { MessageRecord } from '../message/message-record.ts'
 import type { IsFirstOfName } from '../conversations/first-of-name.ts'
+import type { MessageRecord } from '../message/message-record.ts'
 import type { Channel } from './channels.ts'
 
 /**

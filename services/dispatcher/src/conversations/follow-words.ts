@@ -9,7 +9,8 @@ import { type ThreadRecord, threadId } from '../message/thread-record.ts'
 import { type Collections, OPEN_INDEX, RETENTION_INDEX } from '../store/collections.ts'
 import type { EventCollections } from '../store/event-collections.ts'
 
-const BATCH = 500
+/** With 500 at once, the messages that came meanwhile waited for 150 ms. */
+const BATCH = 50
 /** Each batch is six statements, and nobody searches for what was said a moment ago. */
 const GATHER_MS = 250
 /** So that it takes an eighth of the time at most, as long as there is more to do. */
@@ -41,7 +42,7 @@ interface Write {
 type Indexed = Pick<Collections, 'messages' | 'messageWords'>
 
 /**
- * Writes the words of messages behind the messages, in one instance at a time and in batches of up to 500, between which
+ * Writes the words of messages behind the messages, in one instance at a time and in batches of up to 50, between which
  * others have the machine. Where its position is not known, as in a database of an earlier version or where somebody has
  * deleted it, all of them are written anew, the latest first; the ends of phone numbers as well, where threads have none yet.
  */

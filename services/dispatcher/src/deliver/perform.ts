@@ -5,6 +5,7 @@ import { turnSettingsOf } from '../agents/turns/bounds.ts'
 import { handOverText } from '../agents/turns/hand-over-text.ts'
 import { personOf } from '../agents/usage/budgets-of.ts'
 import { callEndOf } from '../channels/endpoints/endpoints.ts'
+import { quotedBy } from '../conversations/quoted-messages.ts'
 import {
   begun,
   hasTurns,
@@ -16,7 +17,6 @@ import {
 } from '../message/progress.ts'
 import { isFromProvider } from '../message/received-content.ts'
 import { endDecided, turnStored } from '../message/turn-progress.ts'
-import { quotedBy } from '../conversations/quoted-messages.ts'
 import { askModel, loadAgent, transcribe } from './ask-model.ts'
 import { callKeyOf, withTry } from './decide-turn.ts'
 import { makeCall } from './make-call.ts'

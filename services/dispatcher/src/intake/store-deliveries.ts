@@ -1,10 +1,10 @@
 import type { DeadLetter } from '@parley/shared/messaging/deliveries'
 import type { ConsumeMessage } from 'amqplib'
+import type { ThreadLog } from '../conversations/thread-log.ts'
 import type { MessageRecord } from '../message/message-record.ts'
 import { isReplayable, isResumable, reopened, replayed } from '../message/progress.ts'
 import type { Collections } from '../store/collections.ts'
 import type { Traffic } from '../store/traffic.ts'
-import type { ThreadLog } from '../conversations/thread-log.ts'
 import { storeBatch } from './intake-store.ts'
 import type { DeliveryReading } from './read-delivery.ts'
 

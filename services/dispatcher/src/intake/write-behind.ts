@@ -1,9 +1,9 @@
+import type { ThreadLog } from '../conversations/thread-log.ts'
 import type { LeasedMessages } from '../deliver/written-message.ts'
 import { advanced, type MessageRecord, type Progress } from '../message/message-record.ts'
 import { ChurnMap } from '../schedule/churn-map.ts'
 import type { Committer } from '../store/commit.ts'
 import type { Traffic } from '../store/traffic.ts'
-import type { ThreadLog } from '../conversations/thread-log.ts'
 import type { IntakeStore, StoreResult } from './intake-store.ts'
 import { PrefetchShares } from './prefetch-shares.ts'
 

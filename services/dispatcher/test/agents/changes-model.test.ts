@@ -2,9 +2,9 @@ import { test } from '@jest/globals'
 import { waitUntil } from '@parley/local/wait-until'
 import fc from 'fast-check'
 import type { MessageRecord } from '../../src/message/message-record.ts'
-import { commandsOn } from './model-commands.ts'
 import { agentLine } from './agent-line.ts'
 import { type AgentSystem, lastSaid } from './agent-system.ts'
+import { commandsOn } from './model-commands.ts'
 import { checkSideBySide } from './side-by-side.ts'
 
 const SETTLE_MS = 60_000

@@ -3,9 +3,9 @@ import { eventually } from '@parley/local/testing/service-under-test'
 import type { MessageRecord } from '../../src/message/message-record.ts'
 import { actionOf, agentOf, startTools } from '../agent-world.ts'
 import { type CallEndpoint, startCallEndpoint } from '../call-endpoint.ts'
-import { speaking, text, tool } from './mcp-server.ts'
 import { agentLine } from './agent-line.ts'
 import { modelTurn, toolCall } from './agent-system.ts'
+import { speaking, text, tool } from './mcp-server.ts'
 import { script } from './scripted-model.ts'
 
 const line = agentLine()

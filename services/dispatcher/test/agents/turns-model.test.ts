@@ -6,9 +6,9 @@ import type { OpenedTool, ToolOutcome } from '../../src/agents/toolbox.ts'
 import type { Outcome } from '../../src/message/outcome.ts'
 import { INTERRUPTED_CALL } from '../../src/message/turn-progress.ts'
 import type { StoreFailure } from '../intake/model/faulty-messages.ts'
-import { commandsOn } from './model-commands.ts'
 import { agentLine } from './agent-line.ts'
 import { AgentSystem, lastSaid, modelTurn, toolCall } from './agent-system.ts'
+import { commandsOn } from './model-commands.ts'
 import { checkSideBySide } from './side-by-side.ts'
 
 const MAX_TURNS = 3

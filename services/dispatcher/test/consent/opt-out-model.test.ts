@@ -12,8 +12,8 @@ import { OPTED_OUT } from '../../src/message/outcome.ts'
 import { threadId } from '../../src/message/thread-record.ts'
 import { agentLine } from '../agents/agent-line.ts'
 import { AgentSystem } from '../agents/agent-system.ts'
-import { checkSideBySide } from '../agents/side-by-side.ts'
 import { commandsOn } from '../agents/model-commands.ts'
+import { checkSideBySide } from '../agents/side-by-side.ts'
 import { noThreads } from '../no-threads.ts'
 
 const SETTLE_MS = 60_000

@@ -2,17 +2,17 @@ import { test } from '@jest/globals'
 import { waitUntil } from '@parley/local/wait-until'
 import fc from 'fast-check'
 import type { ModelRequest, ModelResult } from '../../src/agents/model-client.ts'
-import type { Outcome } from '../../src/message/outcome.ts'
 import {
   createIsWithPerson,
   giveToAssistant,
   giveToPerson,
   untilNothingLeaves,
 } from '../../src/conversations/take-over.ts'
+import type { Outcome } from '../../src/message/outcome.ts'
 import { agentLine } from '../agents/agent-line.ts'
 import { AgentSystem, lastSaid, modelTurn, toolCall } from '../agents/agent-system.ts'
-import { checkSideBySide } from '../agents/side-by-side.ts'
 import { commandsOn } from '../agents/model-commands.ts'
+import { checkSideBySide } from '../agents/side-by-side.ts'
 
 const SETTLE_MS = 60_000
 const line = agentLine()

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
 import { defined } from '@parley/shared/defined'
 import fc from 'fast-check'
-import { type ThreadRecord, threadId } from '../../src/message/thread-record.ts'
 import { type ThreadWrite, writeThreads } from '../../src/conversations/write-threads.ts'
+import { type ThreadRecord, threadId } from '../../src/message/thread-record.ts'
 import { dispatcherDatabase } from '../dispatcher-database.ts'
 
 const WORKSPACE = 1

@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { JsonObject } from '@parley/shared/json-object'
-import { createAccessTokens } from '../../src/functions/access-tokens.ts'
-import { TokenError } from '../../src/functions/request-token.ts'
 import { createHttpClient } from '../../src/channels/http/http-client.ts'
 import { config } from '../../src/config.ts'
+import { createAccessTokens } from '../../src/functions/access-tokens.ts'
+import { TokenError } from '../../src/functions/request-token.ts'
 import { actionOf, agentOf, callTool, secrets, startTools } from '../agent-world.ts'
+import { speaking, text, tool } from '../agents/mcp-server.ts'
 import { type CallEndpoint, type EndpointCall, startCallEndpoint } from '../call-endpoint.ts'
 import { dispatcherDatabase } from '../dispatcher-database.ts'
-import { speaking, text, tool } from '../agents/mcp-server.ts'
 
 const database = dispatcherDatabase({ partitions: 1 })
 const http = createHttpClient({ allowed: config.ALLOWED_PRIVATE_TARGETS.parse('127.0.0.0/8') })

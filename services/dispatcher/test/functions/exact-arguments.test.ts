@@ -5,8 +5,8 @@ import type { Toolbox } from '../../src/agents/toolbox.ts'
 import { argumentSchema, checkBy } from '../../src/functions/argument-schema.ts'
 import { ArgsError, parseSpec } from '../../src/functions/spec-document.ts'
 import { actionOf, agentOf, startTools } from '../agent-world.ts'
-import { type CallEndpoint, startCallEndpoint } from '../call-endpoint.ts'
 import { speaking, tool } from '../agents/mcp-server.ts'
+import { type CallEndpoint, startCallEndpoint } from '../call-endpoint.ts'
 
 let endpoint: CallEndpoint
 const posted: unknown[] = []

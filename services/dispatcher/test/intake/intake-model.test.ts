@@ -2,10 +2,10 @@ import { expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
 import fc from 'fast-check'
 import { MODEL_RUNS } from '../../../../tests/sizes.ts'
+import { commandsOn } from '../agents/model-commands.ts'
 import { dispatcherDatabase } from '../dispatcher-database.ts'
 import type { StoreFailure } from './model/faulty-messages.ts'
 import { PartitionSystem, type ProviderFailure } from './model/partition-system.ts'
-import { commandsOn } from '../agents/model-commands.ts'
 
 /** Most of a history is waiting, so that many are run side by side. */
 const SIDE_BY_SIDE = 8

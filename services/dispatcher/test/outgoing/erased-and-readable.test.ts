@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals'
 import { eraseDeliveries } from '@parley/dispatcher/api/threads/erasers'
+import { giveToPerson } from '@parley/dispatcher/conversations/take-over'
+import { publicId } from '@parley/dispatcher/message/thread-record'
 import { createInsertDeliveries } from '@parley/dispatcher/outgoing/insert-deliveries'
 import { createReadable } from '@parley/dispatcher/outgoing/readable'
-import { publicId } from '@parley/dispatcher/message/thread-record'
 import { collectionsOf } from '@parley/dispatcher/store/collections'
-import { giveToPerson } from '@parley/dispatcher/conversations/take-over'
 import { newRecord } from '../new-record.ts'
 import { eventDatabase } from './event-database.ts'
 

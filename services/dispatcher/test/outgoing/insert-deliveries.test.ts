@@ -1,6 +1,6 @@
 import { afterEach, expect, jest, test } from '@jest/globals'
-import { createInsertDeliveries } from '@parley/dispatcher/outgoing/insert-deliveries'
 import { deliveryId } from '@parley/dispatcher/message/delivery'
+import { createInsertDeliveries } from '@parley/dispatcher/outgoing/insert-deliveries'
 import { eventDatabase } from './event-database.ts'
 
 const MAX_INSERTED_BYTES = 8 * 1024 * 1024

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
-import { eventsOfMessage } from '@parley/dispatcher/outgoing/message-deliveries'
 import { advanced, type MessageRecord } from '@parley/dispatcher/message/message-record'
 import { claimed, ended, replayed, settledSend } from '@parley/dispatcher/message/progress'
+import { eventsOfMessage } from '@parley/dispatcher/outgoing/message-deliveries'
 import { applyStatuses, type SendStatus } from '@parley/dispatcher/statuses/apply-statuses'
 import fc from 'fast-check'
 import { newRecord } from '../new-record.ts'

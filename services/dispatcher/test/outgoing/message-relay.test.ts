@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { giveToAssistant, giveToPerson } from '@parley/dispatcher/conversations/take-over'
+import { writeThreads } from '@parley/dispatcher/conversations/write-threads'
+import { shardOf } from '@parley/dispatcher/message/delivery'
+import type { MessageRecord } from '@parley/dispatcher/message/message-record'
+import { publicId, type ThreadRecord, threadId } from '@parley/dispatcher/message/thread-record'
 import { createInsertDeliveries } from '@parley/dispatcher/outgoing/insert-deliveries'
 import { relayMessages } from '@parley/dispatcher/outgoing/message-relay'
 import type { Subscription } from '@parley/dispatcher/outgoing/subscriptions'
 import { THREAD_WRITES, threadWriteOf } from '@parley/dispatcher/outgoing/thread-deliveries'
-import { shardOf } from '@parley/dispatcher/message/delivery'
-import type { MessageRecord } from '@parley/dispatcher/message/message-record'
-import { publicId, type ThreadRecord, threadId } from '@parley/dispatcher/message/thread-record'
 import type { Collections } from '@parley/dispatcher/store/collections'
 import {
   type EventCollections,
   eventCollectionsOf,
   prepareEvents,
 } from '@parley/dispatcher/store/event-collections'
-import { giveToAssistant, giveToPerson } from '@parley/dispatcher/conversations/take-over'
-import { writeThreads } from '@parley/dispatcher/conversations/write-threads'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { freshDatabase, releaseDatabase, testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { startShards, type WorkedShards } from '@parley/dispatcher/outgoing/shards'
 import { SHARDS } from '@parley/dispatcher/message/delivery'
+import { startShards, type WorkedShards } from '@parley/dispatcher/outgoing/shards'
 import type { EventCollections } from '@parley/dispatcher/store/event-collections'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { createLog } from '@parley/shared/log'

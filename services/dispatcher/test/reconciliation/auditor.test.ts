@@ -4,8 +4,8 @@ import { removeEnded } from '@parley/dispatcher/reconciliation/remove-ended'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
 import { declareTopology, LOG_QUEUE } from '@parley/shared/messaging/topology'
-import { type AuditWorld, startAuditWorld } from './audit-world.ts'
 import { newRecord } from '../new-record.ts'
+import { type AuditWorld, startAuditWorld } from './audit-world.ts'
 
 let world: AuditWorld
 

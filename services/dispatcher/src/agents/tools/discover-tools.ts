@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { redacted } from '../../functions/credentials.ts'
-import { shortened } from '../../functions/model-schema.ts'
-import type { SpecReader } from '../../functions/spec-reader.ts'
 import { outcomeOfFailure } from '../../channels/http/call-outcome.ts'
 import { secretsInUrl } from '../../channels/http/error-text.ts'
 import type { HttpClient } from '../../channels/http/http-client.ts'
+import { redacted } from '../../functions/credentials.ts'
+import { shortened } from '../../functions/model-schema.ts'
+import type { SpecReader } from '../../functions/spec-reader.ts'
 import { isUnauthorized, reasonOfMcpError } from './mcp-failure.ts'
 import { listTools } from './mcp-listing.ts'
 

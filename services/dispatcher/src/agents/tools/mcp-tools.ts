@@ -1,5 +1,7 @@
 import type { CallContext, ConfiguredBinding } from '@parley/shared/bound-value'
 import type { JsonObject } from '@parley/shared/json-object'
+import { secretsInUrl } from '../../channels/http/error-text.ts'
+import type { Signer } from '../../channels/signing.ts'
 import type { AccessTokens } from '../../functions/access-tokens.ts'
 import {
   type PlacedBinding,
@@ -15,8 +17,6 @@ import { TokenError } from '../../functions/request-token.ts'
 import { contextHeaders } from '../../functions/signed-context.ts'
 import { ArgsError } from '../../functions/spec-document.ts'
 import type { SpecReader } from '../../functions/spec-reader.ts'
-import { secretsInUrl } from '../../channels/http/error-text.ts'
-import type { Signer } from '../../channels/signing.ts'
 import { type AgentAction, credentialsIn } from '../agent.ts'
 import type { AttemptLimits, OpenedTool, Tool, ToolOutcome } from '../toolbox.ts'
 import { isUnauthorized, outcomeOfMcpError } from './mcp-failure.ts'

@@ -4,6 +4,7 @@ import { parameterError } from '@parley/shared/list-query'
 import { callerOf } from '@parley/shared/service-app'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
+import { namesOfThread } from '../../conversations/joined-threads.ts'
 import { phoneAddress, phoneDigits } from '../../message/addresses.ts'
 import {
   FAULTS,
@@ -13,7 +14,6 @@ import {
 } from '../../message/message-record.ts'
 import { userName } from '../../message/person-names.ts'
 import type { Collections } from '../../store/collections.ts'
-import { namesOfThread } from '../../conversations/joined-threads.ts'
 
 /** One component of the OpenAPI document, so that generators make one type of it. */
 export const messageState = z.enum(MESSAGE_STATES).meta({ id: 'MessageState' })

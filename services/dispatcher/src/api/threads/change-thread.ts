@@ -7,16 +7,16 @@ import { allows } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
-import { ofThread, type ThreadRecord } from '../../message/thread-record.ts'
-import { publishReplay } from '../../schedule/publish-replay.ts'
-import type { Collections } from '../../store/collections.ts'
-import { partitionsOfThread } from '../../store/layout-record.ts'
 import {
   giveToAssistant,
   giveToPerson,
   type OpenThread,
   untilNothingLeaves,
 } from '../../conversations/take-over.ts'
+import { ofThread, type ThreadRecord } from '../../message/thread-record.ts'
+import { publishReplay } from '../../schedule/publish-replay.ts'
+import type { Collections } from '../../store/collections.ts'
+import { partitionsOfThread } from '../../store/layout-record.ts'
 import { threadLabels } from './list-threads.ts'
 
 const QUERY_MS = 5_000

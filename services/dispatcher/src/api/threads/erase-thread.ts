@@ -1,12 +1,12 @@
 import { inTransaction } from '@parley/shared/transaction'
 import type { mongo } from 'mongoose'
+import { giveToPerson } from '../../conversations/take-over.ts'
 import type { MessageRecord } from '../../message/message-record.ts'
 import { ofThread, type ThreadRecord, threadId } from '../../message/thread-record.ts'
 import { hourOf } from '../../store/audit-records.ts'
 import type { Collections } from '../../store/collections.ts'
 import { partitionsOfThread } from '../../store/layout-record.ts'
 import { addUp } from '../../store/removed-hours.ts'
-import { giveToPerson } from '../../conversations/take-over.ts'
 import type { ErasableTasks, Eraser } from './erasers.ts'
 
 const BATCH = 200

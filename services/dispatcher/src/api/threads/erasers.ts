@@ -6,6 +6,7 @@ import { jsonObject } from '@parley/shared/json-object'
 import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import { scopeOf } from '../../agents/active-task.ts'
+import type { IsFirstOfName } from '../../conversations/first-of-name.ts'
 import type { Delivery } from '../../message/delivery.ts'
 import type { MessageRecord } from '../../message/message-record.ts'
 import {
@@ -16,7 +17,6 @@ import {
   type ThreadRecord,
   threadIdRange,
 } from '../../message/thread-record.ts'
-import type { IsFirstOfName } from '../../conversations/first-of-name.ts'
 import { admits } from '../assistant/require-assistant.ts'
 
 const BATCH = 1_000

@@ -3,6 +3,7 @@ import { allows } from '@parley/shared/permission/decide'
 import { Problem } from '@parley/shared/problem'
 import { callerOf } from '@parley/shared/service-app'
 import type { mongo } from 'mongoose'
+import { writeFromMessages } from '../../conversations/write-threads.ts'
 import {
   nameIn,
   type ThreadName,
@@ -11,7 +12,6 @@ import {
   threadIdRange,
 } from '../../message/thread-record.ts'
 import type { Collections } from '../../store/collections.ts'
-import { writeFromMessages } from '../../conversations/write-threads.ts'
 
 const QUERY_MS = 5_000
 /** Channels that have a thread of one `extId`, of which more than one is a conflict already. */

@@ -17,12 +17,12 @@ import { allProviders, providerNamed } from '@parley/shared/providers/registry'
 import type { Request } from 'express'
 import { z } from 'zod'
 import type { Channel, Channels } from '../../channels/channels.ts'
+import { providerIdOf } from '../../conversations/quoted-messages.ts'
 import { addressesOf } from '../../message/addresses.ts'
 import { REPLY_SOURCE } from '../../message/message-record.ts'
 import { contentsOf } from '../../message/said.ts'
 import type { ThreadRecord } from '../../message/thread-record.ts'
 import type { Collections } from '../../store/collections.ts'
-import { providerIdOf } from '../../conversations/quoted-messages.ts'
 
 const MAX_TEXT = 16 * 1024
 const MAX_NAME = 512

@@ -5,9 +5,9 @@ import type { Caller } from '@parley/shared/internal-token'
 import { providerNamed } from '@parley/shared/providers/registry'
 import { z } from 'zod'
 import type { Channel, Channels } from '../../channels/channels.ts'
+import type { IsFirstOfName } from '../../conversations/first-of-name.ts'
 import { addressesIn } from '../../message/addresses.ts'
 import { handlerOf, publicId, statusOf, type ThreadRecord } from '../../message/thread-record.ts'
-import type { IsFirstOfName } from '../../conversations/first-of-name.ts'
 import { readableTask } from '../assistant/require-assistant.ts'
 
 /** A thread as the API shows it. Free text goes out until `serviceWindowEndsAt`, where that is known. */
