@@ -26,16 +26,16 @@ function fields(): string {
       ? []
       : [[`\`${field}\``, entry.about, entry.fate === 'taken' ? 'taken' : `counted: ${entry.reason}`]],
   )
-  const notices = entries.flatMap(([field, { about, fate }]) =>
-    fate === 'kept' ? [[`\`${field}\``, about]] : [],
-  )
+  const notices = entries.flatMap(([field, { fate }]) => (fate === 'kept' ? [`\`${field}\``] : []))
   return `## Fields of the webhook
 
-*Taken* becomes messages and statuses. *Counted* counts in \`skipped\`. *Kept*, as is any other field, is a notice of the channel: on its
-page of the console, at \`GET /rest/channels/{id}/notices\`, and an event \`channel.notice\`.
+*Taken* becomes messages and statuses. *Counted* counts in \`skipped\`.
 
 ${table(['field', 'what comes', 'fate'], named)}
-${table(['kept', 'what comes'], notices)}`
+Any other field is a notice of the channel: on its page of the console, at \`GET /rest/channels/{id}/notices\`, and an event
+\`channel.notice\`. [Meta has](https://developers.facebook.com/docs/whatsapp/cloud-api/webhooks/reference)
+${notices.join(', ')}.
+`
 }
 
 function types(): string {
