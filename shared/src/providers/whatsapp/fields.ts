@@ -15,7 +15,7 @@ type WebhookField =
   /** Nothing is done with them. */
   | { fate: 'counted'; about: string; reason: string }
 
-const KEPT: WebhookField = { fate: 'kept' }
+const NOTICE: WebhookField = { fate: 'kept' }
 
 /** Every field that Meta documents. Changes of any other are notices, too. */
 export const WEBHOOK_FIELDS: Readonly<Record<string, WebhookField>> = {
@@ -54,31 +54,31 @@ export const WEBHOOK_FIELDS: Readonly<Record<string, WebhookField>> = {
     about: 'clicks and conversions of advertisements',
     reason: 'they are for the systems of whoever advertises',
   },
-  messaging_handovers: KEPT,
-  user_preferences: KEPT,
-  message_template_status_update: KEPT,
-  message_template_quality_update: KEPT,
-  message_template_components_update: KEPT,
-  template_category_update: KEPT,
-  template_correct_category_detection: KEPT,
-  phone_number_quality_update: KEPT,
-  phone_number_name_update: KEPT,
-  business_capability_update: KEPT,
-  business_status_update: KEPT,
-  account_update: KEPT,
-  account_alerts: KEPT,
-  account_review_update: KEPT,
-  account_settings_update: KEPT,
-  security: KEPT,
-  calls: KEPT,
-  flows: KEPT,
-  group_lifecycle_update: KEPT,
-  group_participants_update: KEPT,
-  group_settings_update: KEPT,
-  group_status_update: KEPT,
-  automatic_events: KEPT,
-  partner_solutions: KEPT,
-  payment_configuration_update: KEPT,
+  messaging_handovers: NOTICE,
+  user_preferences: NOTICE,
+  message_template_status_update: NOTICE,
+  message_template_quality_update: NOTICE,
+  message_template_components_update: NOTICE,
+  template_category_update: NOTICE,
+  template_correct_category_detection: NOTICE,
+  phone_number_quality_update: NOTICE,
+  phone_number_name_update: NOTICE,
+  business_capability_update: NOTICE,
+  business_status_update: NOTICE,
+  account_update: NOTICE,
+  account_alerts: NOTICE,
+  account_review_update: NOTICE,
+  account_settings_update: NOTICE,
+  security: NOTICE,
+  calls: NOTICE,
+  flows: NOTICE,
+  group_lifecycle_update: NOTICE,
+  group_participants_update: NOTICE,
+  group_settings_update: NOTICE,
+  group_status_update: NOTICE,
+  automatic_events: NOTICE,
+  partner_solutions: NOTICE,
+  payment_configuration_update: NOTICE,
 }
 
 /** Lists of a change, of which each item is an update. */
