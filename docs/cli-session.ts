@@ -76,20 +76,15 @@ async function session(): Promise<string> {
     template('order_updat', '+5511988887778'),
     'why +5511988887778',
     'replay --state dead --channel support-line --from 1h --dry-run',
-    'tail --no-follow',
   ]
-  const last = [
-    'check',
-    'doctor --channel support-line --template order_updat --language pt_BR',
-    'why +5511900000000',
-  ]
+  const doctor = 'doctor --channel support-line --template order_updat --language pt_BR'
   const login = `login --url ${gatewayUrl} --user ana@example.com --password-stdin`
   const first = shown(
     `${login} < password`,
     run(login.replace('ana@example.com', USER.username), USER.password),
   )
   const ran = (command: string) => shown(command, run(command))
-  return [first, ...commands.map(ran), await listened(), await chatted(), ...last.map(ran)].join('\n')
+  return [first, ...commands.map(ran), await listened(), await chatted(), ran(doctor)].join('\n')
 }
 
 /** Listens to a thread until a message of it is sent. */

@@ -13,7 +13,7 @@ import { z } from 'zod'
 const quota = (what: string, production: string) =>
   integer({ min: 1, max: 1_000_000_000 })
     .optional()
-    .describe(`Limit for ${what}; ${production} in production and none elsewhere when not set`)
+    .describe(`Limit for ${what}; in production ${production}, else none`)
 
 /** The environment of the gateway. */
 export const gatewayConfig = {

@@ -89,9 +89,7 @@ const serviceUrls = (service: string) =>
     .string()
     .transform((text) => text.split(',').map((url) => url.trim()))
     .pipe(z.array(z.url({ protocol: /^https?$/ }).transform((text) => new URL(text))).min(1))
-    .describe(
-      `Where the instances of the ${service} service listen, separated by commas; a name may stand for many`,
-    )
+    .describe(`URLs of the instances of ${service}, separated by commas; a name may stand for many`)
 
 /** The keys of the services that a process calls: `<NAME>_URL` has the URLs of that service's instances. */
 export function servicesConfig<N extends string>(...names: N[]) {

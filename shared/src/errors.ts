@@ -249,10 +249,9 @@ export function renderErrorsPage(): string {
 
 Every error is an RFC 9457 problem (\`application/problem+json\`) with \`type\`, \`title\`, \`status\`, \`detail\`,
 \`instance\`, \`code\` and \`requestId\`; a request that breaks its schema also has \`errors\`, 100 at most
-(\`errorsTotal\` counts all), each \`{path, code, message}\` with a JSON Pointer into the body or to a parameter or header (\`/limit\`). 401 comes with \`WWW-Authenticate\`, 405 with \`Allow\`; 429, 502, 503 and
-504 with \`Retry-After\`, in seconds. Decide by \`code\`: it never changes, the texts may, and are in Brazilian Portuguese or
-Spanish where \`Accept-Language\` prefers it (\`Content-Language\` says so; what providers and expressions say stays as it is). \`type\` is the
-address of a page that explains the code, on the gateway that was called (\`/docs/errors/not_found\`).
+(\`errorsTotal\` counts all), each \`{path, code, message}\` with a JSON Pointer into the body or to a parameter or header (\`/limit\`). 429, 502,
+503 and 504 come with \`Retry-After\`, in seconds. Decide by \`code\`: it never changes, the texts may, and are in Brazilian Portuguese or
+Spanish where \`Accept-Language\` prefers it. \`type\` is the address of a page that explains the code (\`/docs/errors/not_found\`).
 
 | status | code | meaning | what to do |
 | --- | --- | --- | --- |

@@ -8,15 +8,14 @@ import { personIn } from './persons.ts'
 import { statusOf } from './statuses.ts'
 
 /** The fate of the changes of one field, and their subject. */
-type WebhookField = { about: string } & (
-  | { fate: 'taken'; updatesIn(change: Change, reading: Reading): Update[] }
+type WebhookField =
+  | { fate: 'taken'; about: string; updatesIn(change: Change, reading: Reading): Update[] }
   /** Each is a notice of the channel. */
   | { fate: 'kept' }
   /** Nothing is done with them. */
-  | { fate: 'counted'; reason: string }
-)
+  | { fate: 'counted'; about: string; reason: string }
 
-const noticed = (about: string): WebhookField => ({ fate: 'kept', about })
+const NOTICE: WebhookField = { fate: 'kept' }
 
 /** Every field that Meta documents. Changes of any other are notices, too. */
 export const WEBHOOK_FIELDS: Readonly<Record<string, WebhookField>> = {
@@ -55,31 +54,31 @@ export const WEBHOOK_FIELDS: Readonly<Record<string, WebhookField>> = {
     about: 'clicks and conversions of advertisements',
     reason: 'they are for the systems of whoever advertises',
   },
-  messaging_handovers: noticed('another application got the conversation, or gave it back'),
-  user_preferences: noticed('a person stopped or resumed marketing messages'),
-  message_template_status_update: noticed('a template was approved, refused, paused or disabled'),
-  message_template_quality_update: noticed("a template's quality changed"),
-  message_template_components_update: noticed("a template's text or buttons were edited"),
-  template_category_update: noticed("a template's category changes, and with it its price"),
-  template_correct_category_detection: noticed("a template's category does not fit what it says"),
-  phone_number_quality_update: noticed("the number's quality or its limit changed"),
-  phone_number_name_update: noticed('the name that people see was reviewed'),
-  business_capability_update: noticed('how much the account may send, and how many numbers it may have'),
-  business_status_update: noticed("the business's status changed"),
-  account_update: noticed('the account was verified, restricted, moved or deleted'),
-  account_alerts: noticed("something to be done about the number's limit or profile"),
-  account_review_update: noticed('the account was reviewed'),
-  account_settings_update: noticed("the number's settings changed"),
-  security: noticed("the number's two-step verification changed"),
-  calls: noticed('a call began or ended'),
-  flows: noticed("a form's status changed, or its endpoint has errors"),
-  group_lifecycle_update: noticed('a group was made or deleted'),
-  group_participants_update: noticed('people joined a group, left it, or ask to'),
-  group_settings_update: noticed("a group's name, picture or description changed"),
-  group_status_update: noticed('a group was suspended, or its suspension ended'),
-  automatic_events: noticed('a purchase or a lead was seen in a conversation'),
-  partner_solutions: noticed('a solution of several partners changed its status'),
-  payment_configuration_update: noticed('a way to pay was connected, or has to be'),
+  messaging_handovers: NOTICE,
+  user_preferences: NOTICE,
+  message_template_status_update: NOTICE,
+  message_template_quality_update: NOTICE,
+  message_template_components_update: NOTICE,
+  template_category_update: NOTICE,
+  template_correct_category_detection: NOTICE,
+  phone_number_quality_update: NOTICE,
+  phone_number_name_update: NOTICE,
+  business_capability_update: NOTICE,
+  business_status_update: NOTICE,
+  account_update: NOTICE,
+  account_alerts: NOTICE,
+  account_review_update: NOTICE,
+  account_settings_update: NOTICE,
+  security: NOTICE,
+  calls: NOTICE,
+  flows: NOTICE,
+  group_lifecycle_update: NOTICE,
+  group_participants_update: NOTICE,
+  group_settings_update: NOTICE,
+  group_status_update: NOTICE,
+  automatic_events: NOTICE,
+  partner_solutions: NOTICE,
+  payment_configuration_update: NOTICE,
 }
 
 /** Lists of a change, of which each item is an update. */

@@ -26,16 +26,16 @@ function fields(): string {
       ? []
       : [[`\`${field}\``, entry.about, entry.fate === 'taken' ? 'taken' : `counted: ${entry.reason}`]],
   )
-  const notices = entries.flatMap(([field, { about, fate }]) =>
-    fate === 'kept' ? [[`\`${field}\``, about]] : [],
-  )
+  const notices = entries.flatMap(([field, { fate }]) => (fate === 'kept' ? [`\`${field}\``] : []))
   return `## Fields of the webhook
 
-*Taken* becomes messages and statuses. *Counted* counts in \`skipped\`. *Kept*, as is any other field, is a notice of the channel: on its
-page of the console, at \`GET /rest/channels/{id}/notices\`, and an event \`channel.notice\`.
+*Taken* becomes messages and statuses. *Counted* counts in \`skipped\`.
 
 ${table(['field', 'what comes', 'fate'], named)}
-${table(['kept', 'what comes'], notices)}`
+Any other field is a notice of the channel: on its page of the console, at \`GET /rest/channels/{id}/notices\`, and an event
+\`channel.notice\`. [Meta has](https://developers.facebook.com/docs/whatsapp/cloud-api/webhooks/reference)
+${notices.join(', ')}.
+`
 }
 
 function types(): string {
@@ -126,21 +126,18 @@ function codes(): string {
   const rows = Object.entries(CODES).map(([code, { meaning, retry, fault, advice = '' }]) => [
     code,
     meaning,
-    retryText(retry),
-    fault ?? (retry === undefined ? 'channel' : 'provider'),
+    retry === undefined ? (fault ?? 'channel') : [retryText(retry), ...(fault ? [fault] : [])].join(', '),
     advice,
   ])
   return `## Error codes
 
-The same in a response and in a later status \`failed\`. *Tried again*: up to eight times in all,
-[with growing pauses](failures.md#endpoints-and-providers). *Fault*: \`fault\` of a message that was given up; \`recipient\` is the person's own
-choice. Other codes are not tried again, and the channel's fault.
+The same in a response and in a later status \`failed\`. What is tried again, [with growing pauses](failures.md#endpoints-and-providers), is the
+\`provider\`'s \`fault\` once it is given up; \`recipient\` is the person's own choice. Other codes are the channel's fault.
 
-${table(['code', 'what went wrong', 'tried again', 'fault', 'what to do'], rows)}`
+${table(['code', 'what went wrong', 'tried again, or whose fault', 'what to do'], rows)}`
 }
 
-function retryText(retry: 'soon' | number | undefined): string {
-  if (retry === undefined) return 'no'
+function retryText(retry: 'soon' | number): string {
   return retry === 'soon' ? 'soon' : `after ${retry / 3_600} h`
 }
 
