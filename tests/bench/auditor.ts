@@ -1,10 +1,12 @@
 // How fast the one instance that audits goes through the log, and removes what is past its retention.
+
 import { setTimeout as pause } from 'node:timers/promises'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { startDispatchSystem } from './dispatch-system.ts'
-import { leaveLastCore } from './own-core.ts'
-import { report } from './results.ts'
+import { fill } from '../lab/load/publish.ts'
+import { reportFigure } from '../lab/report/results.ts'
+import { startDispatchSystem } from '../lab/system/dispatch-system.ts'
+import { leaveLastCore } from '../lab/system/processes.ts'
 
 const size = z.object({
   MESSAGES: integer({ min: 5_000, max: 1_000_000 }).default(30_000).describe('Messages in the log'),
@@ -20,7 +22,7 @@ const { sink, database, messages } = system
 const audited = database.collection('audited')
 const countAudited = () => audited.estimatedDocumentCount()
 try {
-  await system.fill({ messages: MESSAGES, threads: THREADS, prefix: 'logged' })
+  await fill(system, { messages: MESSAGES, threads: THREADS, prefix: 'logged' })
   const first = system.startDispatcher()
   await sink.until(MESSAGES)
   await until(async () => (await countAudited()) === MESSAGES)
@@ -39,13 +41,7 @@ try {
   await removing.stop()
   for (const [what, perSecond] of Object.entries({ 'read from the log': read, removed })) {
     console.log(`${Math.round(perSecond)} messages a second ${what}`)
-    report({
-      row: `messages a second, ${what} by the auditor`,
-      parley: `${Math.round(perSecond)}/s`,
-      against: '',
-      ratio: perSecond,
-      spread: [perSecond, perSecond],
-    })
+    reportFigure({ row: `messages a second, ${what} by the auditor`, values: [perSecond], unit: '/s' })
   }
 } finally {
   await system.stop()
