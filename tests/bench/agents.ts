@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { fill } from '../lab/load/publish.ts'
 import { rateBetween, reportComparison, reportFigure } from '../lab/report/results.ts'
 import { channelTo, startDispatchSystem } from '../lab/system/dispatch-system.ts'
-import { cpuSeconds, leaveLastCore, residentKib, type Runner } from '../lab/system/processes.ts'
+import { cpuSeconds, leaveLastCore, type Runner, residentKib } from '../lab/system/processes.ts'
 import { startSlowModel } from './slow-model.ts'
 
 const size = z.object({

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http'
 import { TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
-import { connect, type ConsumeMessage } from 'amqplib'
+import { type ConsumeMessage, connect } from 'amqplib'
 
 const PREFETCH = 100
 const SOCKETS = 256

@@ -1,4 +1,4 @@
-import { slotKey, SLOTS } from '@parley/shared/messaging/layout'
+import { SLOTS, slotKey } from '@parley/shared/messaging/layout'
 import { MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
 import { type ConfirmChannel, connect } from 'amqplib'
 import express from 'express'

@@ -1,5 +1,5 @@
 import { task } from '@parley/configuration/resources/task'
-import { pageCursor, type PageQuery, type Position } from '@parley/configuration/store/find-page'
+import { type PageQuery, type Position, pageCursor } from '@parley/configuration/store/find-page'
 import { integer, parseConfig } from '@parley/shared/config'
 import { encodeCursor } from '@parley/shared/list-query'
 import type mongoose from 'mongoose'

@@ -2,7 +2,11 @@ import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
 import { asFastAsPossible, type Load, requestBytes } from '../lab/load/http-lines.ts'
 import { median, reportComparison } from '../lab/report/results.ts'
-import { ALL_PERMISSIONS, type ListeningProcess, startServiceProcesses } from '../lab/system/service-processes.ts'
+import {
+  ALL_PERMISSIONS,
+  type ListeningProcess,
+  startServiceProcesses,
+} from '../lab/system/service-processes.ts'
 import { taskBody } from './seed-tasks.ts'
 
 const size = z.object({

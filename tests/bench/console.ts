@@ -1,7 +1,14 @@
 // How long each page of the console takes with ten thousand threads and a million messages, through the gateway.
 import { buildConsole } from '@parley/console/build'
 import { startBrowser } from '@parley/console/test/browser'
-import { type Account, consolePages, goInside, readSeeded, register, signIn } from '@parley/console/test/pages'
+import {
+  type Account,
+  consolePages,
+  goInside,
+  readSeeded,
+  register,
+  signIn,
+} from '@parley/console/test/pages'
 import { seed } from '@parley/console/test/seed'
 import { integer, parseConfig } from '@parley/shared/config'
 import type { Browser } from 'playwright-core'

@@ -11,7 +11,14 @@ import mongoose from 'mongoose'
 import { z } from 'zod'
 import { reportFigure } from '../lab/report/results.ts'
 import { type OwnSystem, startOwnSystem } from '../lab/system/own-system.ts'
-import { connectionsTo, groupProcesses, mapValues, type ProcessGroups, since, sum } from '../lab/system/process-groups.ts'
+import {
+  connectionsTo,
+  groupProcesses,
+  mapValues,
+  type ProcessGroups,
+  since,
+  sum,
+} from '../lab/system/process-groups.ts'
 import { residentKib } from '../lab/system/processes.ts'
 import { exactlyOnce } from '../lab/verdict/arrivals.ts'
 import type { LoadTask } from './end-to-end-load.ts'

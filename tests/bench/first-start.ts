@@ -10,6 +10,8 @@ import { report, reportComparison } from '../lab/report/results.ts'
 import { machineSeconds } from '../lab/system/processes.ts'
 
 const ROW = '`npm start` to ready, first, with its downloads'
+const PORT = 18_441
+const READY_MS = 900_000
 const MOST = 0.65
 
 /**
@@ -61,9 +63,6 @@ async function firstStart(checkout: string): Promise<number> {
     rmSync(folder, { recursive: true, force: true })
   }
 }
-
-const PORT = 18_441
-const READY_MS = 900_000
 
 /** How long a start took, and what the machine's processors worked meanwhile, for whom it may have been. */
 export interface Start {

@@ -5,11 +5,20 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { CHECKOUT } from '@parley/local/checkout'
 import { connectRpc } from '../lab/load/lines.ts'
 import type { OwnSystem } from '../lab/system/own-system.ts'
-import { type Figures, mapValues, type ProcessGroups, secondsOf, since, sum } from '../lab/system/process-groups.ts'
+import {
+  type Figures,
+  mapValues,
+  type ProcessGroups,
+  secondsOf,
+  since,
+  sum,
+} from '../lab/system/process-groups.ts'
 import { cpuSeconds, machineSeconds } from '../lab/system/processes.ts'
 import { makeApiToken, registerWorkspace } from '../lab/system/workspace.ts'
 import type { LoadEndpoint, LoadOutcome, LoadTask } from './end-to-end-load.ts'
 import type { LoadTarget } from './load-requests.ts'
+
+const CHANNEL = 'end-to-end'
 
 export interface MeasuredLoad extends LoadOutcome {
   /** How long it took, with all that it left behind. */
@@ -73,8 +82,6 @@ export async function measureLoad(options: {
     disturbance: others / seconds,
   }
 }
-
-const CHANNEL = 'end-to-end'
 
 /** Makes a workspace with an API token and a channel whose sends go to `callbackUrl`. */
 export async function makeParleyTarget(

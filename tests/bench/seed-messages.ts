@@ -1,10 +1,9 @@
 import { searchWords } from '@parley/dispatcher/message/search-words'
-import { threadId, type ThreadRecord } from '@parley/dispatcher/message/thread-record'
+import { type ThreadRecord, threadId } from '@parley/dispatcher/message/thread-record'
 import { collectionsOf, prepareDatabase } from '@parley/dispatcher/store/collections'
 import { bucketOf, noCounts, SPAN_MS, type TrafficRecord } from '@parley/dispatcher/store/traffic-records'
 import { TEST_LAYOUT } from '@parley/local/testing/test-layout'
-import mongoose from 'mongoose'
-import type { mongo } from 'mongoose'
+import mongoose, { type mongo } from 'mongoose'
 
 const WEEK_MS = 7 * 24 * SPAN_MS.hour
 const YEAR_MS = 365 * 24 * SPAN_MS.hour

@@ -1,7 +1,6 @@
 // The gateway beside other ways to put a token check in front of a service, each alone on a core.
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CHECKOUT } from '@parley/local/checkout'
 import { installPackages } from '@parley/local/servers/apt'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
@@ -42,7 +41,12 @@ try {
 
 /** Everything that is compared, ready; answers with where it is, and a bearer token that all of them take. */
 async function startAll(): Promise<{ token: string; ports: Ports }> {
-  const upstream = await system.runListening('tests/bench/gateway/upstream.ts')
+  const { directory } = system
+  const install = ['install', '--prefix', directory, '--no-audit', '--no-fund', '--silent', ...PACKAGES]
+  await outputOf('npm', install, {})
+  const script = join(directory, 'peers.mjs')
+  cpSync(join(import.meta.dirname, 'peers.mjs'), script)
+  const upstream = await system.runListening(script, {}, { args: ['upstream'] })
   const identity = await system.startService('identity')
   const urls = ['WEBHOOK', 'CONFIGURATION', 'DISPATCHER'].map((name) => [`${name}_URL`, upstream.url])
   const gateway = await system.startService(
@@ -51,30 +55,24 @@ async function startAll(): Promise<{ token: string; ports: Ports }> {
     { pinned: true },
   )
   const { token } = await registerWorkspace(gateway.url, 'bench')
-  const peers = await startPeers({ upstream, identity })
-  return { token, ports: { gateway: gateway.port, upstream: upstream.port, ...peers } }
-}
-
-async function startPeers(of: { upstream: { url: string; port: number }; identity: { url: string } }) {
-  const { directory } = system
-  const install = ['install', '--prefix', directory, '--no-audit', '--no-fund', '--silent', ...PACKAGES]
-  await outputOf('npm', install, {})
-  cpSync(join(CHECKOUT, 'tests/bench/gateway/peers'), directory, { recursive: true })
-  const JWKS = await (await fetch(`${of.identity.url}/.well-known/jwks.json`)).text()
-  const peer = (script: string) =>
-    system.runListening(join(directory, script), { JWKS, UPSTREAM: of.upstream.url }, { pinned: true })
-  const tokenCheck = await peer('token-check.mjs')
-  const [fastify, bare, undici] = [
-    await peer('fastify.mjs'),
-    await peer('bare-http.mjs'),
-    await peer('undici.mjs'),
-  ]
+  const JWKS = await (await fetch(`${identity.url}/.well-known/jwks.json`)).text()
+  const startPeer = async (name: string) => {
+    const running = { pinned: true, args: [name] }
+    return (await system.runListening(script, { JWKS, UPSTREAM: upstream.url }, running)).port
+  }
   const [command, args] = await nginxCommand({
-    ...{ directory, port: NGINX_PORT, upstreamPort: of.upstream.port, tokenCheckPort: tokenCheck.port },
+    ...{ directory, port: NGINX_PORT, upstreamPort: upstream.port },
+    tokenCheckPort: await startPeer('tokenCheck'),
   })
   system.runCommand(...onLastCore(args, command), {})
   await listening(`http://127.0.0.1:${NGINX_PORT}`)
-  return { nginx: NGINX_PORT, fastify: fastify.port, bare: bare.port, undici: undici.port }
+  const ports = { gateway: gateway.port, upstream: upstream.port, nginx: NGINX_PORT }
+  const [fastify, bare, undici] = [
+    await startPeer('fastify'),
+    await startPeer('bare'),
+    await startPeer('undici'),
+  ]
+  return { token, ports: { ...ports, fastify, bare, undici } }
 }
 
 async function measure({ token, ports }: { token: string; ports: Ports }): Promise<void> {

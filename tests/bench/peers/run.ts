@@ -8,10 +8,23 @@ import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
 import { report } from '../../lab/report/results.ts'
 import { startOwnSystem } from '../../lab/system/own-system.ts'
-import { type Figures, groupProcesses, measuredWhole, memoryOf, type ProcessGroups, sum } from '../../lab/system/process-groups.ts'
+import {
+  type Figures,
+  groupProcesses,
+  measuredWhole,
+  memoryOf,
+  type ProcessGroups,
+  sum,
+} from '../../lab/system/process-groups.ts'
 import { type LoadProcess, makeParleyTarget, measureIdle, measureLoad, startLoad } from '../load-process.ts'
 import type { LoadTarget } from '../load-requests.ts'
-import { buildOutpost, findOutpost, type OutpostBinaries, type OutpostParts, versionOf } from './find-outpost.ts'
+import {
+  buildOutpost,
+  findOutpost,
+  type OutpostBinaries,
+  type OutpostParts,
+  versionOf,
+} from './find-outpost.ts'
 import { type PeerRun, printRuns, reportRuns } from './peer-tables.ts'
 import { SETTINGS, startOutpost } from './start-outpost.ts'
 

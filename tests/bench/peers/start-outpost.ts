@@ -10,7 +10,7 @@ import { closedLoop } from '../../lab/load/loops.ts'
 import { inTemporaryState } from '../../lab/system/own-system.ts'
 import { childrenOf, type ProcessGroups, requireProcesses } from '../../lab/system/process-groups.ts'
 import { outputOf } from '../../lab/system/processes.ts'
-import { type LoadTarget, RECIPIENTS, tenantOf, TOPIC } from '../load-requests.ts'
+import { type LoadTarget, RECIPIENTS, TOPIC, tenantOf } from '../load-requests.ts'
 import type { OutpostBinaries, OutpostParts } from './find-outpost.ts'
 import { startPostgres } from './postgres.ts'
 

@@ -1,7 +1,14 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { GatewayClient } from '@parley/local/demo/gateway-client'
-import { configOf, misbehave, registerWebhook, SIMULATED, type SimulatedNumber, simulatedNumber } from '@parley/local/simulator/client'
+import {
+  configOf,
+  misbehave,
+  registerWebhook,
+  SIMULATED,
+  type SimulatedNumber,
+  simulatedNumber,
+} from '@parley/local/simulator/client'
 import mongoose from 'mongoose'
 import { z } from 'zod'
 

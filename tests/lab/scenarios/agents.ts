@@ -6,12 +6,22 @@ import { configureAssistant, NUMBERS, planConversations, STEPS } from '../load/c
 import { startFunctionEndpoint } from '../load/function-endpoint.ts'
 import { connectNumber } from '../load/lines.ts'
 import { createSimulatorLog } from '../load/received-messages.ts'
-import { arrivalRows, count, figureRow, inSeconds, reconciliationRows, repeatedPosts, type ScenarioResult, share, stateRows } from '../report/table.ts'
+import {
+  arrivalRows,
+  count,
+  figureRow,
+  inSeconds,
+  reconciliationRows,
+  repeatedPosts,
+  type ScenarioResult,
+  share,
+  stateRows,
+} from '../report/table.ts'
 import { killCounts, killInTurn } from '../strike/kill-in-turn.ts'
 import { openStore } from '../system/message-store.ts'
 import type { OwnSystem } from '../system/own-system.ts'
 import { registerWorkspace } from '../system/workspace.ts'
-import { countCalls, countEnded, judge, modelCounts, type ModelRequest } from '../verdict/conversations.ts'
+import { countCalls, countEnded, judge, type ModelRequest, modelCounts } from '../verdict/conversations.ts'
 
 const SETTLED_MS = 300_000
 const REQUEST_MS = 10_000

@@ -10,7 +10,7 @@ import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
 import { addAudience, connectOffers, startOptOuts } from '../load/audience.ts'
 import { figureRow } from '../report/table.ts'
-import { killCounts, type Killed, killInTurn } from '../strike/kill-in-turn.ts'
+import { type Killed, killCounts, killInTurn } from '../strike/kill-in-turn.ts'
 import { type OwnSystem, startOwnSystem } from '../system/own-system.ts'
 import { type CampaignRunResult, verdictOf } from '../verdict/campaign.ts'
 

@@ -1,3 +1,5 @@
+// Writes configuration while the broker is down and while the service is killed, and holds its events against what is stored.
+//   node tests/lab/scenarios/configuration-events.ts
 import { setTimeout as pause } from 'node:timers/promises'
 import { integer, parseConfig } from '@parley/shared/config'
 import { CONFIGURATION_EXCHANGE } from '@parley/shared/messaging/topology'

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { publishMessages } from '../load/publish.ts'
-import { type DispatcherInstances, overlaps, partitionOfThread, startDispatcherInstances } from '../system/dispatcher-instances.ts'
+import {
+  type DispatcherInstances,
+  overlaps,
+  partitionOfThread,
+  startDispatcherInstances,
+} from '../system/dispatcher-instances.ts'
 
 const THREADS = Array.from({ length: 64 }, (_, n) => `thread-${n}`)
 /** A hand-over waits for what is under way, which takes its time while other tests run. */

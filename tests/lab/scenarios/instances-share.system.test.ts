@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually, type Listening } from '@parley/local/testing/service-under-test'
 import { publishMessages } from '../load/publish.ts'
-import { type DispatcherInstances, evenShares, overlaps, partitionOfThread, startDispatcherInstances } from '../system/dispatcher-instances.ts'
+import {
+  type DispatcherInstances,
+  evenShares,
+  overlaps,
+  partitionOfThread,
+  startDispatcherInstances,
+} from '../system/dispatcher-instances.ts'
 
 let world: DispatcherInstances
 const instances: Listening[] = []

@@ -4,7 +4,16 @@ import { misbehave } from '@parley/local/simulator/client'
 import { waitUntil } from '@parley/local/wait-until'
 import { connectNumber, connectRpc, phoneNumberIdOf, planThreads, spread } from '../load/lines.ts'
 import { createSimulatorLog, startRpcSink } from '../load/received-messages.ts'
-import { arrivalRows, count, figureRow, inSeconds, reconciliationRows, repeatedPosts, type ScenarioResult, stateRows } from '../report/table.ts'
+import {
+  arrivalRows,
+  count,
+  figureRow,
+  inSeconds,
+  reconciliationRows,
+  repeatedPosts,
+  type ScenarioResult,
+  stateRows,
+} from '../report/table.ts'
 import { killAndObserve, killAtShares } from '../strike/kill-at-shares.ts'
 import { openStore } from '../system/message-store.ts'
 import type { OwnSystem } from '../system/own-system.ts'

@@ -10,7 +10,7 @@ import { z } from 'zod'
 import { closedLoop, startOpenLoop } from '../load/loops.ts'
 import { quantile } from '../report/results.ts'
 import { figureRow } from '../report/table.ts'
-import { rotateUnderLoad, type RotationResult } from '../strike/key-rotation.ts'
+import { type RotationResult, rotateUnderLoad } from '../strike/key-rotation.ts'
 import { watchEventLoop } from '../system/event-loop-watch.ts'
 import { gatewaySessions } from '../system/workspace.ts'
 

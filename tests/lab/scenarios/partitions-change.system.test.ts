@@ -3,7 +3,12 @@ import { eventually } from '@parley/local/testing/service-under-test'
 import { testServers } from '@parley/local/testing/test-servers'
 import { connect } from 'amqplib'
 import { publishMessages } from '../load/publish.ts'
-import { type DispatcherInstances, type ObservedCall, overlaps, startDispatcherInstances } from '../system/dispatcher-instances.ts'
+import {
+  type DispatcherInstances,
+  type ObservedCall,
+  overlaps,
+  startDispatcherInstances,
+} from '../system/dispatcher-instances.ts'
 
 const THREADS = 100
 const EVERY_MS = 20

@@ -3,7 +3,14 @@ import { waitUntil } from '@parley/local/wait-until'
 import { z } from 'zod'
 import { connectNumber, planThreads, postAll, spread } from '../load/lines.ts'
 import { createSimulatorLog } from '../load/received-messages.ts'
-import { count, figureRow, inSeconds, reconciliationRows, type ScenarioResult, stateRows } from '../report/table.ts'
+import {
+  count,
+  figureRow,
+  inSeconds,
+  reconciliationRows,
+  type ScenarioResult,
+  stateRows,
+} from '../report/table.ts'
 import { openStore, type Store } from '../system/message-store.ts'
 import type { OwnSystem } from '../system/own-system.ts'
 import { registerWorkspace, type Workspace } from '../system/workspace.ts'

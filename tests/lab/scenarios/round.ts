@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { latencies, reconcile, type Reconciliation } from '@parley/local/demo/reconciliation'
+import { latencies, type Reconciliation, reconcile } from '@parley/local/demo/reconciliation'
 import { waitUntil } from '@parley/local/wait-until'
 import { partitionQueues } from '@parley/shared/messaging/layout'
 import { FIXED_QUEUES } from '@parley/shared/messaging/topology'
@@ -11,7 +11,14 @@ import { count, repeatedPosts, tableLine } from '../report/table.ts'
 import type { InjectedFault, Surroundings } from '../strike/faults.ts'
 import { type Holding, readHoldings } from '../system/processes.ts'
 import type { FaultSystem, RoundSystem } from '../system/proxied-system.ts'
-import { growth, isSettled, type RoundCount, type RoundOutcome, untilWhole, violations } from '../verdict/round.ts'
+import {
+  growth,
+  isSettled,
+  type RoundCount,
+  type RoundOutcome,
+  untilWhole,
+  violations,
+} from '../verdict/round.ts'
 
 const WARM_MS = 10_000
 const CALM_MS = 1_000

@@ -8,7 +8,7 @@ import { createSimulatorLog } from '../load/received-messages.ts'
 import { count, figureRow, reconciliationRows, type ScenarioResult } from '../report/table.ts'
 import type { OwnSystem } from '../system/own-system.ts'
 import { registerWorkspace } from '../system/workspace.ts'
-import { pairsTooFast, PER_SECOND } from '../verdict/arrivals.ts'
+import { PER_SECOND, pairsTooFast } from '../verdict/arrivals.ts'
 
 const NUMBER = 1
 /** Most people get less than the burst; a few get more, and wait. */

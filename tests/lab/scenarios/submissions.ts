@@ -1,3 +1,5 @@
+// Submits to tasks while the configuration service, RabbitMQ and MongoDB are killed, and counts what the tasks hold.
+//   node tests/lab/scenarios/submissions.ts
 import { waitUntil } from '@parley/local/wait-until'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'

@@ -5,7 +5,7 @@ import { startRedisCluster } from '@parley/local/testing/redis-nodes'
 import { type BrokerCluster, startBrokerCluster } from './broker-cluster.ts'
 import { startNetwork } from './network.ts'
 import { inTemporaryState, logging, startOwnSystem } from './own-system.ts'
-import { readPids, type RoundSystem } from './proxied-system.ts'
+import { type RoundSystem, readPids } from './proxied-system.ts'
 import { type ReplicaSet, startReplicaSet } from './replica-set.ts'
 
 const HOST = '127.0.0.1'

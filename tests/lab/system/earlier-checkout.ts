@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, renameSync, symlinkSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  symlinkSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
 import { runCommand } from '@parley/local/processes/run-command'

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { verifyWebhook } from '@parley/client/webhook'
-import { listen, type Listening } from '@parley/local/testing/service-under-test'
+import { type Listening, listen } from '@parley/local/testing/service-under-test'
 
 /** An event as it came in. */
 interface ReceivedEvent {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
 import { findFreePort } from '@parley/local/servers/choose-ports'
 import { startServers } from '@parley/local/servers/start-servers'
@@ -17,10 +17,11 @@ export interface ListeningProcess extends Runner {
   port: number
 }
 
-/** How a script is run: on the last core alone, and with further arguments of Node. */
+/** How a script is run: on the last core alone, with arguments of Node, and with its own. */
 interface Running {
   pinned?: boolean
   nodeArgs?: string[]
+  args?: string[]
 }
 
 /** Every caller may do everything. */
@@ -60,16 +61,18 @@ export function startServiceProcesses({
     const keys = makeServiceKeys()
     const processes = startProcesses()
     stopLater(() => processes.stop('SIGKILL'))
-    const ports = new Map<string, number>()
-    const portOf = async (of: string) => {
-      const port = ports.get(of) ?? (await findFreePort([...ports.values()]))
-      ports.set(of, port)
+    const ports: number[] = []
+    const newPort = async () => {
+      const port = await findFreePort(ports)
+      ports.push(port)
       return port
     }
+    const portsOf: Partial<Record<ServiceName, number>> = {}
     /** Runs a script of this checkout, or of elsewhere by an absolute path. */
     const run = (script: string, environment: Record<string, string>, running: Running = {}): Runner => {
-      const args = [...(running.nodeArgs ?? []), script.startsWith('/') ? script : join(CHECKOUT, script)]
-      const [command, all] = running.pinned ? onLastCore(args) : [process.execPath, args]
+      const { pinned = false, nodeArgs = [], args = [] } = running
+      const given = [...nodeArgs, resolve(CHECKOUT, script), ...args]
+      const [command, all] = pinned ? onLastCore(given) : [process.execPath, given]
       return processes.run(command, all, { MONGO_URL: mongoUrl, AMQP_URL: amqpUrl, ...environment })
     }
     /** The same, on a port of its own; resolves once it listens. */
@@ -78,10 +81,9 @@ export function startServiceProcesses({
       environment: Record<string, string> = {},
       running: Running = {},
     ): Promise<ListeningProcess> => {
-      const port = await portOf(script)
-      const own = { PORT: `${port}`, MONGO_DATABASE: `${prefix}_bare`, ...environment }
+      const own = { PORT: `${await newPort()}`, MONGO_DATABASE: `${prefix}_bare`, ...environment }
       const runner = run(script, own, running)
-      const url = `http://127.0.0.1:${port}`
+      const [port, url] = [Number(own.PORT), `http://127.0.0.1:${own.PORT}`]
       await listening(url)
       return { ...runner, url, port }
     }
@@ -101,7 +103,10 @@ export function startServiceProcesses({
         running: Running = {},
       ): Promise<ListeningProcess> {
         const script = service === 'gateway' ? 'gateway/src/server.ts' : `services/${service}/src/server.ts`
+        const port = portsOf[service] ?? (await newPort())
+        portsOf[service] = port
         const own = {
+          PORT: `${port}`,
           ...Object.fromEntries(urlNames.map((neighbour) => [`${neighbour}_URL`, neighbours.url])),
           ...{ LOG_LEVEL: 'warn', REDIS_URL: redisUrl, MONGO_DATABASE: `${prefix}_${service}` },
           ...{ SERVICE_KEY: JSON.stringify(keys.own[service]), SERVICE_JWKS: JSON.stringify(keys.jwks) },

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { awaitSlot } from '@parley/dispatcher/channels/send-rate-limit/send-rate'
-import { createSendRateLimit, type SendRateLimit } from '@parley/dispatcher/channels/send-rate-limit/send-rate-limit'
+import {
+  createSendRateLimit,
+  type SendRateLimit,
+} from '@parley/dispatcher/channels/send-rate-limit/send-rate-limit'
 import { testServers } from '@parley/local/testing/test-servers'
 import { createLog } from '@parley/shared/log'
 import { connectRedis } from '@parley/shared/redis'

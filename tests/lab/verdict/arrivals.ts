@@ -54,7 +54,7 @@ export function repeats(inputs: readonly string[]): number {
   return inputs.length - new Set(inputs).size
 }
 
-/** How many of `confirmed` come, the first time, after a later one of their thread. */
+/** How many of `confirmed` come, the first time, after a later one of their thread; without those that are missing. */
 export function outOfSequence(inputs: readonly string[], confirmed: readonly PostedInput[]): number {
   const place = new Map<string, number>()
   inputs.forEach((input, at) => {
@@ -63,7 +63,8 @@ export function outOfSequence(inputs: readonly string[], confirmed: readonly Pos
   const last = new Map<string, number>()
   let count = 0
   for (const message of confirmed.toSorted((a, b) => a.sequence - b.sequence)) {
-    const at = place.get(inputOf(message)) ?? Number.POSITIVE_INFINITY
+    const at = place.get(inputOf(message))
+    if (at === undefined) continue
     if (at < (last.get(message.thread) ?? -1)) count++
     last.set(message.thread, at)
   }

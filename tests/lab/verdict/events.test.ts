@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { accountVersions, type Arrived, judgeEvents } from './events.ts'
+import { type Arrived, accountVersions, judgeEvents } from './events.ts'
 
 const event = (id: string, type: string, record: string, sequence?: number): Arrived => ({
   ...{ id, type: `message.${type}`, record },
