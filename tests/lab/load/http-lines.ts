@@ -22,17 +22,19 @@ export function requestBytes(options: {
 
 /** One connection, one request at a time. It costs far less than an HTTP client, which would be the bottleneck. */
 interface Line {
-  /** Resolves with the status once the answer is there. */
-  send(request: Buffer): Promise<number>
+  /** Resolves, once the answer is there, with the milliseconds since `from`. */
+  send(request: Buffer, from: number): Promise<number>
   close(): void
 }
 
-async function openLine(port: number): Promise<Line> {
+/** `failed` is called for an answer that is not 2xx. */
+async function openLine(port: number, failed: () => void): Promise<Line> {
   const socket = await new Promise<Socket>((resolve, reject) => {
     const opened = connect({ port, host: '127.0.0.1', noDelay: true }, () => resolve(opened))
     opened.once('error', reject)
   })
   let received = ''
+  let since = 0
   let waiting: PromiseWithResolvers<number> | undefined
   socket.setEncoding('latin1')
   socket.on('data', (text: string) => {
@@ -41,13 +43,14 @@ async function openLine(port: number): Promise<Line> {
     if (end === -1) return
     const length = Number(/\r\ncontent-length: (\d+)/i.exec(received.slice(0, end))?.[1])
     if (received.length < end + 4 + length) return
-    const status = Number(received.slice(9, 12))
+    if (received[9] !== '2') failed()
     received = ''
-    waiting?.resolve(status)
+    waiting?.resolve(performance.now() - since)
   })
   socket.on('close', () => waiting?.reject(new Error('the connection was closed')))
   return {
-    send(request) {
+    send(request, from) {
+      since = from
       waiting = Promise.withResolvers<number>()
       socket.write(request)
       return waiting.promise
@@ -78,49 +81,43 @@ export function inTurns(requests: readonly Buffer[]): LoadOptions['request'] {
 
 /** As many requests as `connections` make one after another until `goesOn` says no. */
 export function asFastAsPossible(options: LoadOptions & { goesOn(count: number): boolean }): Promise<Load> {
-  const { connections, goesOn } = options
-  return measured(options, ({ lines, timed }) =>
+  const { connections, request, goesOn } = options
+  return measured(options, (lines) =>
     closedLoop({
       ...{ workers: connections, goesOn },
-      send: (index, worker) => timed(lines[worker], index, performance.now()),
+      send(index, worker) {
+        const from = performance.now()
+        return (lines[worker] as Line).send(request(index, from), from)
+      },
     }),
   )
 }
 
 /** `rate` requests a second, each at its time; one that finds no free connection waits for it, and its wait counts. */
 export function atRate(options: LoadOptions & { rate: number; seconds: number }): Promise<Load> {
-  const { connections, rate, seconds } = options
-  return measured(options, ({ lines, timed }) => {
-    const free = [...lines]
+  const { connections, request, rate, seconds } = options
+  return measured(options, (free) => {
     const send = async (index: number, from: number) => {
-      const line = free.pop()
-      const ms = await timed(line, index, from)
-      if (line !== undefined) free.push(line)
+      const line = free.pop() as Line
+      const ms = await line.send(request(index, from), from)
+      free.push(line)
       return ms
     }
     return startOpenLoop({ rate, inFlight: connections, most: rate * seconds, send }).ended
   })
 }
 
-interface Connected {
-  lines: readonly Line[]
-  /** Resolves with the milliseconds since `from`. */
-  timed(line: Line | undefined, index: number, from: number): Promise<number>
-}
-
+/** Opens the connections, and says how fast the requests of a load over them were, and how many failed. */
 async function measured(
-  { port, connections, request }: LoadOptions,
-  load: (connected: Connected) => Promise<number[]>,
+  { port, connections }: LoadOptions,
+  load: (lines: Line[]) => Promise<number[]>,
 ): Promise<Load> {
   let failures = 0
-  const timed: Connected['timed'] = async (line, index, from) => {
-    const status = await line?.send(request(index, from))
-    if (status === undefined || status < 200 || status > 299) failures++
-    return performance.now() - from
-  }
-  const lines = await Promise.all(Array.from({ length: connections }, () => openLine(port)))
+  const lines = await Promise.all(
+    Array.from({ length: connections }, () => openLine(port, () => void failures++)),
+  )
   const started = performance.now()
-  const times = await load({ lines, timed })
+  const times = await load([...lines])
   const seconds = (performance.now() - started) / 1_000
   for (const line of lines) line.close()
   const [p50, p99] = [quantile(times, 0.5), quantile(times, 0.99)]

@@ -83,6 +83,7 @@ export function reportFigure(options: Shown & { values: readonly number[]; of?: 
   })
 }
 
+/** The median of some figures, as a table has it. */
 export const shown = (
   values: readonly number[],
   { digits = 0, unit = '' }: Pick<Shown, 'digits' | 'unit'>,

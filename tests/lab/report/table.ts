@@ -16,8 +16,10 @@ const FIGURE = 14
 export const figureRow = (label: string, ...figures: string[]): string =>
   label.padEnd(LABEL) + figures.map((figure) => figure.padStart(FIGURE)).join('  ')
 
+/** A number as a table has it, without decimals. */
 export const count = (value: number): string => Math.round(value).toLocaleString('en-US')
 
+/** A part in percent of all. */
 export const share = (part: number, all: number): string => `${((part / Math.max(all, 1)) * 100).toFixed(2)}%`
 
 /** Milliseconds as seconds with one decimal; `never` for none. */
