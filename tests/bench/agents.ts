@@ -5,12 +5,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { waitUntil } from '@parley/local/wait-until'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { channelTo } from '../dispatcher/dispatcher-environment.ts'
-import { startDispatchSystem } from './dispatch-system.ts'
-import { leaveLastCore } from './own-core.ts'
-import { cpuSeconds, type Runner, residentKib } from './processes.ts'
-import { compare, median, report } from './results.ts'
-import { rateBetween } from './sink.ts'
+import { fill } from '../lab/load/publish.ts'
+import { rateBetween, reportComparison, reportFigure } from '../lab/report/results.ts'
+import { channelTo, startDispatchSystem } from '../lab/system/dispatch-system.ts'
+import { cpuSeconds, leaveLastCore, type Runner, residentKib } from '../lab/system/processes.ts'
 import { startSlowModel } from './slow-model.ts'
 
 const size = z.object({
@@ -175,7 +173,7 @@ async function measureTemplated(): Promise<{ alone: Speed; waiting: Speed }> {
 /** Resolves when all of them got where they are sent. */
 async function sendTemplated(messages: number): Promise<void> {
   sink.forget()
-  await system.fill({ messages, threads, prefix: `templated-${count++}`, logged: false })
+  await fill(system, { messages, threads, prefix: `templated-${count++}`, logged: false })
   await sink.until(messages)
 }
 
@@ -212,7 +210,7 @@ async function endWaiting(conversations: number): Promise<void> {
 }
 
 function say({ messages }: { messages: number }): Promise<void> {
-  return system.fill({
+  return fill(system, {
     messages,
     threads: people,
     prefix: `said-${count++}`,
@@ -225,7 +223,7 @@ function say({ messages }: { messages: number }): Promise<void> {
 async function end(runner: Runner): Promise<void> {
   await runner.stop()
   model.resume()
-  await system.purge()
+  await system.emptyQueues()
   await system.messages.deleteMany({})
 }
 
@@ -250,31 +248,18 @@ function print(measured: {
   templated: { alone: Speed[]; waiting: Speed[] }
 }): void {
   const { memory, loop, templated } = measured
-  const kib = median(memory)
-  report({
+  reportFigure({
     row: `memory of a conversation that waits for its model, of ${CONVERSATIONS}`,
-    parley: `${kib.toFixed(1)} KiB`,
-    against: '',
-    ratio: kib,
-    spread: [Math.min(...memory), Math.max(...memory)],
+    ...{ values: memory, digits: 1, unit: ' KiB' },
   })
-  report({
+  reportComparison({
     row: 'turns for each second of processor time, beside a bare loop of the AI SDK and a POST',
-    parley: `${median(loop.ours).toFixed(0)}/s`,
-    against: `${median(loop.bare).toFixed(0)}/s`,
-    ...compare(loop.ours, loop.bare),
-    reach: { least: 0.6 },
+    ...{ ours: loop.ours, others: loop.bare, unit: '/s', reach: { least: 0.6 } },
   })
   const reportTemplated = (row: string, figure: keyof Speed) => {
-    const alone = templated.alone.map((one) => one[figure])
-    const waiting = templated.waiting.map((one) => one[figure])
-    report({
-      row,
-      parley: `${median(waiting).toFixed(0)}/s`,
-      against: `${median(alone).toFixed(0)}/s`,
-      ...compare(waiting, alone),
-      reach: { least: 0.95 },
-    })
+    const others = templated.alone.map((one) => one[figure])
+    const ours = templated.waiting.map((one) => one[figure])
+    reportComparison({ row, ours, others, unit: '/s', reach: { least: 0.95 } })
   }
   reportTemplated(
     `templated messages while ${CONVERSATIONS} conversations wait, beside the same alone`,

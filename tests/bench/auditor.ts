@@ -1,10 +1,12 @@
 // How fast the one instance that audits goes through the log, and removes what is past its retention.
-import { setTimeout as pause } from 'node:timers/promises'
+
+import { waitUntil } from '@parley/local/wait-until'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { startDispatchSystem } from './dispatch-system.ts'
-import { leaveLastCore } from './own-core.ts'
-import { report } from './results.ts'
+import { fill } from '../lab/load/publish.ts'
+import { reportFigure } from '../lab/report/results.ts'
+import { startDispatchSystem } from '../lab/system/dispatch-system.ts'
+import { leaveLastCore } from '../lab/system/processes.ts'
 
 const size = z.object({
   MESSAGES: integer({ min: 5_000, max: 1_000_000 }).default(30_000).describe('Messages in the log'),
@@ -20,7 +22,7 @@ const { sink, database, messages } = system
 const audited = database.collection('audited')
 const countAudited = () => audited.estimatedDocumentCount()
 try {
-  await system.fill({ messages: MESSAGES, threads: THREADS, prefix: 'logged' })
+  await fill(system, { messages: MESSAGES, threads: THREADS, prefix: 'logged' })
   const first = system.startDispatcher()
   await sink.until(MESSAGES)
   await until(async () => (await countAudited()) === MESSAGES)
@@ -39,13 +41,7 @@ try {
   await removing.stop()
   for (const [what, perSecond] of Object.entries({ 'read from the log': read, removed })) {
     console.log(`${Math.round(perSecond)} messages a second ${what}`)
-    report({
-      row: `messages a second, ${what} by the auditor`,
-      parley: `${Math.round(perSecond)}/s`,
-      against: '',
-      ratio: perSecond,
-      spread: [perSecond, perSecond],
-    })
+    reportFigure({ row: `messages a second, ${what} by the auditor`, values: [perSecond], unit: '/s' })
   }
 } finally {
   await system.stop()
@@ -53,22 +49,19 @@ try {
 
 /** How fast the count grows from a tenth of the messages to nine tenths. */
 async function measure(count: () => Promise<number>): Promise<number> {
-  const from = await until(async () => reached(await count(), 0.1))
-  const to = await until(async () => reached(await count(), 0.9))
-  return ((to.count - from.count) * 1_000) / (to.at - from.at)
-}
-
-function reached(count: number, share: number) {
-  return count >= MESSAGES * share && { count, at: performance.now() }
-}
-
-/** Asks again and again until there is something; throws after a minute and a half. */
-async function until<T>(ask: () => Promise<T | false>): Promise<T> {
-  const last = performance.now() + SILENCE_MS
-  for (;;) {
-    const found = await ask()
-    if (found !== false) return found
-    if (performance.now() > last) throw new Error('the auditor does not go on')
-    await pause(CHECK_MS)
+  const reached = async (share: number) => {
+    let found = 0
+    await until(async () => {
+      found = await count()
+      return found >= MESSAGES * share
+    })
+    return { found, at: performance.now() }
   }
+  const [from, to] = [await reached(0.1), await reached(0.9)]
+  return ((to.found - from.found) * 1_000) / (to.at - from.at)
+}
+
+async function until(check: () => Promise<boolean>): Promise<void> {
+  if (!(await waitUntil(check, { timeoutMs: SILENCE_MS, intervalMs: CHECK_MS })))
+    throw new Error('the auditor does not go on')
 }

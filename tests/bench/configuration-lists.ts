@@ -2,10 +2,10 @@ import { task } from '@parley/configuration/resources/task'
 import { type PageQuery, type Position, pageCursor } from '@parley/configuration/store/find-page'
 import { integer, parseConfig } from '@parley/shared/config'
 import { encodeCursor } from '@parley/shared/list-query'
-import mongoose from 'mongoose'
+import type mongoose from 'mongoose'
 import { z } from 'zod'
-import { startBenchSystem } from './bench-system.ts'
-import { compare, median, report } from './results.ts'
+import { compare, median, report } from '../lab/report/results.ts'
+import { ALL_PERMISSIONS, callerIn, startServiceProcesses } from '../lab/system/service-processes.ts'
 import { COMMON, seedTasks, taskAt } from './seed-tasks.ts'
 
 const size = z.object({
@@ -28,17 +28,16 @@ const { TASKS, WARM_UPS, ROUNDS } = parseConfig(size, process.env)
 const PAGE = Math.floor(TASKS / 2 / LIMIT)
 const ids = Array.from({ length: TASKS }, (_, at) => at + 1)
 
-const system = await startBenchSystem('lists')
+const system = await startServiceProcesses({ name: 'lists', inner: () => ALL_PERMISSIONS })
 try {
+  const mongo = { url: system.servers.mongo.url, database: system.databaseName('configuration') }
   const progress = (done: number) => console.error(`${done} of ${TASKS} tasks stored`)
-  await seedTasks({ mongo: system.mongo, workspace: SMALL_WORKSPACE, count: TASKS / 10, progress })
-  await seedTasks({ mongo: system.mongo, workspace: WORKSPACE, count: TASKS, progress })
-  const service = await system.startConfiguration()
-  const client = await mongoose.mongo.MongoClient.connect(system.mongo.url)
-  const db = client.db(system.mongo.database)
+  await seedTasks({ mongo, workspace: SMALL_WORKSPACE, count: TASKS / 10, progress })
+  await seedTasks({ mongo, workspace: WORKSPACE, count: TASKS, progress })
+  const service = await system.startService('configuration', { LOG_LEVEL: 'fatal' })
+  const db = system.database('configuration')
   const rows: Record<string, Row> = {}
   for (const query of queries()) rows[titleOf(query)] = await measure(query, { db, url: service.url })
-  await client.close()
   // Last, because MongoDB still writes out for minutes what was stored.
   const url = `${service.url}/rest/tasks?limit=${LIMIT}`
   const [all, tenth]: [number[], number[]] = [[], []]
@@ -52,10 +51,8 @@ try {
   }
   report({
     row: `list of ${LIMIT} from ${TASKS} tasks, speed beside a tenth of them`,
-    parley: `${median(all).toFixed(2)} ms`,
-    against: `${median(tenth).toFixed(2)} ms`,
-    ...compare(tenth, all),
-    reach: { least: 0.85 },
+    ...{ parley: `${median(all).toFixed(2)} ms`, against: `${median(tenth).toFixed(2)} ms` },
+    ...{ ...compare(tenth, all), reach: { least: 0.85 } },
   })
   console.log(
     `\nLists of ${LIMIT} from ${TASKS} tasks, page 1 and page ${PAGE} in turns, ${ROUNDS} times each`,
@@ -160,7 +157,7 @@ interface List {
 
 /** The median times (ms) of two requests made one after the other, again and again. */
 async function alternately(lists: [List, List]): Promise<[number, number]> {
-  const tokens = lists.map(({ workspace }) => system.token(workspace))
+  const tokens = lists.map(({ workspace }) => system.token('configuration', callerIn(workspace)))
   const times: [number[], number[]] = [[], []]
   for (let round = -WARM_UPS; round < ROUNDS; round++) {
     for (const at of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {

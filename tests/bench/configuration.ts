@@ -1,8 +1,12 @@
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { startBenchSystem } from './bench-system.ts'
-import { closedLoop, type LoopCall, type Measured } from './closed-loop.ts'
-import { compare, median, report } from './results.ts'
+import { asFastAsPossible, type Load, requestBytes } from '../lab/load/http-lines.ts'
+import { median, reportComparison } from '../lab/report/results.ts'
+import {
+  ALL_PERMISSIONS,
+  type ListeningProcess,
+  startServiceProcesses,
+} from '../lab/system/service-processes.ts'
 import { taskBody } from './seed-tasks.ts'
 
 const size = z.object({
@@ -11,32 +15,37 @@ const size = z.object({
   DOCUMENTS: integer({ min: 10, max: 1_000 }).default(1_000).describe('Documents that are read and replaced'),
   RUNS: integer({ min: 1, max: 99 }).default(3).describe('How often each is measured, in turns'),
 })
-const WORKSPACE = 1
 
 const { DURATION, CONNECTIONS, DOCUMENTS, RUNS } = parseConfig(size, process.env)
-const kinds: Record<string, { least: number; next(index: number): LoopCall }> = {
+interface Call {
+  method: string
+  path: string
+  body?: string
+}
+const body = JSON.stringify(taskBody)
+const kinds: Record<string, { least: number; next(index: number): Call }> = {
   'POST, a new document': {
     least: 0.6,
-    next: () => ({ method: 'POST', path: '/rest/tasks', body: taskBody }),
+    next: () => ({ method: 'POST', path: '/rest/tasks', body }),
   },
   [`PUT, one of ${DOCUMENTS}`]: {
     least: 0.6,
-    next: (at) => ({ method: 'PUT', path: one(at), body: taskBody }),
+    next: (at) => ({ method: 'PUT', path: one(at), body }),
   },
   [`GET, one of ${DOCUMENTS}`]: { least: 0.8, next: (at) => ({ method: 'GET', path: one(at) }) },
   'GET, a list of 50': { least: 0.8, next: () => ({ method: 'GET', path: '/rest/tasks' }) },
 }
 const one = (at: number): string => `/rest/tasks/${1 + (at % DOCUMENTS)}`
 
-const system = await startBenchSystem('configuration')
+const system = await startServiceProcesses({ name: 'configuration', inner: () => ALL_PERMISSIONS })
 try {
-  const ours = await system.startConfiguration()
-  const bare = await system.startScript('tests/bench/bare-express-mongoose.ts', {})
+  const ours = await system.startService('configuration', { LOG_LEVEL: 'fatal' })
+  const bare = await system.runListening('tests/bench/bare-express-mongoose.ts')
   const rows: Record<string, object> = {}
   for (const [kind, { least, next }] of Object.entries(kinds)) {
-    const runs: { ours: Measured; bare: Measured }[] = []
+    const runs: { ours: Load; bare: Load }[] = []
     for (let count = 0; count < RUNS; count++) {
-      runs.push({ ours: await load(ours.url, next), bare: await load(bare.url, next) })
+      runs.push({ ours: await load(ours, next), bare: await load(bare, next) })
     }
     const ratio = median(runs.map((run) => run.ours.perSecond / run.bare.perSecond))
     const failures = runs.reduce((sum, run) => sum + run.ours.failures + run.bare.failures, 0)
@@ -49,15 +58,11 @@ try {
       aim: least,
       failures,
     }
-    report({
+    reportComparison({
       row: `configuration, ${kind}`,
-      parley: `${Math.round(median(runs.map((run) => run.ours.perSecond)))}/s`,
-      against: `bare express + mongoose ${Math.round(median(runs.map((run) => run.bare.perSecond)))}/s`,
-      ...compare(
-        runs.map((run) => run.ours.perSecond),
-        runs.map((run) => run.bare.perSecond),
-      ),
-      reach: { least },
+      ours: runs.map((run) => run.ours.perSecond),
+      others: runs.map((run) => run.bare.perSecond),
+      ...{ named: 'bare express + mongoose ', unit: '/s', reach: { least } },
     })
     if (ratio < least || failures > 0) process.exitCode = 1
   }
@@ -67,13 +72,12 @@ try {
   await system.stop()
 }
 
-function load(url: string, next: (index: number) => LoopCall): Promise<Measured> {
-  const authorization = `Bearer ${system.token(WORKSPACE)}`
-  return closedLoop({
-    url,
-    connections: CONNECTIONS,
-    seconds: DURATION,
-    headers: () => ({ authorization }),
-    next,
+function load({ port }: ListeningProcess, next: (index: number) => Call): Promise<Load> {
+  const headers = { authorization: `Bearer ${system.token('configuration')}` }
+  const until = performance.now() + DURATION * 1_000
+  return asFastAsPossible({
+    ...{ port, connections: CONNECTIONS },
+    request: (index) => requestBytes({ headers, ...next(index) }),
+    goesOn: () => performance.now() < until,
   })
 }

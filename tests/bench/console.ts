@@ -1,5 +1,4 @@
 // How long each page of the console takes with ten thousand threads and a million messages, through the gateway.
-import { join } from 'node:path'
 import { buildConsole } from '@parley/console/build'
 import { startBrowser } from '@parley/console/test/browser'
 import {
@@ -11,15 +10,11 @@ import {
   signIn,
 } from '@parley/console/test/pages'
 import { seed } from '@parley/console/test/seed'
-import { choosePorts } from '@parley/local/servers/choose-ports'
-import { startServers } from '@parley/local/servers/start-servers'
-import { startSystem } from '@parley/local/system/start-system'
-import { waitUntil } from '@parley/local/wait-until'
 import { integer, parseConfig } from '@parley/shared/config'
 import type { Browser } from 'playwright-core'
 import { z } from 'zod'
-import { areReady, inTemporaryState } from '../dispatch/temporary-state.ts'
-import { median, report } from './results.ts'
+import { quantile, report, reportFigure } from '../lab/report/results.ts'
+import { startOwnSystem } from '../lab/system/own-system.ts'
 import { seedMessages } from './seed-messages.ts'
 
 const size = z.object({
@@ -38,25 +33,21 @@ const MAX_MS = 300
 const MAX_PAINT_MS = 1_000
 
 const { MESSAGES, THREADS, ROUNDS, COLD_STARTS } = parseConfig(size, process.env)
-const system = await inTemporaryState('bench', async ({ directory, stopLater }) => {
-  const say = console.error
-  await buildConsole()
-  const servers = await startServers({ directory: join(directory, 'servers'), say })
-  stopLater(servers.stop)
-  say(`${MESSAGES} messages of ${THREADS} threads are stored`)
-  const mongo = { url: servers.mongo.url, database: 'dispatcher' }
-  await seedMessages({ mongo, workspace: WORKSPACE, messages: MESSAGES, threads: THREADS })
-  const file = join(directory, 'gateway-port.json')
-  const { gateway: port } = await choosePorts({ file, names: ['gateway'], say })
-  const started = await startSystem({ directory, port, servers, say: () => undefined, logLevel: 'fatal' })
-  stopLater(started.stop)
-  if (!(await waitUntil(() => areReady(started), { timeoutMs: READY_MS }))) throw new Error('not ready')
-  const browser = await startBrowser()
-  stopLater(() => browser.close())
-  return { ...started, browser }
+await buildConsole()
+const own = await startOwnSystem({
+  instances: {},
+  async prepare({ servers }) {
+    console.error(`${MESSAGES} messages of ${THREADS} threads are stored`)
+    const mongo = { url: servers.mongo.url, database: 'dispatcher' }
+    await seedMessages({ mongo, workspace: WORKSPACE, messages: MESSAGES, threads: THREADS })
+    return {}
+  },
+  say: console.error,
 })
+const { system } = own
+const browser = await startBrowser()
 try {
-  const { gatewayUrl: url, browser } = system
+  const { gatewayUrl: url } = system
   const account = await register(url, 'bench')
   await seed(system, account, { updates: 40 })
   const { accepted } = await readJson<{ accepted: number }>(url, account, '/rest/messages/traffic?last=week')
@@ -79,18 +70,14 @@ try {
     spread: [Math.min(...all), Math.max(...all)],
     reach: { most: 1 },
   })
-  const paints = await firstPaints(browser, url)
-  const shares = paints.map((ms) => ms / MAX_PAINT_MS)
-  report({
+  reportFigure({
     row: `first paint of the console on a cold cache, median of ${COLD_STARTS}`,
-    parley: `${median(paints).toFixed(0)} ms`,
-    against: `${MAX_PAINT_MS} ms`,
-    ratio: median(shares),
-    spread: [Math.min(...shares), Math.max(...shares)],
-    reach: { most: 1 },
+    values: await firstPaints(browser, url),
+    ...{ of: MAX_PAINT_MS, unit: ' ms', reach: { most: 1 } },
   })
 } finally {
-  await system.stop()
+  await browser.close()
+  await own.stop()
 }
 
 interface Target {
@@ -155,9 +142,7 @@ async function measure(call: string, { url, account }: Target): Promise<{ p50: n
     await readJson(url, account, call)
     if (round >= 0) times.push(performance.now() - began)
   }
-  const sorted = times.toSorted((one, other) => one - other)
-  const at = (share: number) =>
-    Number((sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN).toFixed(1))
+  const at = (share: number) => Number(quantile(times, share).toFixed(1))
   return { p50: at(0.5), p99: at(0.99) }
 }
 

@@ -1,9 +1,9 @@
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { startDispatchSystem } from './dispatch-system.ts'
-import { cpuSeconds, residentMib } from './processes.ts'
-import { report } from './results.ts'
-import { rateBetween } from './sink.ts'
+import { fill } from '../lab/load/publish.ts'
+import { rateBetween, report, reportComparison } from '../lab/report/results.ts'
+import { startDispatchSystem } from '../lab/system/dispatch-system.ts'
+import { cpuSeconds, residentMib } from '../lab/system/processes.ts'
 
 const size = z.object({
   MESSAGES: integer({ min: 10_000, max: 1_000_000 }).default(500_000).describe('Messages in the backlog'),
@@ -28,14 +28,9 @@ try {
     spread: [Math.min(...whole.rates) / first, Math.max(...whole.rates) / first],
     reach: { least: 0.8 },
   })
-  const grown = whole.perSecond / tenth.perSecond
-  report({
+  reportComparison({
     row: `drain of a backlog of ${MESSAGES}, speed beside a tenth of it`,
-    parley: `${Math.round(whole.perSecond)}/s`,
-    against: `${Math.round(tenth.perSecond)}/s`,
-    ratio: grown,
-    spread: [grown, grown],
-    reach: { least: 0.85 },
+    ...{ ours: [whole.perSecond], others: [tenth.perSecond], unit: '/s', reach: { least: 0.85 } },
   })
   console.log(`\n${MESSAGES} queued messages of ${THREADS} threads, ${Math.round(whole.perSecond)}/s in all`)
   console.log(`${MESSAGES / TENTHS} of them alone: ${Math.round(tenth.perSecond)}/s`)
@@ -48,7 +43,7 @@ try {
 async function drain(messages: number) {
   console.error(`Queueing ${messages} messages …`)
   sink.forget()
-  await system.fill({ messages, threads, prefix: `backlog-${messages}` })
+  await fill(system, { messages, threads, prefix: `backlog-${messages}` })
   const dispatcher = system.startDispatcher()
   const look = () => ({
     done: sink.count(),

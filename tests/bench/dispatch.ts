@@ -1,10 +1,9 @@
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { startDispatchSystem } from './dispatch-system.ts'
-import { leaveLastCore } from './own-core.ts'
-import { cpuSeconds, type Runner } from './processes.ts'
-import { compare, median as middle, report } from './results.ts'
-import { rateBetween } from './sink.ts'
+import { fill } from '../lab/load/publish.ts'
+import { rateBetween, reportComparison } from '../lab/report/results.ts'
+import { startDispatchSystem } from '../lab/system/dispatch-system.ts'
+import { cpuSeconds, leaveLastCore, type Runner } from '../lab/system/processes.ts'
 
 const size = z.object({
   MESSAGES: integer({ min: 1_000, max: 1_000_000 }).default(100_000).describe('Messages of one run'),
@@ -36,7 +35,10 @@ try {
   const kinds: Record<string, Kind> = {
     'the dispatcher': { start: () => system.startDispatcher({}, profile), logged: true },
     // What it acks is stored nowhere, which would count as lost.
-    'bare amqplib consume, POST, ack': { start: () => system.startBare(), logged: false },
+    'bare amqplib consume, POST, ack': {
+      start: () => system.startScript('bare-amqplib-post.ts'),
+      logged: false,
+    },
   }
   const runs = new Map<string, Measured[]>(Object.keys(kinds).map((name) => [name, []]))
   for (let run = 1 - WARM_UPS; run <= RUNS; run++) {
@@ -54,7 +56,7 @@ try {
 async function measure({ start, logged }: Kind): Promise<Measured> {
   const { sink } = system
   sink.forget()
-  await system.fill({ messages: MESSAGES, threads: THREADS, prefix: `run-${count++}`, logged })
+  await fill(system, { messages: MESSAGES, threads: THREADS, prefix: `run-${count++}`, logged })
   const runner = start()
   const used = () => ({ cpu: cpuSeconds(runner), mongo: cpuSeconds(system.servers.mongo) })
   let before = { cpu: 0, mongo: 0, done: 0 }
@@ -75,12 +77,9 @@ async function measure({ start, logged }: Kind): Promise<Measured> {
 function print(runs: Map<string, Measured[]>): void {
   const speeds = (name: string) => (runs.get(name) ?? []).map(({ perSecond }) => perSecond)
   const [ours, bare] = [speeds('the dispatcher'), speeds('bare amqplib consume, POST, ack')]
-  report({
+  reportComparison({
     row: 'dispatch, beside bare amqplib consume → POST → ack',
-    parley: `${Math.round(middle(ours))}/s`,
-    against: `${Math.round(middle(bare))}/s`,
-    ...compare(ours, bare),
-    reach: { least: 0.5 },
+    ...{ ours, others: bare, unit: '/s', reach: { least: 0.5 } },
   })
 
   const medians = new Map([...runs].map(([name, all]) => [name, median(all)]))

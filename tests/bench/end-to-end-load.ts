@@ -3,10 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { percentile } from '@parley/local/demo/reconciliation'
 import { listen } from '@parley/local/testing/service-under-test'
 import { z } from 'zod'
-import { countDeliveries, type DeliveryCounts } from './delivery-counts.ts'
-import { asFastAsPossible, atRate } from './http-load.ts'
+import { asFastAsPossible, atRate } from '../lab/load/http-lines.ts'
+import { rateBetween } from '../lab/report/results.ts'
+import { countDeliveries, type DeliveryCounts } from '../lab/verdict/arrivals.ts'
 import { type LoadTarget, messageRequest } from './load-requests.ts'
-import { rateBetween } from './sink.ts'
 
 /** Where the messages are to be delivered; it is the first that this process sends to its parent. */
 export interface LoadEndpoint {

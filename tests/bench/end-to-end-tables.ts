@@ -1,6 +1,5 @@
-import { exactlyOnce } from './delivery-counts.ts'
-import { type Figures, mapValues, sum } from './figures.ts'
-import { fitLine } from './fit-line.ts'
+import { type Figures, mapValues, sum } from '../lab/system/process-groups.ts'
+import { exactlyOnce } from '../lab/verdict/arrivals.ts'
 import type { MeasuredLoad } from './load-process.ts'
 
 export interface LoadRun extends MeasuredLoad {
@@ -113,4 +112,24 @@ export function printFits(runs: readonly InstanceRun[]): void {
       row('all', kind, (run) => sum(of(run))),
     ]),
   )
+}
+
+/** A straight line, and how far the points are from it. */
+interface Line {
+  /** Where x is 0, and what each further 1 of x adds. */
+  base: number
+  slope: number
+  /** Root of the mean square of the distances, in the unit of y. */
+  residual: number
+}
+
+/** The line through points (x, y) by least squares; throws a RangeError unless there are two different x. */
+export function fitLine(points: ReadonlyArray<readonly [x: number, y: number]>): Line {
+  const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
+  const [meanX, meanY] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))]
+  const spread = mean(points.map(([x]) => (x - meanX) ** 2))
+  if (!(spread > 0)) throw new RangeError('A line needs points at two different x')
+  const slope = mean(points.map(([x, y]) => (x - meanX) * (y - meanY))) / spread
+  const base = meanY - slope * meanX
+  return { base, slope, residual: Math.sqrt(mean(points.map(([x, y]) => (y - base - slope * x) ** 2))) }
 }

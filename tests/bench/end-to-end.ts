@@ -3,21 +3,28 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Servers } from '@parley/local/servers/start-servers'
 import { integer, parseConfig } from '@parley/shared/config'
 import { memoryConfig } from '@parley/shared/memory'
+import { Redis } from 'ioredis'
+import mongoose from 'mongoose'
 import { z } from 'zod'
-import { type OwnSystem, startOwnSystem } from '../dispatch/own-system.ts'
-import { exactlyOnce } from './delivery-counts.ts'
+import { reportFigure } from '../lab/report/results.ts'
+import { type OwnSystem, startOwnSystem } from '../lab/system/own-system.ts'
+import {
+  connectionsTo,
+  groupProcesses,
+  mapValues,
+  type ProcessGroups,
+  since,
+  sum,
+} from '../lab/system/process-groups.ts'
+import { residentKib } from '../lab/system/processes.ts'
+import { exactlyOnce } from '../lab/verdict/arrivals.ts'
 import type { LoadTask } from './end-to-end-load.ts'
 import { type InstanceRun, type LoadRun, printCosts, printFits, withIdle } from './end-to-end-tables.ts'
-import { mapValues, since, sum } from './figures.ts'
-import { type LoadProcess, measureIdle, measureLoad, startLoad } from './load-process.ts'
+import { type LoadProcess, makeParleyTarget, measureIdle, measureLoad, startLoad } from './load-process.ts'
 import { measureGrowth } from './memory-growth.ts'
-import { makeParleyTarget } from './parley-target.ts'
-import { connectionsTo, groupProcesses, type ProcessGroups } from './process-groups.ts'
-import { residentKib } from './processes.ts'
-import { report } from './results.ts'
-import { countQuestions } from './server-questions.ts'
 
 const size = z.object({
   DURATION: integer({ min: 1, max: 300 }).default(15).describe('Seconds of each load'),
@@ -69,6 +76,8 @@ const {
   GROWTH_MESSAGES,
   MEMORY,
 } = parseConfig(size, process.env)
+const counters = z.looseObject({ opcounters: z.record(z.string(), z.number()) })
+
 const runs: InstanceRun[] = []
 if (GROWTH_MESSAGES > 0) conclude(await measureMemory())
 else await measureAll()
@@ -82,12 +91,9 @@ async function measureAll(): Promise<void> {
     if (postsPerSecond < RATE * REACHED)
       console.log(`Only ${Math.round(postsPerSecond)} of ${RATE} posts a second were reached.`)
     const total = sum(withIdle(run))
-    report({
+    reportFigure({
       row: `processor time of a message end to end, µs, at ${RATE}/s, ${instances} of webhook and dispatcher`,
-      parley: `${Math.round(total)} µs`,
-      against: '',
-      ratio: total,
-      spread: [total, total],
+      ...{ values: [total], unit: ' µs' },
     })
   }
   if (new Set(INSTANCES).size > 1) printFits(runs)
@@ -194,4 +200,28 @@ function holdings({ servers }: OwnSystem, groups: ProcessGroups): InstanceRun['h
       redis: each(connectionsTo(ports.redis, pids)),
     }
   })
+}
+
+/** How many operations MongoDB and Redis have carried out since their start. */
+async function countQuestions({ mongo, redis }: Pick<Servers, 'mongo' | 'redis'>) {
+  return { MongoDB: await askedOfMongo(mongo.url), Redis: await askedOfRedis(redis.url) }
+}
+
+async function askedOfMongo(url: string): Promise<number> {
+  const client = await mongoose.mongo.MongoClient.connect(url)
+  try {
+    const { opcounters } = counters.parse(await client.db('admin').command({ serverStatus: 1 }))
+    return Object.values(opcounters).reduce((sum, count) => sum + count, 0)
+  } finally {
+    await client.close()
+  }
+}
+
+async function askedOfRedis(url: string): Promise<number> {
+  const client = new Redis(url)
+  try {
+    return Number(/^total_commands_processed:(\d+)/m.exec(await client.info('stats'))?.[1])
+  } finally {
+    client.disconnect()
+  }
 }

@@ -1,4 +1,5 @@
 // What a dead receiver for which 50,000 events wait costs messages, and another receiver.
+
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -6,10 +7,12 @@ import { type Delivery, deliveryId, shardOf } from '@parley/dispatcher/message/d
 import { integer, parseConfig } from '@parley/shared/config'
 import type { DocumentReplica } from '@parley/shared/config-replica/replica-store'
 import { z } from 'zod'
-import { startDispatchSystem } from './dispatch-system.ts'
-import { leaveLastCore } from './own-core.ts'
-import { compare, median, report } from './results.ts'
-import { rateBetween, startSink } from './sink.ts'
+import { fill } from '../lab/load/publish.ts'
+import { rateBetween, reportComparison, shown } from '../lab/report/results.ts'
+import { startDispatchSystem } from '../lab/system/dispatch-system.ts'
+import { leaveLastCore } from '../lab/system/processes.ts'
+import { startSink } from '../lab/system/receivers.ts'
+import { ALL_PERMISSIONS } from '../lab/system/service-processes.ts'
 
 const size = z.object({
   MESSAGES: integer({ min: 500, max: 1_000_000 }).default(10_000).describe('Messages of one run'),
@@ -60,8 +63,7 @@ try {
 /** What identity and configuration answer. */
 function documentOf(url: string): object {
   if (url.startsWith('/internal/subscriptions')) return { data: [] }
-  if (url.startsWith('/internal/roles'))
-    return { permissions: [{ schema: 'true', read: 'true', write: 'true' }] }
+  if (url.startsWith('/internal/roles')) return ALL_PERMISSIONS
   if (!url.startsWith('/internal/callers')) return {}
   const _id = Number(url.split('/').at(-1))
   const workspace = { _id, name: '', namespace: '', host: '' }
@@ -118,7 +120,7 @@ async function forgetDead(): Promise<void> {
 async function measure(): Promise<{ messages: number; events: number }> {
   system.sink.forget()
   receiver.forget()
-  await system.fill({ messages: MESSAGES, threads: THREADS, prefix: `events-${runs++}` })
+  await fill(system, { messages: MESSAGES, threads: THREADS, prefix: `events-${runs++}` })
   const runner = system.startDispatcher()
   await system.sink.until(MESSAGES)
   await receiver.until(MESSAGES)
@@ -135,15 +137,12 @@ function print({
   withDead,
 }: Record<'alone' | 'withDead', { messages: number; events: number }[]>): void {
   const of = (all: typeof alone, key: 'messages' | 'events') => all.map((one) => one[key])
-  const show = (values: number[]) => `${Math.round(median(values))}/s`
+  const show = (values: number[]) => shown(values, { unit: '/s' })
   const aims = { messages: 0.97, events: 0.9 }
   for (const key of ['messages', 'events'] as const)
-    report({
+    reportComparison({
       row: `${key} beside ${WAITING} events for a dead receiver, and without`,
-      parley: show(of(withDead, key)),
-      against: show(of(alone, key)),
-      ...compare(of(withDead, key), of(alone, key)),
-      reach: { least: aims[key] },
+      ...{ ours: of(withDead, key), others: of(alone, key), unit: '/s', reach: { least: aims[key] } },
     })
   console.table(
     Object.entries({ alone, withDead }).map(([name, all]) => ({

@@ -5,11 +5,10 @@ import { Worker } from 'node:worker_threads'
 import { integer, parseConfig } from '@parley/shared/config'
 import { type ConfirmChannel, connect } from 'amqplib'
 import { z } from 'zod'
-import { channelTo } from '../dispatcher/dispatcher-environment.ts'
-import { type DispatchSystem, startDispatchSystem } from './dispatch-system.ts'
+import { publishOne } from '../lab/load/publish.ts'
+import { quantile, report } from '../lab/report/results.ts'
+import { channelTo, type DispatchSystem, startDispatchSystem } from '../lab/system/dispatch-system.ts'
 import type { NoiseRequest } from './noisy-workspace.ts'
-import { publishOne } from './publish-one.ts'
-import { report } from './results.ts'
 
 const size = z.object({
   FLOOD: integer({ min: 1_000, max: 1_000_000 }).default(20_000).describe('Messages of the flood'),
@@ -129,9 +128,4 @@ async function measure(options: {
   while (sink.countOf(`${name}-`) < published.size) await pause(50, undefined, { signal: late })
   const came = sink.received().filter(({ id }) => id.startsWith(`${name}-`))
   return came.map(({ id, at }) => at - (published.get(id.split(':')[0] ?? '') ?? Number.NaN))
-}
-
-function quantile(values: number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }

@@ -3,11 +3,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { startOwnSystem } from '../dispatch/own-system.ts'
-import { type Figures, sum } from './figures.ts'
+import { median, reportComparison, reportFigure } from '../lab/report/results.ts'
+import { startOwnSystem } from '../lab/system/own-system.ts'
+import { type Figures, groupProcesses, measuredWhole, memoryOf, sum } from '../lab/system/process-groups.ts'
 import { measureIdle } from './load-process.ts'
-import { groupProcesses, measuredWhole, memoryOf } from './process-groups.ts'
-import { compare, median, report } from './results.ts'
 
 const size = z.object({
   RUNS: integer({ min: 1, max: 20 }).default(3).describe('Turns of each'),
@@ -38,13 +37,9 @@ for (const [name, [first]] of Object.entries(rests)) console.log(name, first)
 row('milliseconds of a processor a second at rest, everything counted', ' ms/s', ({ idle }) => sum(idle))
 row('memory at rest, everything counted', ' MiB', ({ memory }) => sum(memory))
 const idle = median(rests.together.map(({ idle }) => sum(idle)))
-report({
+reportFigure({
   row: 'a processor at rest with one process for all services, ms/s',
-  parley: `${idle.toFixed(0)} ms/s`,
-  against: '',
-  ratio: idle,
-  spread: [idle, idle],
-  reach: { most: MOST_MS },
+  ...{ values: [idle], unit: ' ms/s', reach: { most: MOST_MS } },
 })
 
 async function rest(layout: (typeof LAYOUTS)[keyof typeof LAYOUTS]): Promise<Rest> {
@@ -59,11 +54,8 @@ async function rest(layout: (typeof LAYOUTS)[keyof typeof LAYOUTS]): Promise<Res
 }
 
 function row(title: string, unit: string, figureOf: (rest: Rest) => number): void {
-  const [together, processes] = [rests.together.map(figureOf), rests.processes.map(figureOf)]
-  report({
+  reportComparison({
     row: `${title}: one process for all services, and one for each`,
-    parley: `${median(together).toFixed(0)}${unit}`,
-    against: `${median(processes).toFixed(0)}${unit}`,
-    ...compare(together, processes),
+    ...{ ours: rests.together.map(figureOf), others: rests.processes.map(figureOf), unit },
   })
 }

@@ -1,18 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { CHECKOUT } from '@parley/local/checkout'
-import { startServers } from '@parley/local/servers/start-servers'
-import { listen, makeServiceKeys, untilReady } from '@parley/local/testing/service-under-test'
-import { declareTestLayoutAt, TEST_LAYOUT, testQueue } from '@parley/local/testing/test-layout'
+// Intake of messages by the webhook service, beside a bare handler and a raw publisher; a steady load; and its memory.
 import { integer, parseConfig } from '@parley/shared/config'
-import { createInternalSigner } from '@parley/shared/internal-token'
-import { connect } from 'amqplib'
 import { z } from 'zod'
-import { asFastAsPossible, atRate, inTurns, type Load, requestBytes } from './http-load.ts'
-import { leaveLastCore, onLastCore } from './own-core.ts'
-import { cpuSeconds, listening, outputOf, residentMib, startProcesses } from './processes.ts'
-import { compare as compareRuns, median, report } from './results.ts'
+import { asFastAsPossible, atRate, type Load } from '../lab/load/http-lines.ts'
+import { median, reportComparison } from '../lab/report/results.ts'
+import { cpuSeconds, leaveLastCore, onLastCore, outputOf, residentMib } from '../lab/system/processes.ts'
+import { ALL_PERMISSIONS, startServiceProcesses } from '../lab/system/service-processes.ts'
+import { BODY, messageRequests } from './load-requests.ts'
 
 const size = z.object({
   DURATION: integer({ min: 1, max: 60 }).default(5).describe('Seconds of one measurement'),
@@ -29,140 +22,72 @@ type Measured = Load & {
   cpuMicros: number
 }
 
-const PORTS = { ours: 18_421, bare: 18_422 }
-const PATH = '/api/hooks/whatsapp'
-const THREADS = 256
-
 const { DURATION, CONNECTIONS, RUNS, RATE, STEADY_SECONDS, MESSAGES } = parseConfig(size, process.env)
-const urlOf = (name: keyof typeof PORTS) => `http://127.0.0.1:${PORTS[name]}`
+const pinned = { pinned: true }
 
 leaveLastCore()
-const { run, stop } = startProcesses()
-const directory = await mkdtemp(join(tmpdir(), 'parley-bench-'))
-const servers = await startServers({ directory, say: console.error })
-const AMQP_URL = servers.rabbitmq.url
-await declareTestLayoutAt(AMQP_URL)
-const keys = makeServiceKeys()
-const inner = await listen((req, res) => {
-  res.writeHead(200, { 'content-type': 'application/json' })
-  const isRole = req.url?.startsWith('/internal/roles')
-  const channel = { _id: 1, version: 1, name: 'Support', extId: 'support-line', hook: 'rpc', config: {} }
-  res.end(
-    JSON.stringify(
-      isRole
-        ? { permissions: [{ schema: 'true', read: 'true', write: 'true' }] }
-        : { data: [channel], next: null },
-    ),
-  )
+const channel = { _id: 1, version: 1, name: 'Support', extId: 'support-line', hook: 'rpc', config: {} }
+const system = await startServiceProcesses({
+  name: 'intake',
+  inner: (url) => (url.startsWith('/internal/roles') ? ALL_PERMISSIONS : { data: [channel], next: null }),
 })
-const message = (thread: number) => ({
-  extId: 'support-line',
-  user: { name: 'João', phone: `55119${thread}`, ctx: {} },
-  thread: { extId: `thread-${thread}`, ctx: {} },
-  answer: {
-    message: 'Olá!',
-    functions: [{ name: 'callback', args: { template: 'welcome', variables: ['João'], language: 'pt_BR' } }],
-  },
-})
-const BODY = JSON.stringify(message(0))
-const services = {
-  ours: run(...onLastCore([join(CHECKOUT, 'services/webhook/src/server.ts')]), {
-    PORT: String(PORTS.ours),
-    LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn',
-    AMQP_URL,
-    MONGO_URL: servers.mongo.url,
-    REDIS_URL: servers.redis.url,
-    SERVICE_KEY: JSON.stringify(keys.own.webhook),
-    SERVICE_JWKS: JSON.stringify(keys.jwks),
-    IDENTITY_URL: inner.url,
-    CONFIGURATION_URL: inner.url,
-  }),
-  bare: run(...onLastCore([join(CHECKOUT, 'tests/bench/bare-express-amqplib.ts')]), {
-    PORT: String(PORTS.bare),
-    AMQP_URL,
-  }),
-}
+const AMQP_URL = system.servers.rabbitmq.url
+type Service = Awaited<ReturnType<typeof system.startService>>
+/** Requests with the token that the gateway would send. */
+const requests = () => messageRequests(system.token('webhook'))
 try {
-  await listening(urlOf('ours'))
-  await untilReady(urlOf('ours'))
-  await listening(urlOf('bare'))
-  await compare()
-  await steady()
-  await memory()
-} finally {
-  await stop()
-  await inner.close()
-  await servers.stop()
-  await rm(directory, { recursive: true, force: true })
-}
-
-/** Requests over 256 threads, with the token that the gateway would send. */
-function requests() {
-  const caller = {
-    account: { _id: 1, username: 'bench@example.com', name: 'Bench', profile: 1, context: {} },
-    workspace: { _id: 1, name: 'Bench', namespace: 'bench', host: 'bench.example.com' },
-    role: { _id: 1, name: 'WORKSPACE_ADMIN', version: 1 },
+  const services = {
+    ours: await system.startService('webhook', { LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn' }, pinned),
+    bare: await system.runListening('tests/bench/bare-express-amqplib.ts', {}, pinned),
   }
-  const signer = createInternalSigner(keys.own.gateway)
-  const authorization = `Bearer ${signer.sign({ audience: 'webhook', caller })}`
-  return inTurns(
-    Array.from({ length: THREADS }, (_, thread) =>
-      requestBytes({ path: PATH, headers: { authorization }, body: JSON.stringify(message(thread)) }),
-    ),
-  )
+  await compare(services)
+  await steady(services.ours)
+  await memory(services.ours)
+} finally {
+  await system.stop()
 }
 
-async function load(target: keyof typeof PORTS): Promise<Measured> {
-  await emptyQueues()
-  const before = cpuSeconds(services[target])
+async function load(service: Service): Promise<Measured> {
+  await system.emptyQueues()
+  const before = cpuSeconds(service)
   const until = performance.now() + DURATION * 1_000
-  const port = PORTS[target]
   const goesOn = () => performance.now() < until
+  const { port } = service
   const measured = await asFastAsPossible({ port, connections: CONNECTIONS, request: requests(), goesOn })
-  const cpuMicros = ((cpuSeconds(services[target]) - before) * 1e6) / (measured.perSecond * DURATION)
+  const cpuMicros = ((cpuSeconds(service) - before) * 1e6) / (measured.perSecond * DURATION)
   return { ...measured, cpuMicros }
 }
 
 async function rawPublisher(): Promise<Measured> {
-  await emptyQueues()
-  const publisher = onLastCore([join(CHECKOUT, 'tests/bench/raw-publisher.ts')])
+  await system.emptyQueues()
+  const publisher = onLastCore([new URL('raw-publisher.ts', import.meta.url).pathname])
   const printed = await outputOf(...publisher, { AMQP_URL, BODY, DURATION: String(DURATION) })
   return { perSecond: Number(printed), p50: Number.NaN, p99: Number.NaN, failures: 0, cpuMicros: Number.NaN }
-}
-
-async function emptyQueues(): Promise<void> {
-  const connection = await connect(AMQP_URL)
-  const channel = await connection.createChannel()
-  for (let partition = 0; partition < TEST_LAYOUT.partitions; partition++)
-    await channel.purgeQueue(testQueue(partition))
-  await connection.close()
 }
 
 /**
  * All three in turns, each alone on the last core, the servers and the load on the others; the median of three
  * runs, after one to warm up.
  */
-async function compare(): Promise<void> {
-  const kinds = { 'the webhook service': () => load('ours'), 'bare express + amqplib': () => load('bare') }
+async function compare({ ours, bare }: Record<'ours' | 'bare', Service>): Promise<void> {
+  const kinds = { 'the webhook service': () => load(ours), 'bare express + amqplib': () => load(bare) }
   for (const measure of Object.values(kinds)) await measure()
   const all = { ...kinds, 'raw publisher, 64 in flight': rawPublisher }
   const runs = new Map<string, Measured[]>(Object.keys(all).map((name) => [name, []]))
   for (let count = 0; count < RUNS; count++) {
     for (const [name, measure] of Object.entries(all)) runs.get(name)?.push(await measure())
   }
-  const medianOf = (name: string, field: keyof Measured) =>
-    median((runs.get(name) ?? []).map((each) => each[field]))
+  const valuesOf = (name: string, field: keyof Measured) => (runs.get(name) ?? []).map((each) => each[field])
+  const medianOf = (name: string, field: keyof Measured) => median(valuesOf(name, field))
   const mine = medianOf('the webhook service', 'perSecond')
-  for (const [name, row, reach] of [
+  for (const [name, row, least] of [
     ['bare express + amqplib', 'intake beside bare express + amqplib', 0.8],
     ['raw publisher, 64 in flight', 'intake beside a raw confirmed publisher, 64 in flight', 0.5],
-  ] as const) {
-    const speeds = (of: string) => (runs.get(of) ?? []).map(({ perSecond }) => perSecond)
-    const ours = speeds('the webhook service')
-    const shown = (values: number[]) => `${Math.round(median(values))}/s`
-    const compared = compareRuns(ours, speeds(name))
-    report({ row, parley: shown(ours), against: shown(speeds(name)), ...compared, reach: { least: reach } })
-  }
+  ] as const)
+    reportComparison({
+      ...{ row, ours: valuesOf('the webhook service', 'perSecond'), others: valuesOf(name, 'perSecond') },
+      ...{ unit: '/s', reach: { least } },
+    })
   const rows = [...runs].map(([name, loads]) => ({
     name,
     'messages/s': Math.round(medianOf(name, 'perSecond')),
@@ -177,14 +102,10 @@ async function compare(): Promise<void> {
   console.table(rows)
 }
 
-async function steady(): Promise<void> {
-  await emptyQueues()
+async function steady({ port }: Service): Promise<void> {
+  await system.emptyQueues()
   const { perSecond, p50, p99, failures } = await atRate({
-    port: PORTS.ours,
-    connections: CONNECTIONS,
-    request: requests(),
-    rate: RATE,
-    seconds: STEADY_SECONDS,
+    ...{ port, connections: CONNECTIONS, request: requests(), rate: RATE, seconds: STEADY_SECONDS },
   })
   console.log(`\nA steady ${RATE} messages/s for ${STEADY_SECONDS} s, each at its time`)
   console.table([
@@ -192,12 +113,12 @@ async function steady(): Promise<void> {
   ])
 }
 
-async function memory(): Promise<void> {
-  await emptyQueues()
+async function memory(service: Service): Promise<void> {
+  await system.emptyQueues()
   const rows: object[] = []
   const memoryAt: number[] = []
   const look = (messages: number) => {
-    const resident = residentMib(services.ours)
+    const resident = residentMib(service)
     memoryAt.push(resident)
     rows.push({ messages, 'resident MiB': Math.round(resident) })
   }
@@ -209,19 +130,15 @@ async function memory(): Promise<void> {
     }
     return count < MESSAGES
   }
-  await asFastAsPossible({ port: PORTS.ours, connections: CONNECTIONS, request: requests(), goesOn })
+  const { port } = service
+  await asFastAsPossible({ port, connections: CONNECTIONS, request: requests(), goesOn })
   const [first, last] = [memoryAt[1], memoryAt.at(-1)]
-  if (first !== undefined && last !== undefined) {
-    const ratio = last / first
-    report({
+  if (first !== undefined && last !== undefined)
+    reportComparison({
       row: `memory of the webhook service, after ${MESSAGES} messages`,
-      parley: `${Math.round(last)} MiB`,
-      against: `after ${MESSAGES / 10}: ${Math.round(first)} MiB`,
-      ratio,
-      spread: [ratio, ratio],
+      ...{ ours: [last], others: [first], named: `after ${MESSAGES / 10}: `, unit: ' MiB' },
       reach: { most: 1.15 },
     })
-  }
   console.log(`\nMemory of the webhook service over ${MESSAGES} messages`)
   console.table(rows)
 }

@@ -3,10 +3,22 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { CHECKOUT } from '@parley/local/checkout'
+import { connectRpc } from '../lab/load/lines.ts'
+import type { OwnSystem } from '../lab/system/own-system.ts'
+import {
+  type Figures,
+  mapValues,
+  type ProcessGroups,
+  secondsOf,
+  since,
+  sum,
+} from '../lab/system/process-groups.ts'
+import { cpuSeconds, machineSeconds } from '../lab/system/processes.ts'
+import { makeApiToken, registerWorkspace } from '../lab/system/workspace.ts'
 import type { LoadEndpoint, LoadOutcome, LoadTask } from './end-to-end-load.ts'
-import { type Figures, mapValues, since, sum } from './figures.ts'
-import { type ProcessGroups, secondsOf } from './process-groups.ts'
-import { cpuSeconds, machineSeconds } from './processes.ts'
+import type { LoadTarget } from './load-requests.ts'
+
+const CHANNEL = 'end-to-end'
 
 export interface MeasuredLoad extends LoadOutcome {
   /** How long it took, with all that it left behind. */
@@ -69,4 +81,16 @@ export async function measureLoad(options: {
     micros: mapValues(spent, (used, name) => beyondIdle(used, name) / outcome.posted),
     disturbance: others / seconds,
   }
+}
+
+/** Makes a workspace with an API token and a channel whose sends go to `callbackUrl`. */
+export async function makeParleyTarget(
+  { system }: OwnSystem,
+  callbackUrl: string,
+  name = 'bench',
+): Promise<LoadTarget> {
+  const workspace = await registerWorkspace(system.gatewayUrl, name)
+  await connectRpc({ workspace, callbackUrl, id: 1, extId: CHANNEL })
+  const { token } = await makeApiToken(workspace, { name, role: 'WORKSPACE_ADMIN' })
+  return { api: 'parley', port: Number(new URL(system.gatewayUrl).port), token, channel: CHANNEL }
 }

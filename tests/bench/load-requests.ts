@@ -1,4 +1,4 @@
-import { requestBytes } from './http-load.ts'
+import { inTurns, requestBytes } from '../lab/load/http-lines.ts'
 
 /** A system that takes messages, and what a client needs to post to it. */
 export type LoadTarget = ParleyTarget | OutpostTarget
@@ -53,3 +53,28 @@ export function messageRequest(target: LoadTarget, load: string, index: number):
     }),
   })
 }
+
+const THREADS = 256
+const messageOf = (thread: number) => ({
+  extId: 'support-line',
+  user: { name: 'João', phone: `55119${thread}`, ctx: {} },
+  thread: { extId: `thread-${thread}`, ctx: {} },
+  answer: {
+    message: 'Olá!',
+    functions: [{ name: 'callback', args: { template: 'welcome', variables: ['João'], language: 'pt_BR' } }],
+  },
+})
+/** One of the messages that {@link messageRequests} posts. */
+export const BODY = JSON.stringify(messageOf(0))
+
+/** Posts over 256 threads in turns, to whatever takes this token. */
+export const messageRequests = (token: string) =>
+  inTurns(
+    Array.from({ length: THREADS }, (_, thread) =>
+      requestBytes({
+        path: '/api/hooks/whatsapp',
+        headers: { authorization: `Bearer ${token}` },
+        body: JSON.stringify(messageOf(thread)),
+      }),
+    ),
+  )

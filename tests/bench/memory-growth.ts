@@ -1,10 +1,9 @@
-import { exactlyOnce } from './delivery-counts.ts'
+import { reportComparison } from '../lab/report/results.ts'
+import { type Figures, mapValues, type ProcessGroups } from '../lab/system/process-groups.ts'
+import { residentKib } from '../lab/system/processes.ts'
+import { exactlyOnce } from '../lab/verdict/arrivals.ts'
 import type { LoadTask } from './end-to-end-load.ts'
-import { type Figures, mapValues } from './figures.ts'
 import type { LoadProcess } from './load-process.ts'
-import type { ProcessGroups } from './process-groups.ts'
-import { residentKib } from './processes.ts'
-import { report } from './results.ts'
 
 const PARTS = 10
 const PART_SECONDS = 6 * 60 * 60
@@ -48,13 +47,9 @@ function reportGrowth(name: string, { second, last, hasGrown }: ReturnType<typeo
   console.log(
     `${name}: ${second.toFixed(0)} MiB in the second fifth, ${last.toFixed(0)} in the last: ${hasGrown ? 'it has grown' : 'no growth'}`,
   )
-  const ratio = last / second
-  report({
+  reportComparison({
     row: `resident memory of ${name} in the last fifth, and in the second`,
-    parley: `${last.toFixed(0)} MiB`,
-    against: `${second.toFixed(0)} MiB`,
-    ratio,
-    spread: [ratio, ratio],
+    ...{ ours: [last], others: [second], unit: ' MiB' },
     ...(CACHES.has(name) ? {} : { reach: { most: MOST } }),
   })
 }

@@ -1,7 +1,6 @@
-import type { OwnSystem } from '../dispatch/own-system.ts'
-import { startLoad } from './load-process.ts'
-import { makeParleyTarget } from './parley-target.ts'
-import { compare, median, report } from './results.ts'
+import { reportComparison } from '../lab/report/results.ts'
+import type { OwnSystem } from '../lab/system/own-system.ts'
+import { makeParleyTarget, startLoad } from './load-process.ts'
 
 const BURSTS = 3
 const BURST = 5_000
@@ -54,18 +53,13 @@ export async function startMessagePath(own: OwnSystem) {
 
 /** Reports what the path did beside something, and before. */
 export function reportPath(load: string, during: PathFigures, before: PathFigures): void {
-  const shown = ({ perSecond }: PathFigures) => `${median(perSecond).toFixed(0)}/s`
-  report({
+  reportComparison({
     row: `messages a second beside ${load}, and before`,
-    ...{ parley: shown(during), against: shown(before) },
-    ...compare(during.perSecond, before.perSecond),
-    reach: { least: LEAST_SHARE },
+    ...{ ours: during.perSecond, others: before.perSecond, unit: '/s', reach: { least: LEAST_SHARE } },
   })
   for (const quantile of ['p50', 'p99'] as const)
-    report({
+    reportComparison({
       row: `delivered at ${RATE}/s beside ${load}, and before, ${quantile}`,
-      parley: `${during[quantile].toFixed(1)} ms`,
-      against: `${before[quantile].toFixed(1)} ms`,
-      ratio: during[quantile] / before[quantile],
+      ...{ ours: [during[quantile]], others: [before[quantile]], digits: 1, unit: ' ms' },
     })
 }

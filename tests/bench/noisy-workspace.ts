@@ -4,8 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { listen } from '@parley/local/testing/service-under-test'
 import { connect } from 'amqplib'
-import { publishOne } from './publish-one.ts'
-import { startSink } from './sink.ts'
+import { publishOne } from '../lab/load/publish.ts'
+import { startSink } from '../lab/system/receivers.ts'
 
 /** Publish so many messages at this rate; `extId` says to which channel. */
 export interface NoiseRequest {

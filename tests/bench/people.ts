@@ -3,21 +3,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type GatewayClient, gatewayClient } from '@parley/local/demo/gateway-client'
 import { readRunFile } from '@parley/local/demo/running-system'
-import {
-  configOf,
-  misbehave,
-  registerWebhook,
-  SIMULATED,
-  simulatedNumber,
-} from '@parley/local/simulator/client'
 import { waitUntil } from '@parley/local/wait-until'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { startOwnSystem } from '../dispatch/own-system.ts'
+import { connectOffers } from '../lab/load/audience.ts'
+import { median, report, reportComparison, reportFigure } from '../lab/report/results.ts'
+import { startOwnSystem } from '../lab/system/own-system.ts'
+import { residentMib } from '../lab/system/processes.ts'
+import { register } from '../lab/system/workspace.ts'
 import { type MessagePath, reportPath, startMessagePath } from './message-path.ts'
-import { ATTRIBUTES, peopleFile } from './people-file.ts'
-import { residentMib } from './processes.ts'
-import { median, report } from './results.ts'
 
 const size = z.object({
   PEOPLE: integer({ min: 1_000, max: 10_000_000 }).default(1_000_000).describe('Rows of the file'),
@@ -27,7 +21,7 @@ const { PEOPLE, ROUNDS } = parseConfig(size, process.env)
 
 const LEAST_PER_SECOND = 10_000
 const MOST_MS = 1_000
-const START_MS = 5_000
+const START_SECONDS = 5
 const MOST_GROWTH = 1.3
 const SAMPLE_MS = 200
 const CALM_SAMPLES = 50
@@ -52,30 +46,33 @@ const PAGES: Record<string, string> = {
   'by the beginning of numbers': '/rest/people?q=55119',
 }
 
+const CHUNK_ROWS = 2_000
+const CITIES = ['Santos', 'Recife', 'Manaus', 'Curitiba', 'Salvador']
+const LANGUAGES = ['pt_BR', 'pt_BR', 'pt_BR', 'es', 'en']
+/** What the rows have an attribute for. */
+const ATTRIBUTES = [
+  { name: 'city', type: 'text' },
+  { name: 'orders', type: 'number' },
+]
+
 const registered = z.object({ accessToken: z.string(), workspace: z.object({ host: z.string() }) })
 
 const own = await startOwnSystem({ instances: {}, say: console.error })
 try {
-  const [owner, other] = [await register('owner'), await register('other')]
+  const [owner, other] = [await newWorkspace('owner'), await newWorkspace('other')]
   await owner.client.call('PUT', '/rest/people/attributes', { attributes: ATTRIBUTES })
   await other.client.call('POST', '/rest/people', { addresses: ['phone:5511988887777'], name: 'Ana' })
   const calm = await sampleOther(other.client, { until: () => false, most: CALM_SAMPLES })
   const { perSecond, memory, latencies } = await measureImport(owner.token, other.client)
-  report({
+  reportFigure({
     row: `import of ${PEOPLE} people`,
-    parley: `${Math.round(perSecond)}/s`,
-    against: `${LEAST_PER_SECOND}/s`,
-    ratio: perSecond / LEAST_PER_SECOND,
-    reach: { least: 1 },
+    ...{ values: [perSecond], of: LEAST_PER_SECOND, unit: '/s', reach: { least: 1 } },
   })
   const early = Math.max(...memory.slice(0, Math.ceil(memory.length / 4)))
   const late = Math.max(...memory.slice(-Math.ceil(memory.length / 4)))
-  report({
+  reportComparison({
     row: 'memory of the campaigns service in the last quarter of the import, and in the first',
-    parley: `${late} MiB`,
-    against: `${early} MiB`,
-    ratio: late / early,
-    reach: { most: MOST_GROWTH },
+    ...{ ours: [late], others: [early], unit: ' MiB', reach: { most: MOST_GROWTH } },
   })
   report({
     row: 'a page of another workspace during the import, median',
@@ -99,16 +96,11 @@ try {
 }
 
 /** A workspace of its own, and its token. */
-async function register(name: string) {
-  const body = {
-    ...{ name, email: `${name}-${Date.now()}@example.com`, phone: '+5511999990000' },
-    ...{ password: crypto.randomUUID(), namespace: `${name}-${Date.now().toString(36)}` },
-  }
-  const response = await fetch(new URL('/api/auth/register', own.system.gatewayUrl), {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) },
-  })
-  const { accessToken: token, workspace } = registered.parse(await response.json())
-  return { token, client: gatewayClient(own.system.gatewayUrl, { token, host: workspace.host }) }
+async function newWorkspace(name: string) {
+  const { gatewayUrl } = own.system
+  const person = { email: `${name}@example.com`, password: crypto.randomUUID(), namespace: name }
+  const { accessToken: token, workspace } = registered.parse(await register(gatewayUrl, person))
+  return { token, client: gatewayClient(gatewayUrl, { token, host: workspace.host }) }
 }
 
 /** Imports the file, and looks meanwhile at the memory of the service and at how long another workspace waits. */
@@ -171,12 +163,9 @@ function reportSlowest(what: string, times: Record<string, number>): void {
     Object.fromEntries(Object.entries(times).map(([title, ms]) => [title, { ms: Math.round(ms) }])),
   )
   const [title = '', ms = 0] = Object.entries(times).toSorted(([, one], [, next]) => next - one)[0] ?? []
-  report({
+  reportFigure({
     row: `${what} of ${PEOPLE} people: ${title}`,
-    parley: `${Math.round(ms)} ms`,
-    against: `${MOST_MS} ms`,
-    ratio: ms / MOST_MS,
-    reach: { most: 1 },
+    ...{ values: [ms], of: MOST_MS, unit: ' ms', reach: { most: 1 } },
   })
 }
 
@@ -188,14 +177,9 @@ async function measureCampaign(
   client: GatewayClient,
   { system: { simulatorUrl }, path }: { system: { simulatorUrl: string }; path: MessagePath },
 ): Promise<void> {
-  const number = simulatedNumber(simulatorUrl, String(Date.now()))
-  await misbehave({ ...number, behaviour: { messagesPerSecond: MOST_PER_SECOND } })
-  await client.putChannel({
-    ...{ name: 'Offers', description: '', extId: 'offers', handlerUrl: 'native:agents/echo' },
-    ...{ hook: SIMULATED.name, callback: SIMULATED.name },
-    config: { ...configOf(number), businessAccountId: number.phoneNumberId },
+  const number = await connectOffers(client, {
+    ...{ simulatorUrl, extId: 'offers', messagesPerSecond: MOST_PER_SECOND },
   })
-  await registerWebhook(number, client.providerUrl('offers'))
   const { _id } = z.looseObject({ _id: z.string() }).parse(
     await client.call('POST', '/rest/campaigns', {
       ...{ name: 'Everybody', channel: 1, template: { name: 'welcome_offer', language: 'pt_BR' } },
@@ -211,12 +195,9 @@ async function measureCampaign(
     z.object({ data: z.array(z.unknown()) }).parse(await (await fetch(sends)).json()).data.length > 0
   if (!(await waitUntil(isSent, { timeoutMs: 120_000, intervalMs: 20 }))) throw new Error('nothing was sent')
   const first = performance.now() - began
-  report({
+  reportFigure({
     row: `a campaign to ${PEOPLE} people, from its start to its first message`,
-    parley: `${(first / 1_000).toFixed(1)} s`,
-    against: `${START_MS / 1_000} s`,
-    ratio: first / START_MS,
-    reach: { most: 1 },
+    ...{ values: [first / 1_000], of: START_SECONDS, digits: 1, unit: ' s', reach: { most: 1 } },
   })
   const listed = async () => {
     // While a million recipients are written, counting them may take longer than the client waits.
@@ -239,4 +220,21 @@ async function measureCampaign(
     (filter) => client.call('POST', '/rest/segments/count', { filter }),
   )
   reportSlowest('slowest count over a campaign', counts)
+}
+
+/** A file of so many people as CSV, in chunks: nine of ten have agreed to marketing, every twentieth is a VIP. */
+async function* peopleFile(count: number): AsyncGenerator<Buffer> {
+  yield Buffer.from('phone,name,language,tags,consent,city,orders\n')
+  for (let from = 0; from < count; from += CHUNK_ROWS) {
+    const rows = Array.from({ length: Math.min(CHUNK_ROWS, count - from) }, (_, n) => rowOf(from + n))
+    yield Buffer.from(rows.join(''))
+  }
+}
+
+function rowOf(at: number): string {
+  const phone = `+5511${String(900_000_000 + at)}`
+  const tags = at % 20 === 0 ? 'vip' : ''
+  const consent = at % 10 === 0 ? '' : 'granted'
+  const [language, city] = [LANGUAGES[at % LANGUAGES.length], CITIES[(at >> 2) % CITIES.length]]
+  return `${phone},Ana Souza ${at},${language},${tags},${consent},${city},${at % 100}\n`
 }

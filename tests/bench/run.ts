@@ -8,8 +8,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
-import { sum } from './figures.ts'
-import { meetsAim, type Result } from './results.ts'
+import { meetsAim, type Result } from '../lab/report/results.ts'
 
 interface Benchmark {
   script: string
@@ -131,7 +130,9 @@ try {
   )
   console.table(results.map(line))
   const durations = Object.entries(seconds).map(([name, took]) => `${name} ${took.toFixed(0)}`)
-  console.log(`${(sum(seconds) / 60).toFixed(1)} minutes; seconds of each: ${durations.join(', ')}`)
+  console.log(
+    `${(Object.values(seconds).reduce((sum, one) => sum + one, 0) / 60).toFixed(1)} minutes; seconds of each: ${durations.join(', ')}`,
+  )
   const short = results.filter((result) => !meetsAim(result)).map(({ row }) => row)
   for (const row of short) console.log(`falls short: ${row}`)
   for (const name of failed) console.log(`did not end well: ${name}`)

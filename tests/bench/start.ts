@@ -1,6 +1,8 @@
 // How long `npm start` takes until it is ready: warm, beside its three servers alone on the same data; and the first time, with
 // empty caches, beside that of another checkout. And how long the command line takes to begin.
 //   BASE=/folder npm run bench -- start
+
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -8,10 +10,8 @@ import { CACHE_DIRECTORY, CHECKOUT } from '@parley/local/checkout'
 import { startServers } from '@parley/local/servers/start-servers'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { reportCommandLine } from './command-line.ts'
-import { reportFirstStart } from './first-start.ts'
-import { clock, cloneFiles, npmStart, type Start } from './npm-start.ts'
-import { compare, median, report } from './results.ts'
+import { median, reportComparison, reportFigure } from '../lab/report/results.ts'
+import { clock, cloneFiles, npmStart, reportFirstStart, type Start } from './first-start.ts'
 
 const size = z.object({
   RUNS: integer({ min: 1, max: 20 }).default(3).describe('How often each is measured, in turns'),
@@ -19,6 +19,9 @@ const size = z.object({
 })
 const MOST = 1.3
 const COMMANDS = 20
+
+const MOST_MS = 300
+const BIN = join(CHECKOUT, 'deploy/cli/bin/parley.mjs')
 
 const { RUNS, BASE } = parseConfig(size, process.env)
 const clone = mkdtempSync(join(tmpdir(), 'parley-start-'))
@@ -36,12 +39,10 @@ try {
   const worked = (starts: Start[]) =>
     `${shown(starts)}, in which this machine's ${availableParallelism()} processors worked ${median(starts.map((one) => one.processorSeconds)).toFixed(1)} s`
   console.log(`npm start took ${worked(whole)}; its servers alone took ${worked(alone)}`)
-  report({
+  reportComparison({
     row: '`npm start` to ready, warm',
-    parley: shown(whole),
-    against: `its three servers alone ${shown(alone)}`,
-    ...compare(seconds(whole), seconds(alone)),
-    reach: { most: MOST },
+    ...{ ours: seconds(whole), others: seconds(alone), named: 'its three servers alone ' },
+    ...{ digits: 1, unit: ' s', reach: { most: MOST } },
   })
 } finally {
   rmSync(clone, { recursive: true, force: true })
@@ -66,4 +67,19 @@ async function serversAlone(): Promise<Start> {
   const start = taken()
   await servers.stop()
   return start
+}
+
+/** Measures how long the command line takes to say its version, once its scripts are compiled. */
+function reportCommandLine({ turns }: { turns: number }): void {
+  const times = Array.from({ length: turns + 1 }, millisecondsOf).slice(1)
+  reportFigure({
+    row: `\`parley --version\`, once compiled, of ${MOST_MS} ms`,
+    ...{ values: times, of: MOST_MS, unit: ' ms', reach: { most: 1 } },
+  })
+}
+
+function millisecondsOf(): number {
+  const began = performance.now()
+  execFileSync(process.execPath, [BIN, '--version'])
+  return performance.now() - began
 }

@@ -1,18 +1,18 @@
 // 1,000 event streams on one gateway while 100 messages a second come in: order, completeness, latency, memory.
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
 import { createParley } from '@parley/client'
 import { createEventParser } from '@parley/client/event-stream'
-import { succeeded } from '@parley/client/parley-error'
 import { readRunFile } from '@parley/local/demo/running-system'
+import { listen } from '@parley/local/testing/service-under-test'
 import { waitUntil } from '@parley/local/wait-until'
 import { integer, parseConfig } from '@parley/shared/config'
 import { Agent, request } from 'undici'
 import { z } from 'zod'
-import { startOwnSystem } from '../dispatch/own-system.ts'
-import { residentMib } from './processes.ts'
-import { median, report } from './results.ts'
+import { connectRpc } from '../lab/load/lines.ts'
+import { startOpenLoop } from '../lab/load/loops.ts'
+import { median, quantile, report } from '../lab/report/results.ts'
+import { startOwnSystem } from '../lab/system/own-system.ts'
+import { residentMib } from '../lab/system/processes.ts'
+import { makeApiToken, registerWorkspace } from '../lab/system/workspace.ts'
 
 const size = z.object({
   STREAMS: integer({ min: 1, max: 5_000 }).default(1_000).describe('Streams, each of a thread of its own'),
@@ -33,9 +33,7 @@ interface Seen {
   isEnded: boolean
 }
 
-const sink = createServer((req, res) => req.resume().once('end', () => res.end('{}')))
-await new Promise<void>((resolve) => sink.listen(0, '127.0.0.1', resolve))
-const callbackUrl = `http://127.0.0.1:${(sink.address() as AddressInfo).port}/callback`
+const sink = await listen((req, res) => void req.resume().once('end', () => res.end('{}')))
 const agent = new Agent({ bodyTimeout: 0, connections: null })
 const own = await startOwnSystem({ instances: {}, say: () => undefined })
 try {
@@ -43,7 +41,7 @@ try {
 } finally {
   await agent.destroy()
   await own.stop()
-  sink.close()
+  await sink.close()
 }
 
 async function measure(url: string): Promise<void> {
@@ -65,19 +63,15 @@ async function measure(url: string): Promise<void> {
   )
   const open = memory()
   const posted = Array.from({ length: STREAMS }, (): string[] => [])
-  for (let second = 0; second < SECONDS; second++) {
-    const next = pause(1_000)
-    await Promise.all(
-      Array.from({ length: RATE }, async (_, n) => {
-        const thread = (second * RATE + n) % STREAMS
-        await pause((n * 1_000) / RATE)
-        const { id } = await post(client, `thread-${thread}`)
-        accepted.set(id, performance.now())
-        posted[thread]?.push(id)
-      }),
-    )
-    await next
-  }
+  await startOpenLoop({
+    ...{ rate: RATE, most: RATE * SECONDS },
+    async send(index) {
+      const thread = index % STREAMS
+      const { id } = await post(client, `thread-${thread}`)
+      accepted.set(id, performance.now())
+      posted[thread]?.push(id)
+    },
+  }).ended
   const isWhole = () =>
     streams.every(({ states }, n) => states.length >= (posted[n]?.length ?? 0) * STATES.length)
   await waitUntil(isWhole, { timeoutMs: LATE_MS })
@@ -108,8 +102,7 @@ function show(measured: {
   latencies: number[]
 }): void {
   const { right, before, open, after, latencies } = measured
-  const sorted = latencies.toSorted((a, b) => a - b)
-  const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN
+  const p99 = quantile(latencies, 0.99)
   const grown = after.map((mib, at) => mib - (before[at] ?? 0))
   console.log(
     `${right} of ${STREAMS} streams have each event of their messages, once and in order; ` +
@@ -136,29 +129,12 @@ function show(measured: {
 
 /** A workspace whose channel calls the sink, and as many API tokens as the streams need. */
 async function prepare(url: string) {
-  const user = { username: 'ana@example.com', password: crypto.randomUUID() }
-  const body = {
-    name: 'Ana',
-    email: user.username,
-    phone: '1',
-    password: user.password,
-    namespace: 'streams',
-  }
-  await succeeded(createParley({ url }).api.POST('/api/auth/register', { body }))
-  const client = createParley({ url, login: user })
-  const channel = {
-    ...({ name: 'Line', description: '', extId: 'line', hook: 'whatsapp', callback: 'rpc' } as const),
-    ...{ handlerUrl: 'native:agents/echo', config: { callbackUrl } },
-  }
-  await succeeded(client.api.PUT('/rest/channels/{id}', { params: { path: { id: 1 } }, body: channel }))
+  const workspace = await registerWorkspace(url, 'streams')
+  await connectRpc({ workspace, callbackUrl: `${sink.url}/callback`, id: 1, extId: 'line' })
   const tokens: string[] = []
-  for (let n = 0; n < Math.ceil(STREAMS / OF_TOKEN); n++) {
-    const made = await succeeded(
-      client.api.POST('/api/auth/tokens', { body: { name: `reader ${n}`, role: 'VIEWER' } }),
-    )
-    tokens.push(made.token)
-  }
-  return { client, tokens }
+  for (let n = 0; n < Math.ceil(STREAMS / OF_TOKEN); n++)
+    tokens.push((await makeApiToken(workspace, { name: `reader ${n}`, role: 'VIEWER' })).token)
+  return { client: createParley({ url, token: workspace.token }), tokens }
 }
 
 async function send(client: ReturnType<typeof createParley>, thread: string, count: number): Promise<void> {

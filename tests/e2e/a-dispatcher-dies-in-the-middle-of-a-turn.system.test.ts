@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { clinicDocuments } from '@parley/local/demo/assistant/clinic'
 import { dispatchersOf, readRunFile } from '@parley/local/demo/running-system'
 import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
-import { type OwnSystem, startOwnSystem } from '../dispatch/own-system.ts'
+import { type OwnSystem, startOwnSystem } from '../lab/system/own-system.ts'
 import { type Clinic, openClinic } from './clinic.ts'
 
 const LONG_MS = 5_000

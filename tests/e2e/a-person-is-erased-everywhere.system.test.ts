@@ -6,7 +6,7 @@ import { testServers } from '@parley/local/testing/test-servers'
 import { connect } from 'amqplib'
 import { Redis } from 'ioredis'
 import type { mongo } from 'mongoose'
-import { type DispatchWorkspace, registerWorkspace } from '../dispatch/workspace.ts'
+import { registerWorkspace, type Workspace } from '../lab/system/workspace.ts'
 
 const APP_SECRET = 'app secret'
 const LINE = 'erasing-line'
@@ -26,7 +26,7 @@ const ids: string[] = []
 
 let parley: Parley
 let graph: Listening
-let workspace: DispatchWorkspace
+let workspace: Workspace
 
 beforeAll(async () => {
   graph = await listen((req, res) => {

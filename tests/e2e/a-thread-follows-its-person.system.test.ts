@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { eventually, type Listening, listen, type Parsed } from '@parley/local/testing/service-under-test'
 import { type Parley, startParley } from '@parley/local/testing/start-parley'
-import { type DispatchWorkspace, registerWorkspace } from '../dispatch/workspace.ts'
+import { registerWorkspace, type Workspace } from '../lab/system/workspace.ts'
 
 const APP_SECRET = 'app secret'
 const LINE = 'echo-line'
@@ -15,8 +15,8 @@ interface GraphCall {
 
 let parley: Parley
 let graph: Listening
-let workspace: DispatchWorkspace
-let other: DispatchWorkspace
+let workspace: Workspace
+let other: Workspace
 let calls: GraphCall[] = []
 /** What the Cloud API knows of whom is written to. */
 let contactOf = (to: string | undefined): object => (to === undefined ? {} : { wa_id: to })

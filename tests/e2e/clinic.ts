@@ -2,12 +2,12 @@ import { CLINIC_LINE, clinicDocuments } from '@parley/local/demo/assistant/clini
 import { type Diary, startDiary } from '@parley/local/demo/assistant/run-assistant-demo'
 import { registerWebhook, writeAsPerson } from '@parley/local/simulator/client'
 import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
-import { type DispatchWorkspace, registerWorkspace } from '../dispatch/workspace.ts'
+import { registerWorkspace, type Workspace } from '../lab/system/workspace.ts'
 
 const ENDED = ['sent', 'delivered', 'read', 'done', 'failed', 'dead']
 
 /** A workspace with the demo's clinic, and a person who writes to it. */
-export interface Clinic extends DispatchWorkspace {
+export interface Clinic extends Workspace {
   diary: Diary
   person: { phoneNumberId: string; from: string; name: string }
   /** What the model is to answer, one after another; calls by name and arguments. */

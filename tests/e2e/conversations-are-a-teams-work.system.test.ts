@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
 import { type Parley, startParley } from '@parley/local/testing/start-parley'
-import { type DispatchWorkspace, registerWorkspace } from '../dispatch/workspace.ts'
+import { registerWorkspace, type Workspace } from '../lab/system/workspace.ts'
 
 let parley: Parley
-let shop: DispatchWorkspace
+let shop: Workspace
 const call = (method: string, path: string, body?: object) => shop.call(method, path, body) as Promise<Parsed>
 
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { eventually, type Parsed } from '@parley/local/testing/service-under-test'
-import { type DispatchWorkspace, registerWorkspace } from '../dispatch/workspace.ts'
+import { registerWorkspace, type Workspace } from '../lab/system/workspace.ts'
 import { type AssistantSystem, startAssistantSystem } from './assistant-system.ts'
 
 /** A server that is a shop, a model and WhatsApp at once, and knows what it was sent. */
@@ -46,7 +46,7 @@ async function startRecorder(): Promise<Recorder> {
 }
 
 let system: AssistantSystem
-let shop: DispatchWorkspace
+let shop: Workspace
 let own: Recorder
 let evil: Recorder
 

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { dispatchersOf, readRunFile } from '@parley/local/demo/running-system'
 import { eventually, type Listening, listen, type Parsed } from '@parley/local/testing/service-under-test'
-import { type OwnSystem, startOwnSystem } from '../dispatch/own-system.ts'
-import { type DispatchWorkspace, registerWorkspace } from '../dispatch/workspace.ts'
+import { type OwnSystem, startOwnSystem } from '../lab/system/own-system.ts'
+import { registerWorkspace, type Workspace } from '../lab/system/workspace.ts'
 
 /** Beyond the time limit of a call. */
 const LATE_MS = 17_000
 
 let own: OwnSystem
-let workspace: DispatchWorkspace
+let workspace: Workspace
 let shop: Listening
 /** What the shop has: it knows no `Idempotency-Key`, and sells whatever is asked for. */
 let ledger: { pizzas: number }[]

@@ -4,7 +4,7 @@ import { isReady } from '@parley/local/demo/running-system'
 import type { System } from '@parley/local/system/start-system'
 import { eventually } from '@parley/local/testing/service-under-test'
 import { sharedServers } from '@parley/local/testing/test-servers'
-import { startOwnSystem } from '../dispatch/own-system.ts'
+import { startOwnSystem } from '../lab/system/own-system.ts'
 
 interface HttpResponse {
   status: number

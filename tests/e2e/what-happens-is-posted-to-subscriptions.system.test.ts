@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { registerWebhook } from '@parley/local/simulator/client'
 import { eventually } from '@parley/local/testing/service-under-test'
-import { type EventReceiver, startEventReceiver } from '../events/event-receiver.ts'
+import { type EventReceiver, startEventReceiver } from '../lab/system/receivers.ts'
 import { type RunningParley, startProcesses } from './running-parley.ts'
 
 let parley: RunningParley

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
 
 /** Who sends: a user of the workspace under test by role, the admin of another workspace, or nobody. */
 export const CALLERS = ['WORKSPACE_ADMIN', 'MEMBER', 'VIEWER', 'PROVIDER', 'stranger', 'nobody'] as const
@@ -92,4 +93,21 @@ export function bytesOf(one: FuzzCase, fill: Fill): { bytes: Buffer; requestId: 
 /** Puts in what the placeholders stand for; one that nobody knows stays. */
 export function filled(text: string, fill: Fill): string {
   return text.replaceAll(/\{\{([\w:-]+)\}\}/g, (whole, name: string) => fill(name) ?? whole)
+}
+
+/** A case that once broke something. */
+interface Regression {
+  /** What it broke. */
+  found: string
+  case: FuzzCase
+}
+
+const REGRESSIONS = new URL('regressions.json', import.meta.url)
+
+export const readRegressions = (): Regression[] => JSON.parse(readFileSync(REGRESSIONS, 'utf8'))
+
+/** Keeps a case, in the place of one that broke the same. */
+export function saveRegression(regression: Regression): void {
+  const kept = readRegressions().filter(({ found }) => found !== regression.found)
+  writeFileSync(REGRESSIONS, `${JSON.stringify([...kept, regression], null, 2)}\n`)
 }

@@ -1,11 +1,24 @@
 import fc from 'fast-check'
-import { attack, signatureOf } from './attack.ts'
 import { attackByPayloads, type PayloadsRun } from './attack-by-payloads.ts'
 import { attackByResponses, type ForeignResponsesRun } from './attack-by-responses.ts'
-import { families } from './families/all-families.ts'
-import { bytesOf, type FuzzCase, filled, KINDS, type Kind } from './fuzz-case.ts'
-import { ORACLES, type Oracle } from './judge.ts'
-import { readRegressions, saveRegression } from './regressions.ts'
+import { connectionCases } from './families/connections.ts'
+import { headerCases } from './families/headers.ts'
+import { jsonCases } from './families/json-texts.ts'
+import { bodyCases, operationCases } from './families/operations.ts'
+import { pathCases } from './families/paths.ts'
+import { queryCases } from './families/queries.ts'
+import { specCases } from './families/specs.ts'
+import { tokenCases } from './families/tokens.ts'
+import {
+  bytesOf,
+  type FuzzCase,
+  filled,
+  KINDS,
+  type Kind,
+  readRegressions,
+  saveRegression,
+} from './fuzz-case.ts'
+import { attack, ORACLES, type Oracle, signatureOf } from './judge.ts'
 import { countRoundTrips, type RoundTrips } from './round-trips.ts'
 import { type FuzzTarget, type FuzzWorld, prepareWorld } from './world.ts'
 
@@ -193,4 +206,17 @@ function createTally(): Tally {
     share: (status) => (tally.statuses.get(status) ?? 0) / Math.max(1, tally.total()),
   }
   return tally
+}
+
+/** Each family, and its part of all requests. */
+const families: Record<Kind, { cases: fc.Arbitrary<FuzzCase>; share: number }> = {
+  operation: { cases: operationCases, share: 0.18 },
+  body: { cases: bodyCases, share: 0.24 },
+  json: { cases: jsonCases, share: 0.1 },
+  token: { cases: tokenCases, share: 0.1 },
+  path: { cases: pathCases, share: 0.1 },
+  query: { cases: queryCases, share: 0.12 },
+  header: { cases: headerCases, share: 0.09 },
+  connection: { cases: connectionCases, share: 0.05 },
+  spec: { cases: specCases, share: 0.02 },
 }

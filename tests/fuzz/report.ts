@@ -1,10 +1,9 @@
+import { count, figureRow } from '../lab/report/table.ts'
 import type { FuzzRun } from './fuzz.ts'
 import { KINDS } from './fuzz-case.ts'
 import { ORACLES } from './judge.ts'
 import { isInsideLimits, type ProcessUse } from './process-limits.ts'
 
-const LABEL = 40
-const FIGURE = 12
 const MAX_429 = 0.01
 /** Of the requests of a workspace beside one whose servers misbehave. */
 const MAX_P99_MS = 1_000
@@ -33,37 +32,41 @@ export function fuzzTable(report: FuzzReport): string {
   const statuses = [...tally.statuses].toSorted(([a], [b]) => a - b)
   return [
     '',
-    row('Requests', count(tally.total())),
-    ...KINDS.map((kind) => row(`  ${kind}`, count(tally.sent[kind]))),
-    row('  of them found before, sent again', count(regressions)),
+    figureRow('Requests', count(tally.total())),
+    ...KINDS.map((kind) => figureRow(`  ${kind}`, count(tally.sent[kind]))),
+    figureRow('  of them found before, sent again', count(regressions)),
     'Answers',
-    ...statuses.map(([status, number]) => row(`  ${status}`, count(number))),
-    row('  429, of all', `${(tally.share(429) * 100).toFixed(2)}%`),
+    ...statuses.map(([status, number]) => figureRow(`  ${status}`, count(number))),
+    figureRow('  429, of all', `${(tally.share(429) * 100).toFixed(2)}%`),
     'Must be none',
-    ...ORACLES.map((oracle) => row(`  ${NAMES[oracle]}`, count(tally.failures[oracle]))),
-    row('  processes that ended', count(crashed.length), ...crashed),
-    row('  changes in a workspace apart', report.isWitnessUntouched ? '0' : 'some'),
-    row('  payloads of a provider counted wrong', count(payloads.wrong.length)),
-    row('  stored and read back changed', count(roundTrips.changed.length)),
+    ...ORACLES.map((oracle) => figureRow(`  ${NAMES[oracle]}`, count(tally.failures[oracle]))),
+    figureRow('  processes that ended', count(crashed.length), ...crashed),
+    figureRow('  changes in a workspace apart', report.isWitnessUntouched ? '0' : 'some'),
+    figureRow('  payloads of a provider counted wrong', count(payloads.wrong.length)),
+    figureRow('  stored and read back changed', count(roundTrips.changed.length)),
     'Memory at most, MiB, and delay of the event loop, ms',
     ...processes.map((use) =>
-      row(`  ${use.name}${isInsideLimits(use) ? '' : ', too much'}`, count(use.mib), count(use.delayMs)),
+      figureRow(
+        `  ${use.name}${isInsideLimits(use) ? '' : ', too much'}`,
+        count(use.mib),
+        count(use.delayMs),
+      ),
     ),
     `Beside ${count(responses.sent)} answers of models and MCP servers`,
-    row('  requests of others refused', count(responses.refused)),
-    row('  p99 of the others, ms', responses.p99Ms.toFixed(0)),
+    figureRow('  requests of others refused', count(responses.refused)),
+    figureRow('  p99 of the others, ms', responses.p99Ms.toFixed(0)),
     'Else',
-    row('  payloads of a provider', count(payloads.sent)),
-    row('  stored and read back', count(roundTrips.stored)),
-    row('  seconds', seconds.toFixed(0)),
-    row('  seed', String(seed)),
+    figureRow('  payloads of a provider', count(payloads.sent)),
+    figureRow('  stored and read back', count(roundTrips.stored)),
+    figureRow('  seconds', seconds.toFixed(0)),
+    figureRow('  seed', String(seed)),
     '',
     ...roundTrips.changed.slice(0, 20),
     ...payloads.wrong,
     ...tally.findings.map(({ signature }) => signature),
     hasPassed(report)
       ? 'Nothing was found.'
-      : 'Something was found: what to send is above, and in tests/fuzz/regressions.',
+      : 'Something was found: what to send is above, and in tests/fuzz/regressions.json.',
   ].join('\n')
 }
 
@@ -75,7 +78,3 @@ const NAMES: Record<(typeof ORACLES)[number], string> = {
   permission: 'answers a role may not have',
   'wrong status': 'attacks answered with another status',
 }
-
-const row = (label: string, ...figures: string[]): string =>
-  label.padEnd(LABEL) + figures.map((figure) => figure.padStart(FIGURE)).join('  ')
-const count = (value: number): string => Math.round(value).toLocaleString('en-US')

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { findFreePort } from '@parley/local/servers/choose-ports'
 import { waitUntil } from '@parley/local/wait-until'
 import type { Packages } from './fetch-packages.ts'
 
@@ -28,14 +28,14 @@ export class ForeignServers {
 
   /** The MCP project's server of all features, over Streamable HTTP. */
   async everything(): Promise<ForeignServer> {
-    const port = await freePort()
+    const port = await findFreePort([])
     this.#start(this.#packages.bin('mcp-server-everything'), ['streamableHttp'], { PORT: String(port) })
     return this.#ready(`http://127.0.0.1:${port}/mcp`)
   }
 
   /** A server of the MCP project that speaks over its standard streams, behind supergateway. */
   async overStdio(name: string, ...given: string[]): Promise<ForeignServer> {
-    const port = await freePort()
+    const port = await findFreePort([])
     const command = [this.#packages.bin(name), ...given].map((part) => JSON.stringify(part)).join(' ')
     const options = ['--outputTransport', 'streamableHttp', '--stateful', '--port', String(port)]
     this.#start(this.#packages.bin('supergateway'), ['--stdio', command, ...options], {
@@ -46,7 +46,7 @@ export class ForeignServers {
 
   /** Prism, as the Petstore says it is; `spec` is the Petstore's own, at that address. */
   async petstore(): Promise<ForeignServer & { spec: string }> {
-    const port = await freePort()
+    const port = await findFreePort([])
     const url = `http://127.0.0.1:${port}`
     this.#start(this.#packages.bin('prism'), ['mock', '--port', String(port), PETSTORE.pathname])
     const text = await readFile(PETSTORE, 'utf8')
@@ -56,7 +56,7 @@ export class ForeignServers {
 
   /** A mock of OpenAI's API, whose MCP server asks for consent. */
   async mockLlm(): Promise<ForeignServer> {
-    const port = await freePort()
+    const port = await findFreePort([])
     const url = `http://127.0.0.1:${port}`
     const config = join(this.#directory, 'mock-llm.yaml')
     await writeFile(config, `oauth:\n  protectedPaths: [/mcp]\n  metadata:\n    issuerOverride: ${url}/\n`)
@@ -69,7 +69,7 @@ export class ForeignServers {
 
   /** llama.cpp's own server with a small model. */
   async llama({ python, model }: { python: string; model: string }): Promise<ForeignServer> {
-    const port = await freePort()
+    const port = await findFreePort([])
     this.#start(python, [LLAMA, model, String(port)])
     const url = `http://127.0.0.1:${port}`
     await this.#ready(`${url}/v1/models`)
@@ -110,13 +110,4 @@ function kill(pid: number): void {
   } catch {
     // It has ended by itself.
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
 }

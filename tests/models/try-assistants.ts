@@ -1,7 +1,7 @@
 import { deepStrictEqual, match, ok } from 'node:assert/strict'
 import { z } from 'zod'
 import { agree } from '../../services/dispatcher/test/consent-server.ts'
-import type { DispatchWorkspace } from '../dispatch/workspace.ts'
+import type { Workspace } from '../lab/system/workspace.ts'
 
 const TRIAL_MS = 330_000
 
@@ -31,11 +31,11 @@ type Trial = z.output<typeof trial>
 
 /** One workspace, in which assistants are made of servers that others wrote, and tried. */
 export class Tried {
-  readonly #workspace: DispatchWorkspace
+  readonly #workspace: Workspace
   readonly #url: string
   #id = 0
 
-  constructor(workspace: DispatchWorkspace, url: string) {
+  constructor(workspace: Workspace, url: string) {
     this.#workspace = workspace
     this.#url = url
   }

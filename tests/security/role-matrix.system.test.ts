@@ -5,6 +5,7 @@ import { allProviders } from '@parley/shared/providers/registry'
 import type { Express } from 'express'
 import { operations, type PermissionOperation } from '../../docs/permission-operations.ts'
 import { grantsByDefault, mayByDefault, mayToOthers } from '../../docs/permissions-page.ts'
+import { closedLoop } from '../lab/load/loops.ts'
 import { type MatrixCaller, type MatrixWorld, onceAvailable, prepareCallers } from './matrix-callers.ts'
 import { bodyFor, concretePath, MARK, seenByAdmin } from './matrix-requests.ts'
 
@@ -103,11 +104,8 @@ describe.each(CALLERS)('%s', (name) => {
 
 /** Most of a request is waiting for the database. */
 async function sideBySide<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const left = [...items]
-  const workSome = async () => {
-    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item)
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, workSome))
+  const goesOn = (count: number) => count < items.length
+  await closedLoop({ workers: AT_ONCE, goesOn, send: (index) => work(items[index] as T) })
 }
 
 function endsSession({ path }: PermissionOperation): boolean {

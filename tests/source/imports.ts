@@ -1,5 +1,5 @@
-// Checks that the folders of each service import one way only, that no files import each other in a circle, and that
-// each export is imported somewhere: `npm run check` runs this.
+// Checks that the folders of each service, and of the lab, import one way only, that only tests import the lab, that no files
+// import each other in a circle, and that each export is imported somewhere: `npm run check` runs this.
 import { dirname, join } from 'node:path'
 import { circlesOf, type Module, reachableFrom, readModules, unusedExports } from './modules.ts'
 
@@ -17,6 +17,11 @@ const DISPATCHER = [
   ['metrics', 'round-robin'],
   ['message', 'times.ts'],
 ]
+/** The lab's folders likewise. */
+const LAB = [['scenarios'], ['verdict'], ['strike', 'load'], ['report'], ['system']]
+const LAB_FOLDER = 'tests/lab/'
+const TEST = /(^|\/)tests?\//
+
 /** They put a service together, so they import what they like. */
 const ROOT = ['app.ts', 'connections.ts', 'change-partitions.ts', 'config.ts', 'routes.ts', 'server.ts']
 
@@ -39,10 +44,11 @@ const findings = [
   ...[...services].flatMap(([service, ofService]) => [
     ...ofService.filter(isOfRoot).map((one) => `${placeOf(one)}: only tests import app and server`),
     ...inCycles(betweenFolders(ofService)).map((one) => `${placeOf(one)}: part of a cycle of folders`),
-    ...(service.endsWith('/dispatcher/src') ? betweenFolders(ofService).filter(isUpward) : []).map(
-      (one) => `${placeOf(one)}: imports against the order of the pipeline`,
-    ),
+    ...(service.endsWith('/dispatcher/src') ? betweenFolders(ofService) : [])
+      .filter((one) => isUpward(one, DISPATCHER))
+      .map((one) => `${placeOf(one)}: imports against the order of the pipeline`),
   ]),
+  ...modules.flatMap(ofLab),
   ...circlesOf(modules).map((files) => `${files.join(', ')}: a circle of files`),
   ...unusedExports(modules)
     .filter((one) => !one.startsWith(PUBLIC))
@@ -77,11 +83,25 @@ function betweenFolders(all: Import[]): Import[] {
   )
 }
 
-function isUpward({ from, to }: Import): boolean {
+function isUpward({ from, to }: Pick<Import, 'from' | 'to'>, levels: readonly string[][]): boolean {
   const [above, below] = [from, to].map((file) => file.split('/')[0] ?? '')
   if (above === below) return false
-  const levelOf = (folder = '') => DISPATCHER.findIndex((group) => group.includes(folder))
+  const levelOf = (folder = '') => levels.findIndex((group) => group.includes(folder))
   return levelOf(above) < 0 || levelOf(below) <= levelOf(above)
+}
+
+/** What a file imports of the lab without being a test, or against the order of its folders. */
+function ofLab({ file, imports }: Module): string[] {
+  const used = imports.filter((one) => one.file.startsWith(LAB_FOLDER))
+  if (!TEST.test(file)) return used.map((one) => `${file} imports ${one.file}: only tests import the lab`)
+  if (!file.startsWith(LAB_FOLDER)) return []
+  const own = used.map((one) => ({
+    from: file.slice(LAB_FOLDER.length),
+    to: one.file.slice(LAB_FOLDER.length),
+  }))
+  return own
+    .filter((one) => isUpward(one, LAB))
+    .map(({ from, to }) => `${LAB_FOLDER}${from} imports ${to}: imports against the order of the lab`)
 }
 
 /** The imports whose folder can be reached from what they import. */

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { buildSimulator, type Simulator } from '@parley/local/simulator/app'
 import { eventually, type Listening, listen } from '@parley/local/testing/service-under-test'
 import { type Parley, startParley } from '@parley/local/testing/start-parley'
-import { type DispatchWorkspace, registerWorkspace } from '../dispatch/workspace.ts'
-import { type EventReceiver, startEventReceiver } from '../events/event-receiver.ts'
+import { type EventReceiver, startEventReceiver } from '../lab/system/receivers.ts'
+import { registerWorkspace, type Workspace } from '../lab/system/workspace.ts'
 import { messagesChange, payloadWith } from './corpus.ts'
 
 const SECRET = 'app secret'
@@ -32,8 +32,8 @@ let parley: Parley
 let simulator: Simulator
 let provider: Listening
 let receiver: EventReceiver
-let ours: DispatchWorkspace
-let theirs: DispatchWorkspace
+let ours: Workspace
+let theirs: Workspace
 let number = 0
 
 beforeAll(async () => {
@@ -60,7 +60,7 @@ afterAll(async () => {
   await simulator.close()
 })
 
-function putLine(workspace: DispatchWorkspace, id: number, phoneNumberId: string) {
+function putLine(workspace: Workspace, id: number, phoneNumberId: string) {
   const extId = `line-${phoneNumberId}`
   const kinds = { hook: 'whatsapp', callback: 'whatsapp', handlerUrl: 'native:agents/echo' }
   const config = { phoneNumberId, accessToken: 'x', appSecret: SECRET, apiUrl: `${provider.url}/v23.0` }
@@ -244,7 +244,7 @@ describe('what happens to a channel', () => {
     field: 'phone_number_quality_update',
     value: { display_phone_number: '15550001111', event, current_limit: 'TIER_1K' },
   })
-  const notices = async (workspace: DispatchWorkspace, query = '', id = 1) => {
+  const notices = async (workspace: Workspace, query = '', id = 1) => {
     const response = await workspace.request('GET', `/rest/channels/${id}/notices${query}`)
     return { status: response.status, page: (await response.json()) as Page }
   }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { startFurtherDispatcher } from '@parley/local/demo/further-dispatcher'
 import { findRunningSystem, isTogether, killProcess, readRunFile } from '@parley/local/demo/running-system'
 import { sharedServers } from '@parley/local/testing/test-servers'
-import { type OwnSystem, startOwnSystem } from '../../../tests/dispatch/own-system.ts'
+import { type OwnSystem, startOwnSystem } from '../../../tests/lab/system/own-system.ts'
 
 const SERVICES = ['gateway', 'identity', 'webhook', 'configuration', 'dispatcher', 'campaigns']
 

@@ -1,17 +1,14 @@
 // The gateway beside other ways to put a token check in front of a service, each alone on a core.
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CHECKOUT } from '@parley/local/checkout'
-import { startServers } from '@parley/local/servers/start-servers'
-import { makeServiceKeys, namedSecret, untilReady } from '@parley/local/testing/service-under-test'
+import { installPackages } from '@parley/local/servers/apt'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { asFastAsPossible, atRate, getBytes, inTurns, type Load } from '../http-load.ts'
-import { leaveLastCore, onLastCore } from '../own-core.ts'
-import { listening, outputOf, startProcesses } from '../processes.ts'
-import { compare, median, report } from '../results.ts'
-import { nginxCommand } from './nginx.ts'
+import { asFastAsPossible, atRate, inTurns, type Load, requestBytes } from '../../lab/load/http-lines.ts'
+import { median, report, reportComparison, shown } from '../../lab/report/results.ts'
+import { leaveLastCore, listening, onLastCore, outputOf } from '../../lab/system/processes.ts'
+import { startServiceProcesses } from '../../lab/system/service-processes.ts'
+import { registerWorkspace } from '../../lab/system/workspace.ts'
 
 const size = z.object({
   DURATION: integer({ min: 1, max: 60 }).default(4).describe('Seconds of one measurement'),
@@ -20,153 +17,102 @@ const size = z.object({
   RATE: integer({ min: 1, max: 20_000 }).default(1_000).describe('Requests a second of the latency rows'),
 })
 const { DURATION, CONNECTIONS, RUNS, RATE } = parseConfig(size, process.env)
-const PEERS = ['fastify@5.12.8', '@fastify/http-proxy@11.6.3', 'undici@8.12.4', 'jsonwebtoken@9.0.3']
-const PORTS = {
-  upstream: 18_431,
-  identity: 18_432,
-  gateway: 18_433,
-  tokenCheck: 18_434,
-  nginx: 18_435,
-  fastify: 18_436,
-  bare: 18_437,
-  undici: 18_438,
-}
+const PACKAGES = ['fastify@5.12.8', '@fastify/http-proxy@11.6.3', 'undici@8.12.4', 'jsonwebtoken@9.0.3']
+const NGINX_PORT = 18_435
 const PATH = '/rest/jobs'
-const urlOf = (name: keyof typeof PORTS) => `http://127.0.0.1:${PORTS[name]}`
+const NGINX = '/usr/sbin/nginx'
+
+/** What the gateway is compared with, by the name of its row. */
+const PEERS = {
+  nginx: { title: 'nginx auth_request with a Node token check', reach: { least: 0.9 } },
+  fastify: { title: '@fastify/http-proxy, tokens cached', reach: { least: 1 } },
+  bare: { title: 'bare http.request, tokens cached', reach: { least: 0.8 } },
+  undici: { title: 'undici Pool.stream, tokens cached' },
+} as const
+type Ports = Record<'gateway' | 'upstream' | keyof typeof PEERS, number>
 
 leaveLastCore()
-const directory = mkdtempSync(join(tmpdir(), 'parley-bench-'))
-const { run, stop } = startProcesses()
-const servers = await startServers({ directory, say: console.error })
+const system = await startServiceProcesses({ name: 'gateway' })
 try {
   await measure(await startAll())
 } finally {
-  await stop()
-  await servers.stop()
-  rmSync(directory, { recursive: true, force: true })
+  await system.stop()
 }
 
-/** Everything that is compared, ready; answers with a bearer token that all of them take. */
-async function startAll(): Promise<string> {
-  const keys = makeServiceKeys()
-  const environment = (name: 'gateway' | 'identity') => ({
-    PORT: String(PORTS[name]),
-    LOG_LEVEL: 'warn',
-    REDIS_URL: servers.redis.url,
-    SERVICE_KEY: JSON.stringify(keys.own[name]),
-    SERVICE_JWKS: JSON.stringify(keys.jwks),
-  })
-  const node = (script: string, env: Record<string, string>) =>
-    run(process.execPath, [join(CHECKOUT, script)], env)
-  node('tests/bench/gateway/upstream.ts', { PORT: String(PORTS.upstream) })
-  node('services/identity/src/server.ts', {
-    ...environment('identity'),
-    MONGO_URL: servers.mongo.url,
-    PEPPERS: namedSecret('p'),
-    KEY_ENCRYPTION_KEYS: namedSecret('k'),
-  })
-  await listening(urlOf('upstream'))
-  await listening(urlOf('identity'))
-  await untilReady(urlOf('identity'))
-  run(...onLastCore([join(CHECKOUT, 'gateway/src/server.ts')]), {
-    ...environment('gateway'),
-    IDENTITY_URL: urlOf('identity'),
-    ...Object.fromEntries(
-      ['WEBHOOK', 'CONFIGURATION', 'DISPATCHER'].map((name) => [`${name}_URL`, urlOf('upstream')]),
-    ),
-  })
-  await listening(urlOf('gateway'))
-  const token = await register()
-  await startPeers()
-  return token
-}
-
-async function register(): Promise<string> {
-  const answer = await fetch(`${urlOf('gateway')}/api/auth/register`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      name: 'Bench',
-      email: 'bench@example.com',
-      phone: '1',
-      password: 'p',
-      namespace: 'bench',
-    }),
-  })
-  return z.object({ accessToken: z.string() }).parse(await answer.json()).accessToken
-}
-
-async function startPeers(): Promise<void> {
-  const install = ['install', '--prefix', directory, '--no-audit', '--no-fund', '--silent', ...PEERS]
+/** Everything that is compared, ready; answers with where it is, and a bearer token that all of them take. */
+async function startAll(): Promise<{ token: string; ports: Ports }> {
+  const { directory } = system
+  const install = ['install', '--prefix', directory, '--no-audit', '--no-fund', '--silent', ...PACKAGES]
   await outputOf('npm', install, {})
-  cpSync(join(CHECKOUT, 'tests/bench/gateway/peers'), directory, { recursive: true })
-  const JWKS = await (await fetch(`${urlOf('identity')}/.well-known/jwks.json`)).text()
-  const peer = (script: string, port: number) =>
-    run(...onLastCore([join(directory, script)]), { JWKS, PORT: String(port), UPSTREAM: urlOf('upstream') })
-  peer('token-check.mjs', PORTS.tokenCheck)
-  peer('fastify.mjs', PORTS.fastify)
-  peer('bare-http.mjs', PORTS.bare)
-  peer('undici.mjs', PORTS.undici)
+  const script = join(directory, 'peers.mjs')
+  cpSync(join(import.meta.dirname, 'peers.mjs'), script)
+  const upstream = await system.runListening(script, {}, { args: ['upstream'] })
+  const identity = await system.startService('identity')
+  const urls = ['WEBHOOK', 'CONFIGURATION', 'DISPATCHER'].map((name) => [`${name}_URL`, upstream.url])
+  const gateway = await system.startService(
+    'gateway',
+    { IDENTITY_URL: identity.url, ...Object.fromEntries(urls) },
+    { pinned: true },
+  )
+  const { token } = await registerWorkspace(gateway.url, 'bench')
+  const JWKS = await (await fetch(`${identity.url}/.well-known/jwks.json`)).text()
+  const startPeer = async (name: string) => {
+    const running = { pinned: true, args: [name] }
+    return (await system.runListening(script, { JWKS, UPSTREAM: upstream.url }, running)).port
+  }
   const [command, args] = await nginxCommand({
-    directory,
-    port: PORTS.nginx,
-    upstreamPort: PORTS.upstream,
-    tokenCheckPort: PORTS.tokenCheck,
+    ...{ directory, port: NGINX_PORT, upstreamPort: upstream.port },
+    tokenCheckPort: await startPeer('tokenCheck'),
   })
-  run(...onLastCore(args, command), {})
-  for (const name of ['tokenCheck', 'fastify', 'bare', 'undici', 'nginx'] as const)
-    await listening(urlOf(name))
+  system.runCommand(...onLastCore(args, command), {})
+  await listening(`http://127.0.0.1:${NGINX_PORT}`)
+  const ports = { gateway: gateway.port, upstream: upstream.port, nginx: NGINX_PORT }
+  const [fastify, bare, undici] = [
+    await startPeer('fastify'),
+    await startPeer('bare'),
+    await startPeer('undici'),
+  ]
+  return { token, ports: { ...ports, fastify, bare, undici } }
 }
 
-async function measure(token: string): Promise<void> {
-  const request = inTurns([getBytes({ path: PATH, headers: { authorization: `Bearer ${token}` } })])
-  const peers = {
-    'nginx auth_request with a Node token check': { name: 'nginx', reach: { least: 0.9 } },
-    '@fastify/http-proxy, tokens cached': { name: 'fastify', reach: { least: 1 } },
-    'bare http.request, tokens cached': { name: 'bare', reach: { least: 0.8 } },
-    'undici Pool.stream, tokens cached': { name: 'undici' },
-  } as const
-  const names = ['gateway', ...Object.values(peers).map(({ name }) => name)] as const
+async function measure({ token, ports }: { token: string; ports: Ports }): Promise<void> {
+  const headers = { authorization: `Bearer ${token}` }
+  const request = inTurns([requestBytes({ method: 'GET', path: PATH, headers })])
+  const names = ['gateway', 'nginx', 'fastify', 'bare', 'undici'] as const
   const perSecond = new Map<string, number[]>(names.map((name) => [name, []]))
   for (let turn = -1; turn < RUNS; turn++) {
     for (const name of names) {
       const until = performance.now() + DURATION * 1_000
       const goesOn = () => performance.now() < until
-      const load = { port: PORTS[name], connections: CONNECTIONS, request, goesOn }
+      const load = { port: ports[name], connections: CONNECTIONS, request, goesOn }
       const measured = requireAll(name, await asFastAsPossible(load))
       // The first turn warms up.
       if (turn >= 0) perSecond.get(name)?.push(measured.perSecond)
     }
   }
   const ours = perSecond.get('gateway') ?? []
-  const shown = (values: number[]) => `${Math.round(median(values))}/s`
-  for (const [title, peer] of Object.entries(peers)) {
-    const theirs = perSecond.get(peer.name) ?? []
-    report({
+  for (const [name, { title, ...aim }] of Object.entries(PEERS))
+    reportComparison({
       row: `gateway, one core, beside ${title}`,
-      parley: shown(ours),
-      against: shown(theirs),
-      ...compare(ours, theirs),
-      ...('reach' in peer ? { reach: peer.reach } : {}),
+      ...{ ours, others: perSecond.get(name) ?? [], unit: '/s', ...aim },
     })
-  }
   console.table(
     Object.fromEntries(
       [...perSecond].map(([name, values]) => [
         name,
-        { 'requests/s': shown(values), runs: values.map(Math.round).join(' ') },
+        { 'requests/s': shown(values, { unit: '/s' }), runs: values.map(Math.round).join(' ') },
       ]),
     ),
   )
-  await latency(request)
+  await latency(request, ports)
 }
 
 /** What the gateway adds to the upstream alone, both at the same steady rate. */
-async function latency(request: ReturnType<typeof inTurns>): Promise<void> {
+async function latency(request: ReturnType<typeof inTurns>, ports: Ports): Promise<void> {
   const at = async (name: 'gateway' | 'upstream') =>
     requireAll(
       name,
-      await atRate({ port: PORTS[name], connections: CONNECTIONS, request, rate: RATE, seconds: DURATION }),
+      await atRate({ port: ports[name], connections: CONNECTIONS, request, rate: RATE, seconds: DURATION }),
     )
   const rows: { gateway: Load; upstream: Load }[] = []
   for (let turn = 0; turn < RUNS; turn++)
@@ -189,4 +135,63 @@ async function latency(request: ReturnType<typeof inTurns>): Promise<void> {
 function requireAll(name: string, load: Load): Load {
   if (load.failures > 0) throw new Error(`${name} failed ${load.failures} requests`)
   return load
+}
+
+/** Installs nginx where it is missing, and returns what runs it in the foreground with this set-up. */
+async function nginxCommand(options: {
+  directory: string
+  port: number
+  upstreamPort: number
+  tokenCheckPort: number
+}): Promise<[command: string, args: string[]]> {
+  const { port, upstreamPort, tokenCheckPort } = options
+  const directory = join(options.directory, 'nginx')
+  if (!existsSync(NGINX)) {
+    const { signal } = new AbortController()
+    await installPackages(['nginx-light'], {
+      directory: options.directory,
+      ports: {},
+      say: console.error,
+      signal,
+    })
+  }
+  mkdirSync(directory)
+  writeFileSync(
+    join(directory, 'nginx.conf'),
+    `daemon off;
+worker_processes 1;
+pid ${directory}/nginx.pid;
+error_log ${directory}/error.log;
+events { worker_connections 1024; }
+http {
+  access_log off;
+  client_body_temp_path ${directory}/body;
+  proxy_temp_path ${directory}/proxy;
+  fastcgi_temp_path ${directory}/fastcgi;
+  uwsgi_temp_path ${directory}/uwsgi;
+  scgi_temp_path ${directory}/scgi;
+  keepalive_requests 100000000;
+  upstream service { server 127.0.0.1:${upstreamPort}; keepalive 128; keepalive_requests 100000000; }
+  upstream check { server 127.0.0.1:${tokenCheckPort}; keepalive 128; keepalive_requests 100000000; }
+  limit_req_zone $http_authorization zone=token:10m rate=1000000r/s;
+  server {
+    listen 127.0.0.1:${port};
+    proxy_http_version 1.1;
+    proxy_set_header Connection "";
+    location / {
+      limit_req zone=token burst=1000000 nodelay;
+      auth_request /check;
+      proxy_pass http://service;
+    }
+    location = /check {
+      internal;
+      proxy_pass http://check;
+      proxy_pass_request_body off;
+      proxy_set_header Content-Length "";
+    }
+  }
+}
+`,
+  )
+  return [NGINX, ['-c', join(directory, 'nginx.conf')]]
 }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { findBinary } from '@parley/local/servers/find-binary'
-import { outputOf } from '../processes.ts'
+import { outputOf } from '../../lab/system/processes.ts'
 
 /** What Outpost is built and run from. */
 export interface OutpostParts {

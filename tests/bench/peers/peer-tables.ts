@@ -1,7 +1,8 @@
+import { defined } from '@parley/shared/defined'
+import { reportComparison } from '../../lab/report/results.ts'
+import { type Figures, mapValues, sum } from '../../lab/system/process-groups.ts'
 import { withIdle } from '../end-to-end-tables.ts'
-import { type Figures, mapValues, sum } from '../figures.ts'
 import type { MeasuredLoad } from '../load-process.ts'
-import { compare, median, report } from '../results.ts'
 
 /** What one turn of a system has shown. */
 export interface PeerRun {
@@ -123,14 +124,9 @@ export function reportRuns(
   { rate }: { rate: number },
 ): void {
   for (const { title, digits, unit, figureOf, reach } of rowsOf(rate)) {
-    const [parley, outpost] = [runs.Parley.map(figureOf), runs.Outpost.map(figureOf)]
-    const shown = (values: number[]) => `${median(values).toFixed(digits)}${unit}`
-    report({
-      row: `${title}, beside Outpost`,
-      parley: shown(parley),
-      against: shown(outpost),
-      ...compare(parley, outpost),
-      ...(reach === undefined ? {} : { reach }),
+    reportComparison({
+      ...{ row: `${title}, beside Outpost`, digits, unit, ...defined({ reach }) },
+      ...{ ours: runs.Parley.map(figureOf), others: runs.Outpost.map(figureOf) },
     })
   }
 }

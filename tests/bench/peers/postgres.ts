@@ -2,7 +2,7 @@ import { chmod, mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { startNativeServer } from '@parley/local/servers/native-server'
 import type { Server } from '@parley/local/servers/server'
-import { outputOf } from '../processes.ts'
+import { outputOf } from '../../lab/system/processes.ts'
 import type { OutpostParts } from './find-outpost.ts'
 
 /** The account of Debian's package: PostgreSQL does not run as root. */

@@ -6,13 +6,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { integer, parseConfig } from '@parley/shared/config'
 import { z } from 'zod'
-import { startOwnSystem } from '../../dispatch/own-system.ts'
-import { type Figures, sum } from '../figures.ts'
-import { type LoadProcess, measureIdle, measureLoad, startLoad } from '../load-process.ts'
+import { report } from '../../lab/report/results.ts'
+import { startOwnSystem } from '../../lab/system/own-system.ts'
+import {
+  type Figures,
+  groupProcesses,
+  measuredWhole,
+  memoryOf,
+  type ProcessGroups,
+  sum,
+} from '../../lab/system/process-groups.ts'
+import { type LoadProcess, makeParleyTarget, measureIdle, measureLoad, startLoad } from '../load-process.ts'
 import type { LoadTarget } from '../load-requests.ts'
-import { makeParleyTarget } from '../parley-target.ts'
-import { groupProcesses, measuredWhole, memoryOf, type ProcessGroups } from '../process-groups.ts'
-import { report } from '../results.ts'
 import {
   buildOutpost,
   findOutpost,

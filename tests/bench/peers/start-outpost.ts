@@ -6,10 +6,11 @@ import { choosePorts } from '@parley/local/servers/choose-ports'
 import { startNativeServer } from '@parley/local/servers/native-server'
 import { planRabbitmq } from '@parley/local/servers/rabbitmq'
 import { planRedis } from '@parley/local/servers/redis'
-import { inTemporaryState } from '../../dispatch/temporary-state.ts'
+import { closedLoop } from '../../lab/load/loops.ts'
+import { inTemporaryState } from '../../lab/system/own-system.ts'
+import { childrenOf, type ProcessGroups, requireProcesses } from '../../lab/system/process-groups.ts'
+import { outputOf } from '../../lab/system/processes.ts'
 import { type LoadTarget, RECIPIENTS, TOPIC, tenantOf } from '../load-requests.ts'
-import { childrenOf, type ProcessGroups, requireProcesses } from '../process-groups.ts'
-import { outputOf } from '../processes.ts'
 import type { OutpostBinaries, OutpostParts } from './find-outpost.ts'
 import { startPostgres } from './postgres.ts'
 
@@ -107,15 +108,15 @@ export function startOutpost(options: {
 async function makeTarget(options: { port: number; url: string; callbackUrl: string }): Promise<LoadTarget> {
   const { port, url, callbackUrl } = options
   const destination = { type: 'webhook', topics: [TOPIC], config: { url: callbackUrl } }
-  let next = 0
-  const work = async () => {
-    while (next < RECIPIENTS) {
-      const path = `/api/v1/tenants/${tenantOf(next++)}`
+  await closedLoop({
+    workers: TENANTS_AT_A_TIME,
+    goesOn: (count) => count < RECIPIENTS,
+    async send(recipient) {
+      const path = `/api/v1/tenants/${tenantOf(recipient)}`
       await call(url + path, { method: 'PUT', body: {} })
       await call(`${url + path}/destinations`, { method: 'POST', body: destination })
-    }
-  }
-  await Promise.all(Array.from({ length: TENANTS_AT_A_TIME }, work))
+    },
+  })
   return { api: 'outpost', port, token: API_KEY }
 }
 

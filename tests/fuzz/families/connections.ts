@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import type { FuzzCase, FuzzDelivery } from '../fuzz-case.ts'
-import { bodyCases } from './bodies.ts'
-import { operationCases } from './operations.ts'
+import { bodyCases, operationCases } from './operations.ts'
 
 const HEAD = 'Host: parley.test\r\nAuthorization: Bearer {{token:WORKSPACE_ADMIN}}\r\n'
 const GET = `GET /rest/jobs HTTP/1.1\r\n${HEAD}\r\n`

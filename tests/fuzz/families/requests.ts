@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { CALLERS, type CallerName, type Header, ordinaryHeaders } from '../fuzz-case.ts'
 import type { FuzzedOperation } from '../operations.ts'
 import { fromSchema } from '../values/from-schema.ts'
-import { jsonText } from '../values/json-text.ts'
-import { naughtyString } from '../values/naughty-values.ts'
+import { jsonText, naughtyString } from '../values/naughty-values.ts'
 
 export const caller = fc.constantFrom(...CALLERS)
 

@@ -1,7 +1,82 @@
 import fc from 'fast-check'
-import { raw } from './json-text.ts'
-import { REFUSED_KEYS, STORABLE_KEYS } from './naughty-keys.ts'
 import { REFUSED_STRINGS, STORABLE_STRINGS } from './naughty-strings.ts'
+
+const MARK = '\u0001raw:'
+const MARKED = /"\\u0001raw:((?:[^"\\]|\\.)*)"/g
+
+/** Stands in a value for JSON text that no JavaScript value is written as, such as `1e400`. */
+const raw = (text: string): string => MARK + text
+
+/** A value as JSON, with the texts of {@link raw} in their places. */
+export function jsonText(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'null'
+  return text.replaceAll(MARKED, (_whole, escaped: string) => JSON.parse(`"${escaped}"`))
+}
+
+/** Keys of free-form objects that are kept as they are. */
+const STORABLE_KEYS: readonly string[] = [
+  ...[
+    '_bsontype',
+    'toBSON',
+    '$ref',
+    '$id',
+    '$db',
+    '$oid',
+    '$date',
+    '$numberLong',
+    '~$ref',
+    '~__proto__',
+    '~~',
+  ],
+  ...[
+    '__proto__',
+    'constructor',
+    'prototype',
+    'toString',
+    'hasOwnProperty',
+    '__defineGetter__',
+    'then',
+    'toJSON',
+  ],
+  ...[
+    '$where',
+    '$set',
+    '$ne',
+    '$',
+    'a.b',
+    '.',
+    '..',
+    'a.',
+    '.a',
+    '',
+    ' ',
+    '0',
+    '-1',
+    '1e3',
+    '_id',
+    '__v',
+    'length',
+  ],
+  ...[
+    'é',
+    'e\u0301',
+    '\u200b',
+    '\u202e',
+    '👍',
+    'k'.repeat(300),
+    '/',
+    '~',
+    '~0',
+    '~1',
+    '%',
+    '"',
+    '\\',
+    '\n',
+    '\t',
+  ],
+]
+
+const REFUSED_KEYS: readonly string[] = ['\u0000', 'a\u0000', '\u0000b', '\ud800', 'a\udc00']
 
 const ZEROS = ['0', '-0', '0.0', '-0.0', '0e0']
 const EDGES = ['9007199254740991', '9007199254740992', '9007199254740993', '-9007199254740992', '2147483648']

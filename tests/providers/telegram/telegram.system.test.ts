@@ -3,8 +3,8 @@ import { buildModelSimulator } from '@parley/local/model-simulator/app'
 import { eventually, type Listening, listen, type Parsed } from '@parley/local/testing/service-under-test'
 import { type Parley, startParley } from '@parley/local/testing/start-parley'
 import { registerProvider } from '@parley/shared/providers/registry'
-import { type DispatchWorkspace, registerWorkspace } from '../../dispatch/workspace.ts'
 import { modelEnvironment } from '../../e2e/assistant-system.ts'
+import { registerWorkspace, type Workspace } from '../../lab/system/workspace.ts'
 import { type BotApi, type BotCall, PHOTO, startBotApi } from './bot-api.ts'
 import { telegram } from './telegram.ts'
 
@@ -16,7 +16,7 @@ let unregister: () => void
 let bot: BotApi
 let model: Listening
 let parley: Parley
-let workspace: DispatchWorkspace
+let workspace: Workspace
 let number = 0
 
 beforeAll(async () => {

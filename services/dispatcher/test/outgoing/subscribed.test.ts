@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { eventually } from '@parley/local/testing/service-under-test'
-import { type EventReceiver, startEventReceiver } from '../../../../tests/events/event-receiver.ts'
+import { type EventReceiver, startEventReceiver } from '../../../../tests/lab/system/receivers.ts'
 import { type DispatchWorld, startDispatchWorld } from '../dispatch-world.ts'
 
 let world: DispatchWorld

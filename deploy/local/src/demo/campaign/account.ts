@@ -66,8 +66,8 @@ export const isWhole = (
   perSecond: number,
 ): boolean => doubled + unaccounted + againstConsent + Math.abs(difference) === 0 && busiest <= perSecond
 
-/** The most in any second, wherever it begins. */
-function busiestSecond(times: readonly number[]): number {
+/** The most in any second, wherever it begins; times in milliseconds. */
+export function busiestSecond(times: readonly number[]): number {
   const sorted = times.toSorted((a, b) => a - b)
   let [most, first] = [0, 0]
   sorted.forEach((at, last) => {
