@@ -1,4 +1,4 @@
-// What conversations cost that wait for a model: memory, processor time for each turn, and what goes on meanwhile.
+// Measures conversations that wait for a model: memory, processor time for each turn, and the speed of other work.
 
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -144,7 +144,7 @@ async function measureTemplated(): Promise<{ alone: Speed; waiting: Speed }> {
   const measureSlices = async (kind: 'alone' | 'waiting', slices: number) => {
     const messages = Math.ceil(MESSAGES / SLICES)
     await settle(runner)
-    // What beginning or ending the conversations left behind would be collected during the slices.
+    // Garbage from beginning or ending the conversations would be collected during the slices.
     runner.kill('SIGUSR2')
     await settle(runner)
     // Not counted: after other work the first thousands take longer. With 4,000 some of that was still measured.

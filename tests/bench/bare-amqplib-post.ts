@@ -5,7 +5,7 @@ import { type ConsumeMessage, connect } from 'amqplib'
 const PREFETCH = 100
 const SOCKETS = 256
 
-/** What dispatching without a store, order, retries, signatures and a log would be: consume, POST, ack. */
+/** The baseline of dispatching, without store, order, retries, signatures and log: consume, POST, ack. */
 const connection = await connect(String(process.env.AMQP_URL), { noDelay: true })
 const agent = new Agent({ keepAlive: true, maxSockets: SOCKETS })
 

@@ -3,7 +3,7 @@ import { MESSAGES_EXCHANGE } from '@parley/shared/messaging/topology'
 import { type ConfirmChannel, connect } from 'amqplib'
 import express from 'express'
 
-/** What intake without tokens, validation, idempotency and logs would be: parse, publish, wait for the confirm. */
+/** The baseline of intake, without tokens, validation, idempotency and logs: parse, publish, wait for the confirm. */
 const connection = await connect(String(process.env.AMQP_URL), { noDelay: true })
 const channel: ConfirmChannel = await connection.createConfirmChannel()
 let count = 0

@@ -1,7 +1,7 @@
 import express from 'express'
 import mongoose from 'mongoose'
 
-/** What a service without tokens, permissions, validation of content, versions and history would be. */
+/** The baseline of a service, without tokens, permissions, validation of content, versions and history. */
 await mongoose.connect(String(process.env.MONGO_URL), {
   dbName: String(process.env.MONGO_DATABASE),
   w: 'majority',

@@ -3,7 +3,7 @@ import { generateText } from 'ai'
 
 const { MODEL_BASE_URL = '', SINK_URL = '', LOOPS = '1', SYSTEM = '' } = process.env
 
-/** What turns without a queue, a store, order, history, bounds and retries would be: ask the model, POST what it said. */
+/** The baseline of turns, without queue, store, order, history, bounds and retries: ask the model, POST its answer. */
 const model = createOpenAICompatible({ name: 'bare', baseURL: MODEL_BASE_URL }).chatModel('slow')
 let count = 0
 const loop = async () => {

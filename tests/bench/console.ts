@@ -85,7 +85,7 @@ interface Target {
   account: Account
 }
 
-/** What each page asks for while it is opened: each call once, with the pages that make it. */
+/** Returns the calls that pages make while they are opened: each call once, with the pages that make it. */
 async function callsOfPages(browser: Browser, { url, account }: Target): Promise<Map<string, string[]>> {
   const context = await browser.newContext()
   const page = await context.newPage()

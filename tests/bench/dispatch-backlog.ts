@@ -77,7 +77,7 @@ interface Look {
   mongo: number
 }
 
-/** What a message took of processors, which other programs on the machine change less than its speed. */
+/** Returns the processor time for each message, which other programs on the machine change less than its speed. */
 function used(from: Look | undefined, to: Look | undefined): object {
   if (from === undefined || to === undefined) return {}
   const micros = (seconds: number) => Math.round((seconds * 1e6) / (to.done - from.done))

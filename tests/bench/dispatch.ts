@@ -34,7 +34,7 @@ try {
   const profile = PROFILE === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${PROFILE}`]
   const kinds: Record<string, Kind> = {
     'the dispatcher': { start: () => system.startDispatcher({}, profile), logged: true },
-    // What it acks is stored nowhere, which would count as lost.
+    // Messages that it acks are stored nowhere, which would count as lost.
     'bare amqplib consume, POST, ack': {
       start: () => system.startScript('bare-amqplib-post.ts'),
       logged: false,

@@ -7,7 +7,7 @@ export interface LoadRun extends MeasuredLoad {
   questions: Figures
 }
 
-/** What was measured with so many webhooks and dispatchers. */
+/** The results with so many webhooks and dispatchers. */
 export interface InstanceRun {
   instances: number
   /** Messages a second of the steady load. */
@@ -18,7 +18,7 @@ export interface InstanceRun {
   questions: Figures
   closed: LoadRun
   steady: LoadRun
-  /** What each process holds after the loads, the mean of its group. */
+  /** The memory and connections of each process after the loads, as the mean of its group. */
   holdings: Record<
     string,
     { instances: number; mebibytes: number; mongo: number; rabbitmq: number; redis: number }

@@ -154,7 +154,7 @@ function measure(instances: number): Promise<InstanceRun> {
   })
 }
 
-/** What this process starts from now on runs in these control groups; what it has started stays where it is. */
+/** Runs later children of this process in these control groups; children that it has started stay where they are. */
 function moveTo(controlGroups: readonly string[]): void {
   for (const path of controlGroups) writeFileSync(join(path, 'cgroup.procs'), String(process.pid))
 }

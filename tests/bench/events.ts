@@ -1,4 +1,4 @@
-// What a dead receiver for which 50,000 events wait costs messages, and another receiver.
+// Measures the effect of a dead receiver for which 50,000 events wait, on messages and on another receiver.
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -60,7 +60,7 @@ try {
   dead.close()
 }
 
-/** What identity and configuration answer. */
+/** Returns the document that identity and configuration answer with. */
 function documentOf(url: string): object {
   if (url.startsWith('/internal/subscriptions')) return { data: [] }
   if (url.startsWith('/internal/roles')) return ALL_PERMISSIONS

@@ -62,7 +62,7 @@ async function measureAll({ startDispatcher, sink }: DispatchSystem, channel: Co
       count: HANGING_A_SECOND * SECONDS,
     }),
   )
-  // What waits for the handler goes on waiting beside this, too.
+  // Messages that wait for the handler go on waiting beside this, too.
   const between = await during('between', pause(SECONDS * 500))
   const flooded = await during(
     'flooded',

@@ -1,4 +1,4 @@
-// What a system takes of processor and memory while nothing happens, in turns: one process for all services with little
+// Measures processor time and memory of an idle system, in turns: one process for all services with little
 // memory, as `npm start` has it, and a process for each.
 import { setTimeout as pause } from 'node:timers/promises'
 import { integer, parseConfig } from '@parley/shared/config'

@@ -49,7 +49,7 @@ const PAGES: Record<string, string> = {
 const CHUNK_ROWS = 2_000
 const CITIES = ['Santos', 'Recife', 'Manaus', 'Curitiba', 'Salvador']
 const LANGUAGES = ['pt_BR', 'pt_BR', 'pt_BR', 'es', 'en']
-/** What the rows have an attribute for. */
+/** The attributes of the rows. */
 const ATTRIBUTES = [
   { name: 'city', type: 'text' },
   { name: 'orders', type: 'number' },

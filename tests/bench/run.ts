@@ -12,7 +12,7 @@ import { meetsAim, type Result } from '../lab/report/results.ts'
 
 interface Benchmark {
   script: string
-  /** What it has less of in a run of all. What the environment says counts more, here and in `quick`. */
+  /** Its smaller sizes in a run of all. Values of the environment take precedence, here and in `quick`. */
   among?: Record<string, string>
   /** Its sizes in a quick run: one repetition of each ratio. */
   quick: Record<string, string>

@@ -14,7 +14,7 @@ export const taskBody = {
   context: { steps: { 1: { answer: 'yes', at: '2026-01-01T00:00:00.000Z' } }, plan: 'gold' },
 }
 
-/** What the seed has more than half of its tasks share, so that a filter by it has as many pages as half of them. */
+/** Values that more than half of the seeded tasks share, so that a filter by them has as many pages as half of them. */
 export const COMMON: Record<string, string | number> = {
   workflow: 7,
   currentStep: 7,

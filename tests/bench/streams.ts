@@ -22,12 +22,12 @@ const size = z.object({
 const OF_TOKEN = 20
 const STATES = ['received', 'handled', 'sending', 'delivered']
 const LATE_MS = 60_000
-/** What 1,000 streams may take of memory in one process, in MiB. */
+/** The most memory that 1,000 streams may take in one process, in MiB. */
 const MOST_MIB = 150
 
 const { STREAMS, RATE, SECONDS } = parseConfig(size, process.env)
 
-/** What one stream has seen: the states of its messages, in the order in which they came. */
+/** The record of one stream: the states of its messages, in the order in which they came. */
 interface Seen {
   states: { id: string; state: string }[]
   isEnded: boolean

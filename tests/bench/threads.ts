@@ -1,4 +1,4 @@
-// What a page of the list of threads costs with a thousand threads and with a million, by each filter; and a search in a
+// Measures a page of the list of threads with a thousand threads and with a million, by each filter; and a search in a
 // million messages.
 import { randomUUID } from 'node:crypto'
 import { findThreads } from '@parley/dispatcher/api/threads/list-threads'

@@ -50,7 +50,7 @@ test('the commands of docs/assistants.md all succeed', () => {
 })
 
 test('they lead to an assistant that calls its tool when it is tried, and shows its prompt', () => {
-  // What takes long is sent blanks beforehand.
+  // A response that takes long is sent blanks beforehand.
   const lines = output.split('\n').filter((line) => line.trimStart().startsWith('{'))
   const parsed: Parsed[] = lines.map((line) => JSON.parse(line))
   const trial = parsed.find(({ turns }) => turns !== undefined)

@@ -36,7 +36,7 @@ async function follow(): Promise<string> {
   return output
 }
 
-/** What a printed line says, but for what is of one run. */
+/** Returns the fields of a printed line, without those of one run. */
 const stated = (line: string): Record<string, string> =>
   Object.fromEntries(
     [...line.matchAll(/"(channel|thread|state|to|type|template)":"([^"]*)"/g)].map(

@@ -33,7 +33,7 @@ test(
     )
     expect(results.categories.map(({ category }) => category)).toEqual(['marketing'])
     expect(result.isWhole).toBe(true)
-    // Who opted out once their message was in the log is dead for that, and for nothing else.
+    // Messages of people who opted out once they were in the log are dead for that, and for nothing else.
     expect(
       results.failedBy.filter(({ code }) => code === 'opted_out').map(({ recipients }) => recipients),
     ).toEqual([results.states.dead])

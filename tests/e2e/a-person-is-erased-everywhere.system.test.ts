@@ -172,7 +172,7 @@ async function fill(who: Named): Promise<void> {
     const open = { workspace: { $exists: true }, open: true }
     const isSettled = (await parley.database('dispatcher').collection('messages').countDocuments(open)) === 0
     const { data } = (await workspace.call('GET', `/rest/people/phone:${who.phone}/consent`)) as Parsed
-    // What was said is with those who subscribed to it.
+    // The consent has been posted to those who subscribed to it.
     const { _id } = (await workspace.call('GET', `/rest/people/phone:${who.phone}`)) as Parsed
     const isPosted = await parley
       .database('dispatcher')
@@ -299,7 +299,7 @@ test('a person can be exported and erased in every service while they are sent t
     return response.ok || response.status === 404
   })
   await Promise.all(sending)
-  // What was accepted while they were erased is of them, too.
+  // Messages that were accepted while they were erased are theirs, too.
   await eventually(async () => {
     const open = { open: true }
     return (await parley.database('dispatcher').collection('messages').countDocuments(open)) === 0
@@ -320,7 +320,7 @@ test('a person can be exported and erased in every service while they are sent t
   })
   const others = JSON.stringify(await workspace.call('GET', `/rest/people/phone:${OTHER.phone}/export`))
   expect(others).toContain(`Hello, ${OTHER.word}`)
-  // What became of the message counts on.
+  // The outcome of the message still counts.
   const { data: campaigns } = (await workspace.call('GET', '/rest/campaigns')) as Parsed
   const audiences = await Promise.all(
     campaigns.map(({ _id }: Parsed) => workspace.call('GET', `/rest/campaigns/${_id}/results`)),

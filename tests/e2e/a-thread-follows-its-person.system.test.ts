@@ -18,7 +18,7 @@ let graph: Listening
 let workspace: Workspace
 let other: Workspace
 let calls: GraphCall[] = []
-/** What the Cloud API knows of whom is written to. */
+/** The Cloud API's contact data of a recipient. */
 let contactOf = (to: string | undefined): object => (to === undefined ? {} : { wa_id: to })
 let number = 0
 const unique = () => `${Date.now()}${++number}`
@@ -132,7 +132,7 @@ const textsOf = async (id: string): Promise<string[]> => {
   return data.filter(({ from }: Parsed) => from === 'person').map(({ text }: Parsed) => text)
 }
 
-/** Who writes, changes and writes again: by what WhatsApp names them before, between and afterwards. */
+/** A change of a person, who writes before and after it: their names at WhatsApp before, between and afterwards. */
 interface Change {
   after(person: Named): Named
   notice?(person: Named, next: Named): Promise<void>
@@ -147,7 +147,7 @@ const withId = ({ id = `BR.${unique()}`, ...person }: Named): Named => ({ id, ..
 const changes: Record<string, Change> = {
   'takes a username': {
     after: ({ phone: _phone, ...person }) => withId(person),
-    // What was sent to the number is reported with the id, which is all that comes from then on.
+    // The status of a message to the number comes with the id, which is all that comes from then on.
     async notice({ phone }, { id }) {
       if (phone === undefined) return
       const recipient = { recipient_id: phone, recipient_user_id: id }
@@ -240,7 +240,7 @@ describe('a number that is spelt in another way', () => {
     })
     const { data } = await get(`/rest/messages?thread=${thread.extId}`)
     expect(data).toHaveLength(2)
-    // Who answers before the response was read has a thread for that moment, which has joined.
+    // A person who answers before the response was read has a thread for that moment, which has joined.
     const other = await workspace.request('GET', '/rest/threads/558291234567')
     expect(other.ok ? ((await other.json()) as Parsed).extId : thread.extId).toBe(thread.extId)
   })

@@ -37,7 +37,7 @@ const toolsOf = ({ turns }: Parsed) =>
     turn.calls.map(({ tool, result }: Parsed) => [tool, result.state, result.status]),
   )
 
-/** What authorizes a user who reads assistants, messages, threads and the tasks that a rule admits. */
+/** Returns the authorization of a user who reads assistants, messages, threads and the tasks that a rule admits. */
 async function roleOf(name: string, tasks: string): Promise<string> {
   const resources = ['assistant', 'messages', 'threads'].map((resource) => ({
     schema: `{{resource}} == '${resource}'`,
@@ -117,7 +117,7 @@ describe('POST /rest/assistant/{id}/try', () => {
     await clinic.script({ text: 'At last.', delayMs: 10_000, times: 8 })
     const body = { messages: person('When?'), tools: 'describe' }
     const slow = Array.from({ length: 20 }, () => tried(body))
-    // What is beyond the 8 that run and the 8 that wait.
+    // Requests beyond the 8 that run and the 8 that wait are refused.
     expect((await Promise.race(slow)).json).toMatchObject({ code: 'rate_limited' })
     await eventually(async () => (await clinic.requests()).length === 8)
     const began = performance.now()

@@ -33,7 +33,7 @@ export async function startAssistantSystem(
   }
 }
 
-/** What `npm start` gives a dispatcher of models and private targets. */
+/** The environment that `npm start` gives a dispatcher for models and private targets. */
 export const modelEnvironment = ({ url }: Pick<Listening, 'url'>) => ({
   ALLOWED_PRIVATE_TARGETS: '127.0.0.0/8,::1/128',
   MODEL_PROVIDER: 'openai-compatible',

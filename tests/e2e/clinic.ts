@@ -10,7 +10,7 @@ const ENDED = ['sent', 'delivered', 'read', 'done', 'failed', 'dead']
 export interface Clinic extends Workspace {
   diary: Diary
   person: { phoneNumberId: string; from: string; name: string }
-  /** What the model is to answer, one after another; calls by name and arguments. */
+  /** Scripts the answers of the model, one after another; calls by name and arguments. */
   script(...responses: object[]): Promise<void>
   /** The person writes; resolves with the message, once it has its answer. */
   ask(text: string): Promise<Parsed>
@@ -18,7 +18,7 @@ export interface Clinic extends Workspace {
   write(text: string): Promise<void>
   /** The message that came after so many others, once it has come to an end. */
   responded(before: number): Promise<Parsed>
-  /** What the person got. */
+  /** Returns the texts that the person got. */
   texts(): Promise<string[]>
   /** The requests that the model got, as it got them. */
   requests(): Promise<Parsed[]>

@@ -53,7 +53,7 @@ describe('a conversation', () => {
     const { json } = await bruno.patch(one, { team: sales })
     const team = { _id: sales, name: 'Sales', at: expect.any(String), by: bruno._id }
     expect(json.team).toEqual(team)
-    // What has it already is not assigned it anew.
+    // A team or user that has it already is not assigned it anew.
     expect((await call('PATCH', one, { team: sales, assignee: bruno._id })).team).toEqual(json.team)
     expect(await call('GET', one)).toMatchObject({ team, assignee: { _id: bruno._id } })
     await call('PATCH', other, { team: support })

@@ -70,7 +70,7 @@ afterAll(async () => {
 
 const put = (path: string, body: object) => shop.call('PUT', `/rest/${path}`, body)
 
-/** What authorizes a user who may only write these resources, and read those. */
+/** Returns the authorization of a user who may only write these resources, and read those. */
 async function userWith(name: string, writes: string[], reads: string[] = []): Promise<string> {
   const all = (resource: string, write: boolean) => ({
     schema: `{{resource}} == '${resource}'`,

@@ -106,7 +106,7 @@ test("one posted message is one trace, from the gateway over the queue to the pr
   const message = { extId: 'traced', user: {}, thread: { extId: 't' }, answer: { message: 'Olá' } }
   await call('POST', '/api/hooks/whatsapp', message, accessToken)
   const received = parseTraceparent(await eventually(() => calls[0]))
-  // What is left goes out when the processes close.
+  // The remaining spans are exported when the processes close.
   await system.close()
   const ours = spans.filter(({ traceId }) => traceId === received?.traceId)
   const path: string[] = []

@@ -10,7 +10,7 @@ const LATE_MS = 17_000
 let own: OwnSystem
 let workspace: Workspace
 let shop: Listening
-/** What the shop has: it knows no `Idempotency-Key`, and sells whatever is asked for. */
+/** The orders of the shop: it knows no `Idempotency-Key`, and sells whatever is asked for. */
 let ledger: { pizzas: number }[]
 let late: NodeJS.Timeout[]
 

@@ -33,7 +33,7 @@ export interface RunningParley {
   /** A further workspace's admin token. */
   register(namespace: string): Promise<string>
   putWhatsappChannel(id: number, options: { extId: string; phoneNumberId: string }): Promise<void>
-  /** What the simulator has got for a phone number. */
+  /** Returns the sends that the simulator has got for a phone number. */
   sends(phoneNumberId: string): Promise<ReceivedSend[]>
   /** Waits until the gateway and all behind it are ready. */
   ready(): Promise<void>

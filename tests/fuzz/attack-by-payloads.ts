@@ -7,12 +7,12 @@ import { prepareWorkspace } from './workspaces.ts'
 
 const SECRET = 'fuzzed secret'
 const AT_ONCE = 4
-/** What has more than is taken at once, or is no object, is refused whole. */
+/** Payloads that have more than is taken at once, or are no object, are refused whole. */
 const REFUSED = new Set([413, 422])
 const POSTS = 5
 const MAX_SHOWN = 20
 
-/** What a provider's webhook made of payloads like the provider's. */
+/** The results of a provider's webhook for payloads like the provider's. */
 export interface PayloadsRun {
   sent: number
   /** Those whose counts did not add up to what the payload had, or that were not answered with 200, 413 or 422. */

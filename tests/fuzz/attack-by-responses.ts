@@ -10,7 +10,7 @@ const LOOK_MS = 50
 const TRIAL_MS = 3_000
 const EACH_MS = 3_000
 
-/** What other workspaces saw meanwhile. */
+/** The effects on other workspaces meanwhile. */
 export interface ForeignResponsesRun {
   sent: number
   /** Requests of another workspace that were not answered with 200. */

@@ -9,7 +9,7 @@ const MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 const HEAD_BYTES = 4 * 1024
 const HEAD_CHUNKS = 3
 
-/** What came back for some bytes. */
+/** The responses to some bytes. */
 export interface Exchange {
   responses: RawResponse[]
   /** Set when the bytes that came are no HTTP, or nothing came in 30 s. */
@@ -71,7 +71,7 @@ function read(socket: Socket, { cutResponse }: FuzzDelivery): Promise<{ data: Bu
   })
 }
 
-/** Whether it is an event stream, which only its reader ends. Its head may come behind a 100 Continue. */
+/** True if it is an event stream, which only its reader ends. Its head may come behind a 100 Continue. */
 function hasNoEnd(chunks: Buffer[]): boolean {
   const head = Buffer.concat(chunks.slice(0, HEAD_CHUNKS)).subarray(0, HEAD_BYTES)
   return /\r\ncontent-type: text\/event-stream/i.test(head.toString('latin1'))

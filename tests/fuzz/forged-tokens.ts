@@ -7,13 +7,13 @@ import {
   sign,
 } from 'node:crypto'
 
-/** What a forger may have. */
+/** The material that a forger may have. */
 export interface ForgersMaterial {
   /** A token that holds. */
   token: string
   /** Identity's public key. */
   jwk: Record<string, unknown>
-  /** What services sign with among themselves. */
+  /** The key that services sign with among themselves. */
   gatewayKey?: Record<string, unknown>
 }
 

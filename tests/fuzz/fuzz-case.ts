@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 
-/** Who sends: a user of the workspace under test by role, the admin of another workspace, or nobody. */
+/** The senders: users of the workspace under test by role, the admin of another workspace, or nobody. */
 export const CALLERS = ['WORKSPACE_ADMIN', 'MEMBER', 'VIEWER', 'PROVIDER', 'stranger', 'nobody'] as const
 export type CallerName = (typeof CALLERS)[number]
 
@@ -71,7 +71,7 @@ export function ordinaryHeaders(options: {
   ]
 }
 
-/** What fills a placeholder such as `victim:users`; undefined when nobody knows it. */
+/** Returns the value for a placeholder such as `victim:users`; undefined when nobody knows it. */
 export type Fill = (name: string) => string | undefined
 
 /** A case as bytes, and the request id that was put in, if one was. */
@@ -97,7 +97,7 @@ export function filled(text: string, fill: Fill): string {
 
 /** A case that once broke something. */
 interface Regression {
-  /** What it broke. */
+  /** The promise that it broke. */
   found: string
   case: FuzzCase
 }

@@ -38,7 +38,7 @@ interface FuzzOptions {
   seed: number
   /** How many are under way at a time. */
   concurrency: number
-  /** Whether new cases go to the regressions. */
+  /** True if new cases are saved as regressions. */
   saveRegressions: boolean
   say(line: string): void
 }
@@ -47,11 +47,11 @@ export interface FuzzRun {
   tally: Tally
   roundTrips: RoundTrips
   regressions: number
-  /** What models and MCP servers answered, and what others saw of it. */
+  /** The answers of models and MCP servers, and their effects on others. */
   responses: ForeignResponsesRun
-  /** What came as if from a provider. */
+  /** The payloads sent as if from a provider. */
   payloads: PayloadsRun
-  /** Whether nothing reached the workspace that nobody works in. */
+  /** True if nothing reached the workspace that nobody works in. */
   isWitnessUntouched: boolean
 }
 
@@ -177,7 +177,7 @@ interface FuzzFinding {
   reproduction: string
 }
 
-/** What a run has seen so far. */
+/** The counts of a run so far. */
 interface Tally {
   sent: Record<Kind, number>
   statuses: Map<number, number>

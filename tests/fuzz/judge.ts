@@ -7,7 +7,7 @@ import { type FuzzedOperation, operationOf } from './operations.ts'
 import type { RawResponse } from './parse-responses.ts'
 import type { FuzzWorld } from './world.ts'
 
-/** What came of one case. */
+/** The results of one case. */
 interface Attacked {
   statuses: number[]
   failures: Failure[]
@@ -45,11 +45,11 @@ interface Judging {
   /** Its target as it was sent. */
   target: string
   requestId: string | undefined
-  /** What the caller may not see, whoever it belongs to. */
+  /** Texts that the caller may not see, whoever they belong to. */
   forbidden: readonly string[]
 }
 
-// What only a failure that was let through would show.
+// Texts that only an uncaught failure would show.
 const INSIDE =
   /\n\s+at \S|node_modules|file:\/\/\/\w+\/(?!passwd)\S+\.[jt]s|Mongo\w*Error|BSON\w*Error|E11000|ZodError|(?:Type|Range|Reference|Syntax)Error|amqp:\/\/|mongodb:\/\/|redis:\/\//
 const HASH = /\$2[aby]\$\d\d\$[./\w]{53}/
@@ -59,7 +59,7 @@ const REVEALING_HEADERS = ['server', 'x-powered-by']
 /** Where passwords are hashed: behind a bounded queue. */
 const QUEUED = ['register', 'login', 'acceptInvitation', 'resetPassword', 'createUser', 'changePassword']
 
-/** What is wrong with the answers to a case; empty when nothing is. */
+/** Returns the errors in the answers to a case; empty when there are none. */
 export function judge(judging: Judging, { responses, broken }: Exchange): Failure[] {
   const { delivery = {}, kind, method, raw } = judging.one
   const isCut = delivery.cutAfter !== undefined || delivery.cutResponse || delivery.halfClosed
@@ -188,7 +188,7 @@ function notPermitted(
   if (operation === undefined || status !== 200) return []
   const { permission } = operation
   if (permission.access === 'nothing' || permission.path === '/api/auth/logout') return []
-  // What imports nothing takes no right to write anything.
+  // An import of nothing takes no right to write anything.
   if (permission.path === '/rest/import' && text.includes('"plan":[]') && one.caller !== 'nobody') return []
   const may = !WITHOUT_ROLE.includes(one.caller)
     ? mayByDefault(one.caller, permission)

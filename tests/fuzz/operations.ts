@@ -14,7 +14,7 @@ export const fuzzedOperations: readonly FuzzedOperation[] = operations.flatMap((
 
 const matching = fuzzedOperations.map((operation) => ({
   operation,
-  // What has no placeholder wins over what has one.
+  // A path without a placeholder wins over one that has one.
   rank: operation.path.includes('{') ? 1 : 0,
   pattern: new RegExp(`^${operation.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`),
 }))

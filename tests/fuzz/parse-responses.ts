@@ -22,7 +22,7 @@ export function parseResponses(data: Buffer, method: string): Parsed {
     const status = Number(head[1])
     const headers = headersOf(head[2] ?? '')
     const after = rest.subarray(end + 4)
-    // What was refused before its method was read has a body all the same.
+    // A request that was refused before its method was read has a body all the same.
     const bare = (method === 'HEAD' && after.length === 0) || status === 204 || status === 304 || status < 200
     const body = bare ? { bytes: Buffer.alloc(0), rest: after } : bodyOf(after, headers)
     if (body === undefined) return { responses, broken: 'the answer breaks off' }

@@ -4,14 +4,14 @@ import { memoryBound, sizesOf } from '@parley/shared/memory'
 
 /** The setting that the processes run with: where there is least memory, what takes more than it may is seen first. */
 export const MEMORY = 'small'
-/** What a process says at its start that it uses at most. */
+/** The most memory that a process reports at its start as its bound. */
 const MAX_MIB = memoryBound(MEMORY, sizesOf(MEMORY).heapMib).atMostMib
 /** How long its event loop may be late at a time, beyond what the machine makes of this one. */
 const MAX_DELAY_MS = 500
 const LOOK_MS = 1_000
 const RESPONSE_MS = 30_000
 
-/** What a process took while it was watched, at most. */
+/** The most resources that a process took while it was watched. */
 export interface ProcessUse {
   name: string
   mib: number

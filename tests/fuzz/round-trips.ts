@@ -18,9 +18,9 @@ interface Trip {
   store(workspace: FuzzWorkspace, body: object): Promise<object[] | undefined>
 }
 
-/** What a service writes itself, whatever was sent. */
+/** Fields that a service writes itself, independent of the body. */
 const IGNORED = ['_id', 'key', 'createdAt', 'updatedAt', 'password', 'role']
-/** What configuration writes into documents of a resource itself. */
+/** Fields that configuration writes into documents of a resource itself. */
 const OWN: Record<string, string[]> = {
   subscriptions: ['failing', 'full', 'disabled', 'account', 'activeSince', 'token'],
   actions: ['failing', 'missing'],
@@ -28,7 +28,7 @@ const OWN: Record<string, string[]> = {
   configs: ['origins', 'refused'],
   tasks: ['channel'],
 }
-/** What it makes where it is null. */
+/** Fields that it generates where they are null. */
 const MADE: Record<string, string[]> = { subscriptions: ['active', 'signingSecret'] }
 const schemaOf = (name: string): object => ({ $ref: `#/components/schemas/${name}` })
 const label = storableString.map((text) => [...text].slice(0, 100).join(''))

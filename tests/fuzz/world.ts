@@ -4,12 +4,12 @@ import { type ForgersMaterial, forge } from './forged-tokens.ts'
 import type { CallerName, Fill } from './fuzz-case.ts'
 import { addUser, ask, type FuzzWorkspace, login, prepareWorkspace, seenOf } from './workspaces.ts'
 
-/** What is under attack, and what no answer of it may show. */
+/** The system under attack, and the texts that no answer of it may show. */
 export interface FuzzTarget {
   url: string
   /** Secrets of its own, and addresses inside. */
   hidden: readonly string[]
-  /** What its services sign with among themselves, where the test knows it. */
+  /** The key that its services sign with among themselves, where the test knows it. */
   gatewayKey?: Record<string, unknown>
 }
 
@@ -20,7 +20,7 @@ export interface FuzzWorld {
   hidden: readonly string[]
   /** Marks of what the caller may not see. */
   forbiddenTo(caller: CallerName): string[]
-  /** Whether the workspace that nobody works in is as it was. */
+  /** Resolves to true if the workspace that nobody works in is as it was. */
   isWitnessUntouched(): Promise<boolean>
 }
 

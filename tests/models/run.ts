@@ -22,7 +22,7 @@ const { gatewayUrl } = own.system
 const tried = new Tried(await registerWorkspace(gatewayUrl, 'models'), gatewayUrl)
 const mcp = (moduleUrl: string) => tried.withAction({ specType: 'mcp', moduleUrl })
 
-/** What is tried, by the server's name; each says what it has seen. */
+/** The trials by the server's name; each returns what it has seen. */
 const TRIALS: Record<string, () => Promise<string>> = {
   async '@modelcontextprotocol/server-everything'() {
     const id = await mcp((await servers.everything()).url)

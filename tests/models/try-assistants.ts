@@ -81,7 +81,7 @@ export class Tried {
     return said
   }
 
-  /** What the model says to a person. */
+  /** Returns the model's turn for a text of a person. */
   async said(id: number, text: string): Promise<Trial['turns'][number]> {
     const { state, turns, reason } = await this.#trial(id, text, 'chat')
     deepStrictEqual([state, reason], ['done', undefined])

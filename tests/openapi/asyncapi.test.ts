@@ -13,7 +13,7 @@ const specification: object = createRequire(import.meta.url)('@asyncapi/specs/sc
 const ajv = new Ajv({ strict: false, validateFormats: false, validateSchema: false, meta: false })
 const validate = ajv.compile(specification)
 
-/** What the document is as callers get it. */
+/** The document as callers get it. */
 const document = JSON.parse(JSON.stringify(asyncApi()))
 
 describe('the AsyncAPI document', () => {

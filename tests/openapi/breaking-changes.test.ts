@@ -23,7 +23,7 @@ test('nothing that was released is broken, but for what is given as deliberate',
   for (const change of DELIBERATE) expect(readFileSync(API_PAGE, 'utf8')).toContain(`\`${change}\``)
 })
 
-/** What a change to the document of today breaks. */
+/** Returns the breaking changes in a changed copy of the present document. */
 function after(change: (document: Parsed) => void): string[] {
   const changed = structuredClone(now)
   change(changed)

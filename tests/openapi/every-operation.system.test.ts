@@ -108,7 +108,7 @@ function differences({ operation }: Named, response: HttpResponse): string[] {
 }
 
 const ALWAYS_SENT = ['X-Request-Id', 'X-Message-Id', 'WWW-Authenticate', 'Retry-After', 'Cache-Control']
-/** What needs something of the others, or takes it away. */
+/** Operations that need results of the others, or take them away. */
 const LATER = ['acceptInvitation']
 const LAST = ['changePassword', 'logout']
 const rank = ({ method, operation: { operationId } }: Named) =>

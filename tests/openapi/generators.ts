@@ -21,7 +21,7 @@ interface Command {
 interface Generator {
   name: string
   version: string
-  /** What has to be on the PATH. */
+  /** The toolchain that has to be on the PATH. */
   toolchain: string
   /** The document that it reads. */
   document: '/openapi.json' | '/openapi-3.0.json'
@@ -79,7 +79,7 @@ const go: Generator = {
       args: ['install', `github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v${go.version}`],
       env: goPath(directory),
     },
-    // What the generated client imports, as pinned beside the program.
+    // The imports of the generated client, as pinned beside the program.
     { command: 'go', args: ['-C', join(CLIENTS, 'go'), 'mod', 'download'], env: goPath(directory) },
   ],
   generate: (directory) => ({

@@ -30,7 +30,7 @@ function simulated(): Promise<{ apiUrl: string }> {
   return simulator
 }
 
-/** What names a new template of a channel. */
+/** Returns the channel and the name of a new template. */
 export const draftOf = (channel: number) => ({ channel, name: `t_${randomUUID().replaceAll('-', '_')}` })
 
 /** Has a template of its own made, and answers with its id. */

@@ -92,7 +92,7 @@ const pointedInto =
       ? { ...object, $ref: id + object.$ref }
       : object
 
-/** What a reference into the document stands for. */
+/** Returns the target of a reference into the document. */
 export function resolved<T extends object>(value: T | { $ref: string }): T {
   if (!('$ref' in value) || typeof value.$ref !== 'string') return value as T
   const found = value.$ref

@@ -9,14 +9,14 @@ import {
   putAccountChannel,
 } from './made-campaigns.ts'
 
-/** What is sent in the place of an example that only holds for one run: ids, secrets and signatures. */
+/** Values in place of an example that only holds for one run: ids, secrets and signatures. */
 interface StandIn {
   parameters?: Record<string, string>
   body?: unknown
 }
 
 export interface RunSoFar {
-  /** What operations answered with before, by their ids. */
+  /** Earlier responses of operations, by their ids. */
   responses: Map<string, { json: Parsed; headers: Headers }>
   /** A server that asks for consent. */
   consent: ConsentServer

@@ -97,7 +97,7 @@ async function newThread(
   return extId
 }
 
-/** What there is at a concrete path of an operation on one document, in the eyes of the admin. */
+/** Returns the document at a concrete path of an operation, as the admin sees it. */
 export async function seenByAdmin(world: MatrixWorld, operation: Named, path: string): Promise<unknown> {
   const { call, admin: token } = world
   const collection = operation.path.slice(0, operation.path.indexOf('/{id}'))

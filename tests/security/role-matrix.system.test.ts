@@ -112,7 +112,7 @@ function endsSession({ path }: PermissionOperation): boolean {
   return ['/api/auth/password', '/api/auth/logout', '/api/auth/sessions/end'].includes(path)
 }
 
-/** What needs somebody's consent at another server, or a state that what is made here is not in. */
+/** Operations that need consent at another server, or a state that no document made here is in. */
 const NEEDS_MORE =
   /^POST .*\/connect(ed)?$|^POST \/rest\/campaigns\/.*\/(unschedule|pause|resume|cancel)$|^DELETE \/rest\/messages\//
 
@@ -127,7 +127,7 @@ function expectedStatuses({ name, role }: MatrixCaller, operation: PermissionOpe
   if (role === undefined && nameOf(operation) === 'POST /rest/templates') return [422]
   if (role === undefined) return [mayToOthers(operation) === 'no' ? 404 : 200]
   if (mayByDefault(role, operation)) return [NEEDS_MORE.test(nameOf(operation)) ? 409 : 200]
-  // What may not be read at all need not even say that it is not there.
+  // For a document that may not be read at all, the answer need not even say that it does not exist.
   return path.includes('{id}') && !grantsByDefault(role, resource, 'read') ? [403, 404] : [403]
 }
 
@@ -137,7 +137,7 @@ interface Layer {
   handle: { stack?: Layer[] }
 }
 
-/** What an app has a handler for, and the gateway lets in, as `GET /rest/users/{id}`; read off its routers. */
+/** Returns operations that an app handles and the gateway admits, as `GET /rest/users/{id}`, read off its routers. */
 function routedOperations(app: Pick<Express, 'router'>): string[] {
   const findRoute = createRouter(routes)
   return operationsBelow('', (app as unknown as { router: { stack: Layer[] } }).router.stack).filter(

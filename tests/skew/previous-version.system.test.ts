@@ -12,7 +12,7 @@ import { messagePublication, statusPublication } from '@parley/shared/messaging/
 import { taskSubmission } from '@parley/shared/task-submission'
 import jwt from 'jsonwebtoken'
 
-/** What the services of version 0.1 put on the wire. It is never edited; a version that changes it adds its own. */
+/** The messages of version 0.1's services on the wire. It is never edited; a version that changes it adds its own. */
 const wire: Parsed = JSON.parse(readFileSync(new URL('wire-0.1.json', import.meta.url), 'utf8'))
 
 const delivery = ({ properties, body }: Parsed) => ({

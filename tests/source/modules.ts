@@ -18,7 +18,7 @@ interface ModuleImport {
 
 export type Node = Record<string, unknown>
 
-/** What packages of the tree lead to by `<package>/<path>`. */
+/** The folders and exports of the tree's packages, for imports of `<package>/<path>`. */
 const PACKAGES = new Map(
   ['shared', 'shared/client', 'gateway', 'gateway/console', ...foldersOf('services'), 'deploy/local'].map(
     (folder) => {
@@ -57,7 +57,7 @@ export function circlesOf(modules: readonly Module[]): string[][] {
   return [...circles.values()]
 }
 
-/** What can be reached from some names, they among it. */
+/** Returns the names that can be reached from some names, including these. */
 export function reachableFrom(
   starts: Iterable<string>,
   imported: ReadonlyMap<string, ReadonlySet<string>>,

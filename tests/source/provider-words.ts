@@ -17,7 +17,7 @@ const WORDS = [
   /\b(?:80007|130429|1310(?!72)\d\d|1320\d\d|133004)\b/g,
 ]
 
-/** What the contract names so, by file and exact text. */
+/** Provider words that the contract itself contains, by file and exact text. */
 const EXCEPTED: readonly { file: string; text: string }[] = [
   { file: 'shared/src/message.ts', text: "'/api/hooks/whatsapp'" },
   // The types of the client are those of the OpenAPI document, by path.

@@ -36,9 +36,9 @@ export async function textsOf(file: string, { tables = false } = {}): Promise<Te
 interface Place {
   texts: Texts
   file: string
-  /** What stands here is shown to somebody. */
+  /** True if the text here is shown to somebody. */
   isRead: boolean
-  /** What stands here is for programs. */
+  /** True if the text here is for programs. */
   isCode: boolean
   tables: boolean
 }
@@ -82,7 +82,7 @@ const nameIn = (node: unknown): string => {
   return typeof value === 'string' ? value : expression === undefined ? '' : nameIn(expression)
 }
 
-/** Whether a text reads like words: several, or one that begins a sentence. */
+/** True if a text reads like words: several, or one that begins a sentence. */
 const isWords = (text: string): boolean =>
   /^[A-Z][a-z’]+[.…:!?]?$/.test(text) || /[a-z’]{2,}[.,:;]? +[A-Za-z’]|[A-Za-z’] +[a-z’]{2,}/.test(text)
 

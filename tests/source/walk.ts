@@ -10,7 +10,7 @@ interface Room {
   mentions: Set<string>
 }
 
-/** What is met on the way from a function through all that it calls in the same folder. */
+/** The things met on the way from a function through all that it calls in the same folder. */
 interface Walk {
   functions: number
   files: number

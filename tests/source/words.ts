@@ -165,7 +165,7 @@ function isExcepted(file: string, name: string): boolean {
   return EXCEPTED.some((one) => one.names.split(' ').includes(name) && one.in?.test(file) !== false)
 }
 
-/** What to write in place of the first private word of a name. */
+/** Returns the advice for the first private word of a name: the words to write instead. */
 function adviceOn(name: string): string | undefined {
   const words = wordsOf(name)
   const phrase = [...PHRASES].find(([phrase]) => ` ${words.join(' ')} `.includes(` ${phrase} `))

@@ -119,7 +119,7 @@ const errorOf = (code: number, details: string) => ({
   errors: [{ code, title: details, message: details, error_data: { details } }],
 })
 
-/** What a status has beside its id, time and recipient. */
+/** The fields of a status beside its id, time and recipient. */
 const STATUSES: Record<string, object> = {
   sent: { status: 'sent', pricing, biz_opaque_callback_data: 'm:0' },
   delivered: { status: 'delivered', pricing },

@@ -98,7 +98,7 @@ describe('at the webhook', () => {
     await fc.assert(
       fc.asyncProperty(mutatedPayloads, async (payload) => {
         const answer = await post(payload)
-        // What is no object, or has too much, is refused whole.
+        // A payload that is no object, or has too much, is refused whole.
         if (answer.status !== 200) return expect([413, 422]).toContain(answer.status)
         expect([sumOf(answer), payload]).toEqual([countOf(payload), payload])
       }),

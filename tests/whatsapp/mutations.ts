@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { corpus } from './corpus.ts'
 
-/** What a mutation puts in the place of something. */
+/** Values that a mutation puts in the place of others. */
 const VALUES: readonly unknown[] = [
   ...[null, true, 0, -1, 1e21, '', 'x', ' ', '\ud800', 'x'.repeat(2_000), [], [null], [[]], {}],
   ...[{ id: 5 }, { id: 'wamid.other', from: '1' }, [{ from: '4917012345', id: 'wamid.more', type: 'text' }]],

@@ -9,7 +9,7 @@ const keys = new Map(
 )
 const known = new Map()
 
-/** Whether an `Authorization` header holds a good token; one that did is remembered until it expires. */
+/** True if an `Authorization` header has a good token; such a token is remembered until it expires. */
 function isAuthorized(authorization = '') {
   const expires = known.get(authorization)
   if (expires !== undefined && expires > Date.now()) return true

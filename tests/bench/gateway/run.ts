@@ -107,7 +107,7 @@ async function measure({ token, ports }: { token: string; ports: Ports }): Promi
   await latency(request, ports)
 }
 
-/** What the gateway adds to the upstream alone, both at the same steady rate. */
+/** Measures the latency that the gateway adds to the upstream alone, both at the same steady rate. */
 async function latency(request: ReturnType<typeof inTurns>, ports: Ports): Promise<void> {
   const at = async (name: 'gateway' | 'upstream') =>
     requireAll(

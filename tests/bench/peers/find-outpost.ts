@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { findBinary } from '@parley/local/servers/find-binary'
 import { outputOf } from '../../lab/system/processes.ts'
 
-/** What Outpost is built and run from. */
+/** The parts that Outpost is built and run from. */
 export interface OutpostParts {
   source: string
   go: string

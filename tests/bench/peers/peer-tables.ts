@@ -4,7 +4,7 @@ import { type Figures, mapValues, sum } from '../../lab/system/process-groups.ts
 import { withIdle } from '../end-to-end-tables.ts'
 import type { MeasuredLoad } from '../load-process.ts'
 
-/** What one turn of a system has shown. */
+/** The results of one turn of a system. */
 export interface PeerRun {
   /** Messages a second of the steady load. */
   rate: number

@@ -16,7 +16,7 @@ import { startPostgres } from './postgres.ts'
 
 const PORTS = ['api', 'postgres', 'redis', 'amqp', 'amqp-distribution', 'amqp-epmd'] as const
 const API_KEY = 'bench'
-/** What differs from Outpost's defaults beyond addresses and secrets. */
+/** Settings that differ from Outpost's defaults beyond addresses and secrets. */
 export const SETTINGS = {
   // 1 when not set; 100 in its configuration for development and in its own load test.
   DELIVERY_MAX_CONCURRENCY: '100',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** What a server that a workspace named answers with, whatever it was asked. */
+/** The answer of a server that a workspace named, to any request. */
 export interface ForeignResponse {
   contentType: string
   /** Said over and over, up to `bytes`, after `first`. */

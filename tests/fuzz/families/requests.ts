@@ -21,7 +21,7 @@ const IDS = [
   'null',
   'a b',
 ]
-/** What ends the caller's session, or would. */
+/** Operations that end the caller's session, or would. */
 const ENDING = ['logout', 'changePassword']
 /** Users and roles of the callers themselves stay, or the attack would soon be over. */
 const OWN_IDS = ['users', 'roles', 'workspaces', 'tokens', 'invitations']

@@ -5,7 +5,7 @@ import { securedOperations } from '../operations.ts'
 import { pathOf } from './requests.ts'
 
 const HUGE = 'A'.repeat(12_000)
-// What comes before a token is checked: a token as such is refused only with 401.
+// Statuses from before a token is checked: a token as such is refused only with 401.
 const REFUSED = [401, 400, 431]
 
 const TOKEN = '{{token:WORKSPACE_ADMIN}}'

@@ -50,7 +50,7 @@ export async function addAudience(mongoUrl: string, count: number): Promise<Audi
   }
 }
 
-/** Who has opted out, by their numbers. */
+/** The people who have opted out, by their numbers. */
 interface OptOuts {
   /** When that was answered with 200. */
   stored: ReadonlyMap<string, number>

@@ -54,7 +54,7 @@ function planMessage(options: { run: string; thread: number; steps: number[] }):
 export const NUMBERS = 10
 const channelOf = (thread: number): string => `number-${(thread % NUMBERS) + 1}`
 
-/** What a function responds, from which the text to the person is made. */
+/** Returns a function's response, from which the text to the person is made. */
 export const receiptOf = ({ thread, sequence }: Place): string => `receipt ${thread}/${sequence}`
 
 /** The last step that a text to a person has the receipt of; undefined when it has none. */

@@ -11,7 +11,7 @@ export async function connectNumber(options: {
   simulatorUrl: string
   id: number
   accessToken?: string
-  /** Who answers what carries no answer; `echo` when not given. */
+  /** The agent that answers messages without an answer; `echo` when not given. */
   agent?: { type: string; assistantId: number }
 }): Promise<string> {
   const { workspace, simulatorUrl, id, accessToken = 'token', agent } = options

@@ -41,7 +41,7 @@ export async function connectLines(options: {
   return { workspace, phoneNumberIds, numbers, threads }
 }
 
-/** What a load did. */
+/** The results of a load. */
 export interface LoadResult extends PostingResult {
   reads: Read[]
 }
@@ -77,7 +77,7 @@ export function startLoad(options: { lines: Lines; rate: number; readRate: numbe
 
 interface PostingResult {
   posted: Posted[]
-  /** What a message was answered with that neither takes it nor asks for a repeat. */
+  /** An answer to a message that neither takes it nor asks for a repeat. */
   refusal: string | undefined
 }
 
@@ -117,11 +117,11 @@ export function startPosting(options: {
   }
 }
 
-/** What became of a read: its status; `broken` where the connection ended, `hung` where nothing came for 15 s. */
+/** The outcome of a read: its status; `broken` where the connection ended, `hung` where nothing came for 15 s. */
 export interface Read {
   path: string
   outcome: number | 'broken' | 'hung'
-  /** Whether an answer that is not 200 says when to come again. */
+  /** True if an answer that is not 200 says when to come again. */
   saysWhen: boolean
   /** By `performance.now()`. */
   at: number

@@ -26,7 +26,7 @@ interface SimulatorArrival extends Arrival {
   phoneNumberId: string
 }
 
-/** What the simulator has taken, in order, of all numbers. */
+/** The messages that the simulator has taken, in order, of all numbers. */
 export interface SimulatorLog {
   readonly received: readonly SimulatorArrival[]
   /** How many were neither of a plan's templates nor a text with a receipt. */
@@ -65,7 +65,7 @@ const call = z.looseObject({ id: z.string(), variables: z.array(z.string()) })
 /** An RPC endpoint that knows a call it has taken before by its id, as our documentation asks of receivers. */
 export interface RpcSink {
   url: string
-  /** What it took, each id once, in order. */
+  /** The messages that it took, each id once, in order. */
   readonly received: readonly Arrival[]
   /** How many calls came again with the id of one that it had taken. */
   repeats(): number

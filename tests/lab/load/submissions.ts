@@ -46,7 +46,7 @@ export async function publishAll(options: {
 async function confirmed(url: string, batch: readonly TaskSubmission[]): Promise<boolean> {
   try {
     const connection = await connect(url, { timeout: 5_000 })
-    // What breaks off in the middle shows in the confirmation.
+    // A connection that breaks off in the middle shows in the confirmation.
     connection.on('error', () => {})
     try {
       const channel = await connection.createConfirmChannel()

@@ -5,14 +5,14 @@ import { defined } from '@parley/shared/defined'
 /** One line of the table that `npm run bench` ends with. */
 export interface Result {
   row: string
-  /** What Parley reached, and what the other did in the same run. */
+  /** The results of Parley, and of the other in the same run. */
   parley: string
   against: string
   /** Nothing where the other is not on this machine. */
   ratio?: number
   /** Lowest and highest of the repetitions. */
   spread?: [low: number, high: number]
-  /** What is aimed at, as `≥ 0.5`; nothing when it is only told. */
+  /** The aim, as `≥ 0.5`; nothing when the result is only reported. */
   reach?: { least?: number; most?: number }
 }
 

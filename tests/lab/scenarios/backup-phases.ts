@@ -19,7 +19,7 @@ const PHASES = [
 /** In these configuration is written, too. */
 const WRITING: readonly string[] = ['before the backup', 'after the backup']
 
-/** What became of what was posted in one phase. */
+/** The results for the messages that were posted in one phase. */
 interface PhaseCount {
   phase: (typeof PHASES)[number]
   accepted: number
@@ -40,7 +40,7 @@ const WRITTEN = 5
 export const writtenIds = (phase: number) =>
   Array.from({ length: WRITTEN }, (_, at) => FIRST_WRITTEN + phase * WRITTEN + at)
 
-/** What was posted by phase, and where it arrives. */
+/** The messages that were posted by phase, and the places where they arrive. */
 interface Posting {
   workspace: Workspace
   posted: Posted[][]
@@ -83,7 +83,7 @@ export async function untilReconciled({ workspace, posted, log, sink }: Posting)
   return { worstDifference, difference, reconciledAt: done ? performance.now() : undefined }
 }
 
-/** What became of the messages and the configuration of each phase. */
+/** Counts the results for the messages and the configuration of each phase. */
 export async function countPhases({ workspace, posted, log, sink }: Posting): Promise<PhaseCount[]> {
   const counts = await countReceived(log, sink)
   return Promise.all(

@@ -48,7 +48,7 @@ const created = z.looseObject({ _id: z.string() })
 const own = await startOwnSystem({
   instances: INSTANCES,
   memory: 'small',
-  // What is killed again and again is there again soon.
+  // A service that is killed again and again is started again soon.
   lastRestartDelayMs: 500,
   say,
 })

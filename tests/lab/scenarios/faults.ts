@@ -94,7 +94,7 @@ async function strikeAll(): Promise<void> {
   }
 }
 
-/** What the provider posted and got an answer to, and no count of the answers has. */
+/** Returns the number of the provider's posts that were answered and are in no count of the answers. */
 async function uncountedPosts(system: { simulatorUrl: string }): Promise<string[]> {
   const { webhook } = await readTroubles(system)
   console.log(`The webhook's answers to the provider: ${JSON.stringify(webhook)}`)

@@ -84,7 +84,7 @@ describe('when a dispatcher', () => {
     await untilOwners(2)
     clearInterval(flow)
     await untilDelivered(Array.from({ length: published }, (_, n) => `${n}`))
-    // What it had under way when it fell asleep is called again under the same id by whoever took over, and not by
+    // Calls in flight when it fell asleep are made again under the same id by the instance that took over, and not by
     // it when it woke: but for the one call that it may have been writing, its lease checked a moment before.
     const late = world.calls.filter(
       (call) => call.began > wokenAt && hasBegun(call.messageId, { before: wokenAt }),

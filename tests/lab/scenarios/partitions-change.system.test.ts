@@ -12,7 +12,7 @@ import {
 
 const THREADS = 100
 const EVERY_MS = 20
-/** What a killed instance had in flight may be called again, under the same id. */
+/** Messages in flight in an instance that is killed may be called again, under the same id. */
 const UNSTORED_MS = 1_000
 /** On a machine that is full. */
 const CHANGED = { timeoutMs: 200_000 }

@@ -21,7 +21,7 @@ const PER_THREAD = 10
 const IN_FLIGHT = 32
 const SETTLED_MS = 120_000
 const STARTED_MS = 10_000
-/** What runs again in the moment in which a dispatcher has not heard of the new token yet dies once more. */
+/** A replay in the moment in which a dispatcher has not heard of the new token yet dies once more. */
 const MAX_ROUNDS = 5
 const EXPIRED = 'expired'
 

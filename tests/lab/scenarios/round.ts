@@ -50,7 +50,7 @@ export const roundLine = (columns: readonly RoundColumn[], round: Round): string
 export const sumOf = (rounds: readonly Round[], figure: keyof Reconciliation): string =>
   count(rounds.reduce((sum, { reconciliation }) => sum + reconciliation[figure], 0))
 
-/** What every round uses. */
+/** The parts that every round uses. */
 export interface World<S extends RoundSystem = FaultSystem> {
   system: S
   sink: RpcSink
@@ -91,7 +91,7 @@ export async function runRound<S extends RoundSystem>(options: {
   /** Counted from 0. */
   round: number
   fault: InjectedFault<S>
-  /** What the processes held before the first fault. */
+  /** The resources that the processes held before the first fault. */
   before: Record<string, Holding> | undefined
 }): Promise<Round> {
   const { world, round, fault, before } = options
@@ -193,7 +193,7 @@ async function settle(options: {
 
 const parseCount = (body: unknown): RoundCount => counted.parse(body)
 
-/** What arrived of these lines, in the order of arrival. */
+/** Returns the messages of these lines that arrived, in the order of arrival. */
 function receivedBy({ log, sink }: Pick<World, 'log' | 'sink'>, { threads }: Lines) {
   return [...log.received, ...sink.received]
     .filter(({ thread }) => thread >= threads.first && thread < threads.end)

@@ -42,7 +42,7 @@ export function clockJump(options: { victim: Target; seconds: number; library: s
   }
 }
 
-/** What the supervisor starts meanwhile inherits the environment of this process. */
+/** Restarts a process; the supervisor's children inherit the environment of this process meanwhile. */
 async function restartWith(system: FaultSystem, victim: string, env: Record<string, string>): Promise<void> {
   const pid = pidOf(system, victim)
   Object.assign(process.env, env)

@@ -35,7 +35,7 @@ export function clusterFaults(options: { stoppedMs: number; dispatcherStoppedMs:
     killOf('redis-node', async () => ['redis-1']),
     suspendOf('redis-stop', async () => ['redis-2'], stoppedMs),
     killOf('dispatcher-kill', async () => ['dispatcher-2']),
-    // What it was reading when it stopped gets no answer for as long as the gateway waits for one.
+    // The request that it was reading when it stopped gets no answer for as long as the gateway waits for one.
     {
       ...suspendOf<ClusterSystem>('dispatcher-stop', async () => ['dispatcher-3'], dispatcherStoppedMs),
       cutsCallers: true,

@@ -10,7 +10,7 @@ const STOPPED_MS = 10_000
 const REPLACED_MS = 60_000
 const CHECK_MS = 50
 
-/** What a fault is done to, besides the system. */
+/** A system and the phone numbers of its load, for faults. */
 export interface Surroundings<S extends RoundSystem = FaultSystem> {
   system: S
   /** The phone numbers that the load sends from. */
@@ -19,9 +19,9 @@ export interface Surroundings<S extends RoundSystem = FaultSystem> {
 
 /** Something that goes wrong, and is over when `strike` returns. */
 export interface InjectedFault<S extends RoundSystem = FaultSystem> {
-  /** What happens to whom, as `kill redis`. */
+  /** The fault and its target, as `kill redis`. */
   name: string
-  /** Whether callers may lose their connections or wait for their time-out meanwhile. */
+  /** True if callers may lose their connections or wait for their time-out meanwhile. */
   cutsCallers?: boolean
   /** Returns the moment from which recovery counts, by `performance.now()`. */
   strike(surroundings: Surroundings<S>): Promise<number>
@@ -101,7 +101,7 @@ export function suspend(victim: Target): InjectedFault {
   }
 }
 
-/** Whether callers lose their connections with it. */
+/** True if callers lose their connections with it. */
 export const cutsCallers = (victim: Target): boolean => victim === 'gateway' || victim === 'services'
 
 export function pidOf(system: Pick<RoundSystem, 'pids'>, victim: string): number {
@@ -136,7 +136,7 @@ export function cut(target: Target): InjectedFault {
   }
 }
 
-/** What goes to it and comes from it takes 150 ms each way, for 6 s. */
+/** Delays the target's traffic by 150 ms each way, for 6 s. */
 export function slow(target: Target): InjectedFault {
   return {
     name: `slow ${target}`,

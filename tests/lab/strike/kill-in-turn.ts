@@ -5,7 +5,7 @@ import { waitUntil } from '@parley/local/wait-until'
 const READY_MS = 60_000
 const REQUEST_MS = 5_000
 
-/** Who was killed; times in milliseconds since the epoch. */
+/** The process that was killed; times in milliseconds since the epoch. */
 export interface Killed {
   victim: string
   at: number

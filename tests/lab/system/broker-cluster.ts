@@ -16,7 +16,7 @@ const COMMAND_MS = 60_000
 const FOLDERS = ['/usr/lib/rabbitmq/bin', '/opt/homebrew/sbin', '/usr/local/sbin']
 const COOKIE_BYTES = 24
 
-/** What docs/operations.md asks of a cluster of RabbitMQ. */
+/** Settings that docs/operations.md asks of a cluster of RabbitMQ. */
 const CLUSTER_CONFIGURATION = [
   'cluster_partition_handling = pause_minority',
   'queue_leader_locator = balanced',

@@ -21,7 +21,7 @@ const WITH_PACKAGES = ['', 'shared', 'gateway', 'deploy/local', ...WORKSPACES]
 
 /** A folder with the code of an earlier commit, which processes run until it is turned to this checkout. */
 export interface EarlierCheckout {
-  /** What the processes are started from. */
+  /** The directory that the processes are started from. */
   path: string
   /** From now on what starts has the code of this checkout. */
   upgrade(): void

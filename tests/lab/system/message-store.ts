@@ -6,7 +6,7 @@ export interface Store {
   states(): Promise<Record<string, number>>
   /** How many messages the pipeline still has work with. */
   open(): Promise<number>
-  /** Whether it has so many messages at least, what the broker still had among them, and is done with all. */
+  /** True if it has at least so many messages, with those that the broker still had, and is done with all. */
   isSettled(accepted: number): Promise<boolean>
   /** The terms of the leases, by partition; without those that no instance has. */
   terms(): Promise<Map<number, number>>
@@ -21,9 +21,9 @@ export interface Store {
   close(): Promise<void>
 }
 
-/** What a message has stored of its model. */
+/** The stored results of a message's model. */
 export interface MessageResults {
-  /** What the person wrote, as the model's log has it: no two messages have the same. */
+  /** The person's text, as the model's log has it: no two messages have the same. */
   text: string
   turns: number
   failures: number

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-// What may wait in one direction of a slow connection; more is held back at its sender.
+// The most bytes that may wait in one direction of a slow connection; more is held back at its sender.
 const MAX_WAITING_BYTES = 256 * 1_024
 
 /** The network in front of one server or service, or its instances: a TCP proxy that can be cut, slowed and mended. */

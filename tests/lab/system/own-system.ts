@@ -48,7 +48,7 @@ export function startOwnSystem(options: {
   memory?: Memory
   /** Those that it uses and stops; some of its own when not given. */
   servers?: Servers & Pick<Parameters<typeof startSystem>[0], 'databaseOf'>
-  /** What is killed again and again is started again after at most so long. */
+  /** The longest delay before a process that is killed again and again is started again. */
   lastRestartDelayMs?: number
   /** Makes the code that runs, in a folder of its own; it is this checkout's when not given. */
   checkoutIn?(directory: string): Promise<{ path: string }>
@@ -97,7 +97,7 @@ export function startOwnSystem(options: {
   })
 }
 
-/** What a system is started with so that what its processes log goes to `file`, or nowhere without one. */
+/** Returns the options to start a system whose processes log to `file`, or nowhere without one. */
 export function logging(file: string | undefined) {
   if (file === undefined) return { say: () => undefined, logLevel: 'fatal' }
   return { say: (line: string) => appendFileSync(file, `${line}\n`), logLevel: 'warn' }
@@ -132,7 +132,7 @@ export async function inTemporaryState<T extends object>(
   }
 }
 
-/** Whether every copy of every service says that it, and all that it depends on, is ready. */
+/** True if every instance of every service reports that it, and all that it depends on, is ready. */
 async function areReady({ processes }: System): Promise<boolean> {
   const services = Object.values(processes).filter(({ metricsUrl }) => metricsUrl !== undefined)
   return (await Promise.all(services.map(({ url }) => isReady(url)))).every(Boolean)

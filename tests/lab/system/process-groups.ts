@@ -6,7 +6,7 @@ import { cpuSeconds, descriptorsOf } from './processes.ts'
 
 const SERVICES = ['gateway', 'webhook', 'dispatcher', 'configuration', 'identity', 'campaigns']
 const ESTABLISHED = '01'
-/** What it takes to run the Windows build of MongoDB where there is no other. */
+/** The program that runs the Windows build of MongoDB where there is no other. */
 const WINE = 'Wine'
 
 /** The processes of a service or a server, by its name. */
@@ -121,7 +121,7 @@ export type Figures = Record<string, number>
 export const sum = (figures: Figures | readonly number[]) =>
   Object.values(figures).reduce((all, figure) => all + figure, 0)
 
-/** What each has grown by. */
+/** Returns the growth of each figure. */
 export function since(before: Figures, after: Figures): Figures {
   return mapValues(after, (figure, name) => figure - (before[name] ?? 0))
 }

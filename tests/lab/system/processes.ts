@@ -75,7 +75,7 @@ export async function outputOf(
   return stdout
 }
 
-/** What a process has used of processors so far, in seconds, with its threads and those of its children that have ended. */
+/** Returns the processor seconds that a process has used so far, with its threads and its ended children. */
 export function cpuSeconds({ pid }: { pid?: number | undefined }): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')
@@ -84,7 +84,7 @@ export function cpuSeconds({ pid }: { pid?: number | undefined }): number {
   return ticks / TICKS_A_SECOND
 }
 
-/** What the machine's processors have worked so far, in seconds, for whom it may be; also what another machine took of them. */
+/** Returns the processor seconds of the machine so far, for all processes; also those that another machine took. */
 export function machineSeconds(): number {
   const [, ...fields] = (/^cpu .*$/m.exec(readFileSync('/proc/stat', 'utf8'))?.[0] ?? '').split(/\s+/)
   const [user = 0, nice = 0, system = 0, _idle, _waiting, irq = 0, softIrq = 0, stolen = 0] =
@@ -115,13 +115,13 @@ export function onLastCore(args: string[], program = process.execPath): [command
   return canPin ? ['taskset', ['-c', String(LAST), program, ...args]] : [program, args]
 }
 
-/** What a process holds at the moment. */
+/** The resources that a process holds at the moment. */
 export interface Holding {
   mebibytes: number
   sockets: number
 }
 
-/** What each process holds, by name; without those that are gone. */
+/** Returns the resources that each process holds, by name; without processes that are gone. */
 export function readHoldings(pids: Record<string, number>): Record<string, Holding> {
   return Object.fromEntries(
     Object.entries(pids).flatMap(([name, pid]) => {

@@ -14,7 +14,7 @@ const SERVERS = ['rabbitmq', 'mongodb', 'redis'] as const
 /** Two, so that one takes over from the other. */
 const INSTANCES = { dispatcher: 2 }
 
-/** What can fail: a server, a service in a process of its own, or `services`, the process that hosts all of them. */
+/** A target of faults: a server, a service in its own process, or `services`, the process that hosts all of them. */
 export type Target = (typeof SERVERS)[number] | (typeof SERVICES)[number] | 'services'
 
 /** The key of the layout that a system has. */
@@ -22,7 +22,7 @@ export const layoutConfig = {
   TOGETHER: z.stringbool().default(false).describe('One process hosts all services, as `npm start` has it'),
 }
 
-/** What every round needs of the system that it runs on. */
+/** The parts of the system that every round needs. */
 export interface RoundSystem {
   gatewayUrl: string
   simulatorUrl: string
@@ -36,9 +36,9 @@ export interface RoundSystem {
 
 /** A whole system with proxies between its parts, and the means to look behind them. */
 export interface FaultSystem extends RoundSystem {
-  /** What can fail of it, in the layout that it has. */
+  /** Its possible targets, in the layout that it has. */
   targets: readonly Target[]
-  /** What is in front of a target: of `services`, of its gateway. */
+  /** Returns the network in front of a target: for `services`, in front of its gateway. */
   networkOf(target: Target): Network
   /** The servers themselves, by their own ports. */
   servers: Servers

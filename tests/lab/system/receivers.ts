@@ -20,9 +20,9 @@ export interface EventReceiver extends Listening {
   events: ReceivedEvent[]
   /** How many had another signature. */
   refused: number
-  /** What it signs with; those who subscribe set it. */
+  /** The secret for signatures; subscribers set it. */
   secret: string
-  /** What it answers; 200 unless said otherwise. `never`: nothing at all. */
+  /** Returns its answer; 200 by default. `never`: nothing at all. */
   answer(event: ReceivedEvent): number | 'never' | Promise<number | 'never'>
 }
 

@@ -12,7 +12,7 @@ const NAME = 'rs0'
 const CACHE_GIB = '0.25'
 const ASK_MS = 3_000
 const ELECTED_MS = 60_000
-/** What docs/operations.md asks of a replica set. */
+/** Settings that docs/operations.md asks of a replica set. */
 const SETTINGS = { electionTimeoutMillis: 5_000 }
 
 export interface ReplicaSet {

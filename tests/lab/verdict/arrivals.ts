@@ -25,7 +25,7 @@ export function countDeliveries(options: {
   }
 }
 
-/** Whether every message was accepted and arrived exactly once, and nothing else did. */
+/** True if every message was accepted and arrived exactly once, and nothing else did. */
 export function exactlyOnce({
   posted,
   refused,
@@ -71,7 +71,7 @@ export function outOfSequence(inputs: readonly string[], confirmed: readonly Pos
   return count
 }
 
-/** What Meta allows a number a second. */
+/** Messages that Meta allows a number in a second. */
 export const PER_SECOND = 80
 const PAIR_BURST = 45
 const PAIR_INTERVAL_MS = 6_000

@@ -3,7 +3,7 @@ import type { CampaignAccount } from '@parley/local/demo/campaign/account'
 /** A claimed send leaves within so long, or not at all; with a margin for the clocks of two processes. */
 const CLAIM_MS = 4_500
 
-/** What became of a run. */
+/** The results of a run. */
 export interface CampaignRunResult {
   people: number
   account: CampaignAccount
@@ -25,7 +25,7 @@ export function verdictOf(run: {
   people: readonly { phone: string; hasConsent: boolean }[]
   sends: readonly { to: string; at: number }[]
   optOuts: ReadonlyMap<string, number>
-  /** Who has opted out at a time that is not known. */
+  /** The people who have opted out at a time that is not known. */
   unanswered: ReadonlySet<string>
   account: CampaignAccount
   overRate: number

@@ -13,7 +13,7 @@ const NOTED_MS = 5_000
 
 /** A request that the model got; `at` in milliseconds since the epoch. */
 export interface ModelRequest {
-  /** What the person wrote, as the model's log has it: no two messages have the same. */
+  /** The person's text, as the model's log has it: no two messages have the same. */
   text: string
   at: number
 }
@@ -61,7 +61,7 @@ function killsDuring(made: readonly ModelRequest[], kills: readonly Killed[]): n
   ).length
 }
 
-/** What became of the functions, each step of a conversation counted once. */
+/** The results of the functions, each step of a conversation counted once. */
 interface FunctionCounts {
   /** Steps whose effect is there once, by the ledger of the endpoint. */
   once: number

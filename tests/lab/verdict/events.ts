@@ -3,14 +3,14 @@ export interface Arrived {
   /** Its `webhook-id`. */
   id: string
   type: string
-  /** What it is about. */
+  /** The subject of the event. */
   record: string
-  /** What it must come in order with, and its place in there; without one it has no order. */
+  /** The line in which it must come in order, and its place in there; without one it has no order. */
   line?: string
   sequence?: number
 }
 
-/** What was wrong with the events of a run. */
+/** The errors in the events of a run. */
 interface EventsVerdict {
   /** Expected, and never came. */
   lost: number
@@ -60,7 +60,7 @@ export function judgeEvents(options: {
   }
 }
 
-/** What an event is named by, whatever its id. */
+/** Returns the name of an event, independent of its id. */
 export const nameOf = ({ type, record }: Pick<Arrived, 'type' | 'record'>): string => `${type} ${record}`
 
 /** How many come after one of their group that has a higher place. */

@@ -14,7 +14,7 @@ export interface RoundCount {
   unaudited: number
 }
 
-/** What a round came to. */
+/** The result of a round. */
 export interface RoundOutcome {
   /** Milliseconds from the fault's end until everything worked again; undefined when it did not. */
   recoveredMs: number | undefined
@@ -27,11 +27,11 @@ export interface RoundOutcome {
   /** By `performance.now()`, when everything was ready again. */
   readyAt: number
   cutsCallers: boolean
-  /** What else went wrong. */
+  /** Other errors of the round. */
   troubles: string[]
 }
 
-/** What a round breaks of the promises; none when all is well. */
+/** Returns the promises that a round breaks; none when all is well. */
 export function violations(outcome: RoundOutcome): string[] {
   const { recoveredMs, settledMs, reconciliation, count, troubles } = outcome
   const { posted, accepted, once, doubled, arrived, threadsOutOfOrder } = reconciliation
@@ -55,7 +55,7 @@ export function violations(outcome: RoundOutcome): string[] {
   ]
 }
 
-/** Whether nothing is under way any more. */
+/** True if nothing is in flight any more. */
 export function isSettled({ reconciliation, count, queued }: Omit<RoundOutcome, 'settledMs'>): boolean {
   if (count === undefined || queued !== 0) return false
   const { accepted, delivered, read, inFlight, unaudited } = count
