@@ -61,6 +61,9 @@ export function startServiceProcesses({
     const keys = makeServiceKeys()
     const processes = startProcesses()
     stopLater(() => processes.stop('SIGKILL'))
+    // What is killed leaves those that it has started itself.
+    const others = startProcesses()
+    stopLater(() => others.stop())
     const ports: number[] = []
     const newPort = async () => {
       const port = await findFreePort(ports)
@@ -91,7 +94,8 @@ export function startServiceProcesses({
       servers,
       run,
       runListening,
-      runCommand: processes.run,
+      /** Runs a program that is not of this checkout. */
+      runCommand: others.run,
       directory,
       innerUrl: neighbours.url,
       databaseName: (service: string) => `${prefix}_${service}`,
