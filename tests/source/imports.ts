@@ -90,7 +90,7 @@ function isUpward({ from, to }: Pick<Import, 'from' | 'to'>, levels: readonly st
   return levelOf(above) < 0 || levelOf(below) <= levelOf(above)
 }
 
-/** What a file imports of the lab without being a test, or against the order of its folders. */
+/** Returns the imports of the lab that a file has without being a test, or against the order of its folders. */
 function ofLab({ file, imports }: Module): string[] {
   const used = imports.filter((one) => one.file.startsWith(LAB_FOLDER))
   if (!TEST.test(file)) return used.map((one) => `${file} imports ${one.file}: only tests import the lab`)

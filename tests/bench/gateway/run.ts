@@ -22,7 +22,7 @@ const NGINX_PORT = 18_435
 const PATH = '/rest/jobs'
 const NGINX = '/usr/sbin/nginx'
 
-/** What the gateway is compared with, by the name of its row. */
+/** The servers that the gateway is compared with, by the names of their rows. */
 const PEERS = {
   nginx: { title: 'nginx auth_request with a Node token check', reach: { least: 0.9 } },
   fastify: { title: '@fastify/http-proxy, tokens cached', reach: { least: 1 } },

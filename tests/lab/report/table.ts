@@ -3,7 +3,7 @@ import { latencies, type Reconciliation } from '@parley/local/demo/reconciliatio
 import type { Arrival } from '@parley/local/demo/watch-simulator'
 import { quantile } from './results.ts'
 
-/** What a scenario prints, and whether all held. */
+/** The lines that a scenario prints; `passed` is true if all held. */
 export interface ScenarioResult {
   table: string
   passed: boolean
@@ -30,7 +30,7 @@ export const seconds = (milliseconds: number | undefined): string =>
 export const inSeconds = (milliseconds: number | undefined): string =>
   milliseconds === undefined ? '–' : `${seconds(milliseconds)} s`
 
-/** What became of the messages of a load. */
+/** The fate of the messages of a load. */
 export function reconciliationRows(reconciliation: Reconciliation): string[] {
   return [
     figureRow('  posted', count(reconciliation.posted)),
@@ -63,7 +63,7 @@ export function arrivalRows(what: string, posted: readonly Posted[], received: r
 /** Names and widths of columns, the first of which is at the left. */
 type Columns = ReadonlyArray<readonly [title: string, width: number, ...more: unknown[]]>
 
-/** What the columns mean, and their titles. */
+/** The meaning of the columns, and their titles. */
 export const tableHead = (meaning: string[], columns: Columns): string =>
   [
     ...meaning,

@@ -1,4 +1,4 @@
-// What dispatchers promise: messages and conversations while processes are killed, a number at its rate, replays.
+// The promises of dispatchers: messages and conversations while processes are killed, a number at its rate, replays.
 //   npm run test:dispatch                one part after the other
 //   npm run test:dispatch -- agents      only those named: kills, agents, send-rate, replay
 import { ConfigError, integer, parseConfig } from '@parley/shared/config'

@@ -31,7 +31,7 @@ const TROUBLE = {
   failures: [{ status: 500, code: 131000, share: 0.01 }],
   dropAnswers: [{ share: 0.01 }],
 }
-/** Who is killed once this share of the messages was answered with 200. */
+/** The process that is killed once this share of the messages was answered with 200. */
 const KILLS = [
   { at: 0.15, victim: 'dispatcher-2' },
   { at: 0.3, victim: 'rabbitmq' },

@@ -85,7 +85,7 @@ function killNext(runFile: string, instances: RegExp, round: number): Killed {
   return { victim, at, until: at }
 }
 
-/** Whether all of them run; without a server that was killed they are not ready. */
+/** True if all of them run; without a server that was killed they are not ready. */
 async function areLive(runFile: string, instances: RegExp): Promise<boolean> {
   const live = processesOf(runFile, instances).map(async ([, { url }]) => {
     const signal = AbortSignal.timeout(REQUEST_MS)

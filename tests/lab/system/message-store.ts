@@ -14,7 +14,7 @@ export interface Store {
   shares(): Promise<number[]>
   /** Of each message how many turns are stored, and how many tries to have a model respond failed and were stored. */
   modelResults(): Promise<MessageResults[]>
-  /** What people wrote in all messages, in the order of each thread. */
+  /** Texts that people wrote in all messages, in the order of each thread. */
   inputs(): Promise<string[]>
   /** The calls of tools that models made, with what came of each. */
   toolCalls(): Promise<StoredCall[]>

@@ -52,7 +52,7 @@ export function startOwnSystem(options: {
   lastRestartDelayMs?: number
   /** Makes the code that runs, in a folder of its own; it is this checkout's when not given. */
   checkoutIn?(directory: string): Promise<{ path: string }>
-  /** What is done before there are services; they get the servers, and what is in front of them, that it returns. */
+  /** Runs before there are services; they get the servers, and what is in front of them, that it returns. */
   prepare?(state: Prepared): Promise<{ servers?: Omit<Servers, 'stop'>; inFront?: FrontPorts }>
   /** A file for what the processes log at level `warn` and above; it goes nowhere when not given. */
   logFile?: string | undefined

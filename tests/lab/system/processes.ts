@@ -142,7 +142,7 @@ export function readHoldings(pids: Record<string, number>): Record<string, Holdi
   )
 }
 
-/** What the open descriptors of a process lead to, as `socket:[4711]`. */
+/** Returns the targets of the open descriptors of a process, as `socket:[4711]`. */
 export function descriptorsOf(pid: number): string[] {
   const folder = `/proc/${pid}/fd`
   return readdirSync(folder).flatMap((descriptor) => {

@@ -61,7 +61,7 @@ export function startServiceProcesses({
     const keys = makeServiceKeys()
     const processes = startProcesses()
     stopLater(() => processes.stop('SIGKILL'))
-    // What is killed leaves those that it has started itself.
+    // A killed process leaves those that it has started itself.
     const others = startProcesses()
     stopLater(() => others.stop())
     const ports: number[] = []

@@ -56,7 +56,7 @@ export async function makeApiToken(
   return apiToken.parse(await call('POST', '/api/auth/tokens', token))
 }
 
-/** What people and programs ask of a gateway: sessions that begin, go on and end. */
+/** Requests of people and programs to a gateway: sessions that begin, go on and end. */
 export interface GatewaySessions {
   /** The status of the answer; the body is read and dropped. Rejects when there is none within 15 s. */
   status(method: string, path: string, options?: { token?: string; body?: object }): Promise<number>

@@ -149,7 +149,7 @@ interface EndedCounts {
   unreadable: number
 }
 
-/** What conversations came to. */
+/** The outcome of conversations. */
 interface ConversationFigures {
   reconciliation: Reconciliation
   ended: EndedCounts
