@@ -123,14 +123,14 @@ function mountRoutes(
 ): void {
   const { config, collections, publisher, outbound } = options
   const verifier = createInternalVerifier({ audience: 'dispatcher', jwks: config.SERVICE_JWKS })
-  const requireCampaigns = requireService(verifier, 'campaigns')
   const standings = createStandings({ collections, channels: outbound.channels, http: outbound.media })
-  app.use('/internal', requireCampaigns, templateRoutes(outbound.templates), internalRoutes(options))
   app.use(
-    '/internal/workspaces/:workspace/campaigns',
-    requireCampaigns,
-    campaignRoutes({ collections, publisher, standings }),
+    '/internal',
+    requireService(verifier, 'campaigns'),
+    templateRoutes(outbound.templates),
+    internalRoutes(options),
   )
+  app.use('/internal/workspaces/:workspace/campaigns', campaignRoutes({ collections, publisher, standings }))
   const countLost = (workspace: number) =>
     countLostMessages(collections.audited, { workspace, now: Date.now() })
   // The gateway takes posts of messages to the webhook.

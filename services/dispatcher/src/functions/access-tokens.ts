@@ -74,6 +74,13 @@ export interface RegisteredClient {
 /** Tells the workspace what became of asking for the tokens of an action: why it was refused, or that it works again. */
 export type ReportTokens = (action: Action, refusal: string | undefined) => void
 
+/** A client that an authorization server has registered, as it is sealed. */
+export const sealedClient = z.object({
+  clientId: z.string(),
+  clientSecret: z.string().optional(),
+  authentication: z.enum(['basic', 'body']).optional(),
+})
+
 /** The part of an action's tokens that is sealed. */
 const sealedTokens = z.object({
   /** Names the credentials that they are for: others have other tokens. */
@@ -81,13 +88,7 @@ const sealedTokens = z.object({
   tokenUrl: z.string(),
   accessToken: z.string(),
   refreshToken: z.string().optional(),
-  registered: z
-    .object({
-      clientId: z.string(),
-      clientSecret: z.string().optional(),
-      authentication: z.enum(['basic', 'body']).optional(),
-    })
-    .optional(),
+  registered: sealedClient.optional(),
 })
 type Sealed = z.output<typeof sealedTokens>
 

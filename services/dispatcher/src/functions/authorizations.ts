@@ -6,7 +6,7 @@ import type { mongo } from 'mongoose'
 import { z } from 'zod'
 import type { HttpClient } from '../channels/http/http-client.ts'
 import type { AuthorizationRecord } from '../store/access-token-record.ts'
-import type { AccessTokens } from './access-tokens.ts'
+import { type AccessTokens, sealedClient } from './access-tokens.ts'
 import type { ActionCredentials } from './credentials.ts'
 import { type AuthorizationServer, findAuthorizationServer } from './find-authorization-server.ts'
 import { registerClient } from './register-client.ts'
@@ -41,13 +41,7 @@ const sealedAuthorization = z.object({
   issuer: z.string().optional(),
   tokenUrl: z.string(),
   resource: z.string().optional(),
-  registered: z
-    .object({
-      clientId: z.string(),
-      clientSecret: z.string().optional(),
-      authentication: z.enum(['basic', 'body']).optional(),
-    })
-    .optional(),
+  registered: sealedClient.optional(),
 })
 
 /** Consent by the authorization code flow with PKCE (OAuth 2.1), which somebody begins and ends in one session. */
