@@ -62,8 +62,8 @@ test('numbers are held to their rates on a cluster', async () => {
   const limiters = [1, 2].map(() => createSendRateLimit(redis, log))
   for (const number of names) {
     const keys = { number, person: 'p', perSecond: 80 }
-    const { signal } = new AbortController()
-    const slots = await Promise.all(limiters.map((limiter) => limiter.slot(keys, signal)))
+    const request = { ended: new AbortController().signal }
+    const slots = await Promise.all(limiters.map((limiter) => limiter.slot(keys, request)))
     const reserved = slots.flatMap((slot) => (slot.kind === 'reserved' ? [slot.at] : []))
     expect(new Set(reserved).size).toBe(2)
     await limiters[0]?.slowDown(keys)

@@ -84,12 +84,14 @@ interface Template {
 export interface Rates {
   /** The key that a send counts against. */
   keyOf(settings: Settings): string | undefined
-  /** How many a second, where the provider does not say it of the number, or was not asked yet. */
+  /** How many a second, where the provider does not say it of the number. */
   perSecond: number
   /** To one person: one in each interval (milliseconds) after a burst of so many. */
   person?: { intervalMs: number; burst: number }
   /** The question for a number's rate at the provider itself. */
   lookup?: {
+    /** How many a second until the provider has answered: the least that it gives any number. */
+    least: number
     request(settings: Settings): ProviderRequest
     /** How many a second; undefined where the response does not say it. */
     read(response: ProviderResponse): number | undefined

@@ -33,7 +33,7 @@ afterAll(async () => {
 test('a send gets a slot that it can keep, however long the way to Redis takes', async () => {
   const keys = { number: 'slow', person: 'anyone', perSecond: 80 }
   network.slow(DELAY_MS)
-  const slot = await sendRateLimit.slot(keys, new AbortController().signal)
+  const slot = await sendRateLimit.slot(keys, { ended: new AbortController().signal })
   const { at } = slot.kind === 'queued' ? await slot.found : slot
   let asked = 0
   const counting = {

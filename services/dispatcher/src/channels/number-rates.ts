@@ -19,8 +19,8 @@ const AGAIN_MS = 10 * 60_000
 /** How many sends a second each number may make. */
 export interface NumberRates {
   /**
-   * What the channel says, else what the provider said of the number, else what is usual. It looks the number up once a
-   * day, beside what is sent meanwhile.
+   * What the channel says, else what the provider said of the number. It looks the number up once a day, beside what is
+   * sent meanwhile: until the first answer the least that a number has, and what is usual where none says it.
    */
   perSecond(
     channel: Pick<Channel, 'config' | 'workspace'>,
@@ -32,6 +32,8 @@ export interface NumberRates {
 
 interface Known {
   perSecond?: number
+  /** A look-up has ended, well or not. */
+  isAnswered?: boolean
   /** When it may be looked up again, by the monotonic clock. */
   nextAt: number
 }
@@ -45,13 +47,20 @@ export function createNumberRates({
 }): NumberRates {
   const known = new LRUCache<string, Known>({ max: MAX_NUMBERS })
   const slots = new FairSlots(LOOKUPS)
-  const lookUp = async (channel: Pick<Channel, 'config'>, { key, provider, rates }: Asked): Promise<void> => {
+  const lookUp = async (
+    channel: Pick<Channel, 'config'>,
+    { provider, rates }: Asked,
+  ): Promise<number | undefined> => {
     const found = sendSettings(provider, channel.config)
-    if (rates.lookup === undefined || 'lacking' in found) return
+    if (rates.lookup === undefined || 'lacking' in found) return undefined
     const { request, read } = rates.lookup
     const call = { ...request(found.settings), timeoutMs: LOOKUP_MS, maxBytes: MAX_BYTES }
-    const perSecond = await http.send(call).then(read, () => undefined)
-    if (perSecond !== undefined) known.set(key, { perSecond, nextAt: now() + DAY_MS })
+    return http.send(call).then(read, () => undefined)
+  }
+  const learn = async (channel: Pick<Channel, 'config'>, asked: Asked): Promise<void> => {
+    const perSecond = await lookUp(channel, asked)
+    const learned = perSecond === undefined ? known.get(asked.key) : { perSecond, nextAt: now() + DAY_MS }
+    if (learned !== undefined) known.set(asked.key, { ...learned, isAnswered: true })
   }
   return {
     perSecond(channel, asked) {
@@ -62,9 +71,10 @@ export function createNumberRates({
       const release = (entry?.nextAt ?? 0) <= now() ? slots.take([channel.workspace]) : undefined
       if (release !== undefined) {
         known.set(key, { ...entry, nextAt: now() + AGAIN_MS })
-        void lookUp(channel, asked).finally(release)
+        void learn(channel, asked).finally(release)
       }
-      return known.get(key)?.perSecond ?? rates.perSecond
+      const { perSecond, isAnswered = false } = known.get(key) ?? {}
+      return perSecond ?? (isAnswered ? undefined : rates.lookup?.least) ?? rates.perSecond
     },
     tooFast(key) {
       const entry = known.get(key)

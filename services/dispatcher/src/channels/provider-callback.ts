@@ -46,8 +46,13 @@ export function createProviderCallback(provider: Provider, performing: Performin
       const address = addresses.find(message.user)
       if (rates === undefined || number === undefined || address === undefined) return undefined
       const key = `${channel.workspace}:${number}`
-      const perSecond = numberRates.perSecond(channel, { key, provider, rates })
-      return { number: key, person: address.value, perSecond, perPerson: rates.person }
+      return {
+        ...{ number: key, person: address.value, perPerson: rates.person },
+        // Sends that wait for the number go by what it is known to take by then.
+        get perSecond() {
+          return numberRates.perSecond(channel, { key, provider, rates })
+        },
+      }
     },
     urlOf({ config }) {
       const found = sendSettings(provider, config)

@@ -231,8 +231,8 @@ async function waitToCall(
 async function waitForRate(run: MessageRun, keys: RateKeys, send: Send): Promise<RunResult | undefined> {
   if (run.record.state === 'received' && isFromProvider(run.record))
     await run.options.sendRateLimit.count(keys)
-  const limited = run.record.source === CAMPAIGN_SOURCE ? { ...keys, isBulk: true } : keys
-  const wait = await run.rate.nextWait(send.id, { keys: limited, ended: run.leased.ended })
+  const isBulk = run.record.source === CAMPAIGN_SOURCE
+  const wait = await run.rate.nextWait(send.id, { keys, isBulk, ended: run.leased.ended })
   if (wait === undefined) return undefined
   await run.storeAnswer(wait.for)
   const { record } = run

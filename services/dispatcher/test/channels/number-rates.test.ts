@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import { whatsapp } from '@parley/shared/providers/whatsapp/whatsapp'
 import type { Call, HttpResponse } from '../../src/channels/http/http-client.ts'
 import { createNumberRates } from '../../src/channels/number-rates.ts'
+import { createProviderCallback } from '../../src/channels/provider-callback.ts'
 
 const HOUR_MS = 3_600_000
 const config = { phoneNumberId: '7', accessToken: 'a', apiUrl: 'https://api.example/v26.0' }
@@ -25,7 +26,7 @@ function numbersOf(respond: () => Promise<Partial<HttpResponse>>) {
   const number = (key: string) => ({ key, provider: whatsapp, rates })
   return {
     asked,
-    tooFast: numbers.tooFast,
+    ...numbers,
     after(ms: number) {
       time += ms
     },
@@ -39,9 +40,9 @@ function numbersOf(respond: () => Promise<Partial<HttpResponse>>) {
   }
 }
 
-test('a number has the usual rate until its provider has said another, which is asked once a day', async () => {
+test('a number has the least rate until its provider has said another, which is asked once a day', async () => {
   const { rateOf, after, asked } = numbersOf(async () => ({ body: HIGH }))
-  expect([await rateOf(), await rateOf(), await rateOf()]).toEqual([80, 1_000, 1_000])
+  expect([await rateOf(), await rateOf(), await rateOf()]).toEqual([20, 1_000, 1_000])
   after(23 * HOUR_MS)
   await rateOf()
   expect(asked).toEqual([expect.stringContaining('https://api.example/v26.0/7?fields=throughput')])
@@ -71,6 +72,35 @@ test.each([
   expect(asked).toHaveLength(3)
 })
 
+test.each([
+  ['fails', () => Promise.reject(new Error('down'))],
+  ['says nothing of it', async () => ({ body: '{}' })],
+])('a number has the usual rate once its first look-up %s', async (_name, respond) => {
+  const { rateOf } = numbersOf(respond)
+  expect([await rateOf(), await rateOf(), await rateOf()]).toEqual([20, 80, 80])
+})
+
+test('a send that waits goes by what its number is known to take by then', async () => {
+  const { perSecond, rateOf } = numbersOf(async () => ({ body: HIGH }))
+  const callback = createProviderCallback(whatsapp, {
+    numberRates: { perSecond },
+    http: { send: () => Promise.reject(new Error('Nothing is to be sent')) },
+    signer: { headers: () => ({}) },
+    learnPerson: async () => {},
+  })
+  const kinds = { hook: 'whatsapp', callback: 'whatsapp', handlerUrl: 'native:agents/echo' } as const
+  const message = {
+    extId: '7',
+    user: { phone: '+5511900000000' },
+    thread: { extId: 't' },
+    answer: { message: 'hi' },
+  }
+  const keys = callback.rateKeys?.({ _id: 1, workspace: 1, ...kinds, config }, message)
+  expect(keys?.perSecond).toBe(20)
+  await rateOf()
+  expect(keys?.perSecond).toBe(1_000)
+})
+
 test('what was too fast is looked up again within ten minutes', async () => {
   let body = HIGH
   const { rateOf, after, tooFast } = numbersOf(async () => ({ body }))
@@ -85,7 +115,7 @@ test('what was too fast is looked up again within ten minutes', async () => {
 
 test('a few numbers of a workspace are looked up at a time, others beside them, and nothing waits for it', async () => {
   const { rateOf, asked } = numbersOf(() => new Promise(() => {}))
-  for (let n = 0; n < 50; n++) expect(await rateOf(`1:${n}`)).toBe(80)
+  for (let n = 0; n < 50; n++) expect(await rateOf(`1:${n}`)).toBe(20)
   expect(asked).toHaveLength(8)
   await rateOf('2:1')
   expect(asked).toHaveLength(9)

@@ -43,7 +43,7 @@ async function anHourAhead<T>(work: () => Promise<T>): Promise<T> {
 const finding = ({ slot, ...rest }: SendRateLimit) => ({
   ...rest,
   async slot(keys: RateKeys): Promise<FoundSlot> {
-    const found = await slot(keys, new AbortController().signal)
+    const found = await slot(keys, { ended: new AbortController().signal })
     return found.kind === 'queued' ? found.found : found
   },
 })
@@ -86,6 +86,29 @@ describe('the rate of a number', () => {
     const interval = numberInterval({ perSecond })
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(9 * interval - 10)
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeLessThan(9 * interval + 500)
+  })
+
+  test('is that which the number is known to have by then, for sends that wait already', async () => {
+    const [sendRateLimit] = instances()
+    let perSecond = 20
+    const asking = Array.from({ length: 200 }, (_, n) => {
+      const keys = {
+        ...{ number: 'learned', person: `p${n}` },
+        get perSecond() {
+          return perSecond
+        },
+      }
+      return sendRateLimit?.slot(keys)
+    })
+    const first = await asking[0]
+    perSecond = 1_000
+    const last =
+      (await Promise.all(asking))
+        .map((slot) => slot?.at ?? 0)
+        .toSorted((a, b) => a - b)
+        .at(-1) ?? 0
+    // At 20 a second they take 11 s.
+    expect(last - (first?.at ?? 0)).toBeLessThan(5_000)
   })
 
   test('leaves a person any number of sends where the provider has no limit for one', async () => {

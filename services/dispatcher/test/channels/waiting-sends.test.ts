@@ -60,7 +60,7 @@ test('sends of conversations go before those of campaigns that came earlier', as
   const found: string[] = []
   const add = (person: string, isBulk: boolean) =>
     void waiting
-      .add({ number: 'n', person, perSecond: 80, isBulk }, { notBefore: 0, ended: never })
+      .add({ number: 'n', person, perSecond: 80 }, { isBulk, notBefore: 0, ended: never })
       .then(() => found.push(person))
   for (let n = 0; n < 200; n++) add(`campaign-${n}`, true)
   await jest.advanceTimersByTimeAsync(10 * INTERVAL_MS)

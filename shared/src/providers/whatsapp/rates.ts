@@ -30,6 +30,7 @@ export const rates: Rates = {
   perSecond: THROUGHPUT.standard,
   person: { intervalMs: 6_000, burst: 45 },
   lookup: {
+    least: THROUGHPUT.coexistence,
     request: (settings) =>
       get(settings, `${encodeURIComponent(settings.phoneNumberId ?? '')}?fields=${rateFields(settings)}`),
     read: throughputIn,

@@ -6,12 +6,10 @@ const MAX_KEYS = 100_000
 export interface RateKeys {
   number: string
   person: string
-  /** How many a second the provider takes of the number. */
-  perSecond: number
+  /** How many a second the provider takes of the number, by what is known of it when this is read. */
+  readonly perSecond: number
   /** How many it takes of the number for one person: one in each interval, after a burst; any where it is undefined. */
   perPerson?: { intervalMs: number; burst: number } | undefined
-  /** It is one of a campaign's, which conversations go before. */
-  isBulk?: boolean
 }
 
 /** The same as the time from one send to the next, and how early one may be, in milliseconds. */

@@ -1,7 +1,7 @@
 import type { Log } from '@parley/shared/log'
 import type { Redis } from 'ioredis'
 import { createLocalRate, type RateDecision, type RateIntervals, type RateKeys } from './local-rate.ts'
-import { type FoundSlot, WaitingSends } from './waiting-sends.ts'
+import { type FoundSlot, type SlotRequest, WaitingSends } from './waiting-sends.ts'
 
 /** How long a reading counts when no better one comes, in milliseconds. */
 const GOOD_FOR_MS = 30_000
@@ -14,10 +14,10 @@ export type SendSlot = FoundSlot | { kind: 'queued'; found: Promise<FoundSlot> }
 
 export interface SendRateLimit {
   /**
-   * Finds the next slot for a send, which is not needed any more once `ended` is aborted. Never rejects: with Redis
-   * unavailable this instance goes on alone, at an eighth of each number's rate.
+   * Finds the next slot for a send. Never rejects: with Redis unavailable this instance goes on alone, at an eighth of
+   * each number's rate.
    */
-  slot(keys: RateKeys, ended: AbortSignal): Promise<SendSlot>
+  slot(keys: RateKeys, request: SlotRequest): Promise<SendSlot>
   /** Another slot for a send whose slot of `missedAt` went by unused: the person's rate moves by as much as it is later. */
   anotherSlot(keys: RateKeys, missedAt: number): Promise<Extract<SendSlot, { kind: 'reserved' }>>
   /** Counts what came in on the number: it takes of the same rate. */
@@ -151,10 +151,10 @@ export function createSendRateLimit(redis: Redis, log: Log): SendRateLimit {
   }
   const waiting = new WaitingSends({ ask: find, intervalOf: numberInterval })
   return {
-    async slot(keys, ended) {
+    async slot(keys, request) {
       const queued = (notBefore: number): SendSlot => ({
         kind: 'queued',
-        found: waiting.add(keys, { notBefore, ended }),
+        found: waiting.add(keys, { ...request, notBefore }),
       })
       if (waiting.has(keys.number)) return queued(0)
       const { kind, at } = await find(keys)

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Metrics } from '../../metrics/metrics.ts'
 import type { RateKeys } from './local-rate.ts'
 import type { SendRateLimit, SendSlot } from './send-rate-limit.ts'
-import type { FoundSlot } from './waiting-sends.ts'
+import type { FoundSlot, SlotRequest } from './waiting-sends.ts'
 
 const MAX_SLOTS = 20_000
 /** No slot is given out for so far ahead; such a one is by a clock that was set back since. */
@@ -55,14 +55,14 @@ export class SendRate {
   /** Returns the next wait before a send is claimed, which ends once `ended` is aborted; undefined for none. */
   async nextWait(
     sendId: string,
-    { keys, ended }: { keys: RateKeys; ended: AbortSignal },
+    { keys, ...request }: SlotRequest & { keys: RateKeys },
   ): Promise<RateWait | undefined> {
     const now = this.#now
     const { asked, queued } = this.#slots
     if (!asked.has(sendId)) asked.set(sendId, now())
     const already = queued.get(sendId)
     if (already !== undefined) return { kind: 'queued', settled: already, for: 'rate' }
-    const slot = await this.#slotOf(sendId, { keys, ended })
+    const slot = await this.#slotOf(sendId, { keys, ...request })
     if (slot.kind === 'queued') {
       const settled = this.#whenFound(sendId, slot.found)
       queued.set(sendId, settled)
@@ -92,12 +92,12 @@ export class SendRate {
   }
 
   /** The one that is reserved for it; another where that has gone by. */
-  async #slotOf(sendId: string, { keys, ended }: { keys: RateKeys; ended: AbortSignal }): Promise<SendSlot> {
+  async #slotOf(sendId: string, { keys, ...request }: SlotRequest & { keys: RateKeys }): Promise<SendSlot> {
     const reserved = this.#slots.reserved.get(sendId)
     if (reserved !== undefined && !isMissed(reserved, this.#now())) return { kind: 'reserved', at: reserved }
     const slot =
       reserved === undefined
-        ? await this.#sendRateLimit.slot(keys, ended)
+        ? await this.#sendRateLimit.slot(keys, request)
         : await this.#sendRateLimit.anotherSlot(keys, reserved)
     if (slot.kind === 'reserved') this.#slots.reserved.set(sendId, slot.at)
     return slot

@@ -13,10 +13,16 @@ export type FoundSlot =
   /** None before this time, when its person's rate has room; ask again then. */
   | { kind: 'later'; at: number }
 
-interface Waiting {
-  keys: RateKeys
+/** Asks for a slot. */
+export interface SlotRequest {
   /** Aborted once nobody needs the slot any more. */
   ended: AbortSignal
+  /** It is for one of a campaign's messages, which those of conversations go before. */
+  isBulk?: boolean
+}
+
+interface Waiting extends SlotRequest {
+  keys: RateKeys
   found(slot: FoundSlot): void
 }
 
@@ -51,12 +57,12 @@ export class WaitingSends {
   }
 
   /** Puts a send behind the others of its number. */
-  add(keys: RateKeys, { notBefore, ended }: { notBefore: number; ended: AbortSignal }): Promise<FoundSlot> {
+  add(keys: RateKeys, { notBefore, ...request }: SlotRequest & { notBefore: number }): Promise<FoundSlot> {
     return new Promise((found) => {
       const known = this.#numbers.get(keys.number)
       const queue = known ?? { waiting: new Fifo<Waiting>(), bulk: new Fifo<Waiting>(), notBefore }
-      const fifo = keys.isBulk === true ? queue.bulk : queue.waiting
-      fifo.push({ keys, ended, found })
+      const fifo = request.isBulk === true ? queue.bulk : queue.waiting
+      fifo.push({ ...request, keys, found })
       if (known !== undefined) return
       this.#numbers.set(keys.number, queue)
       void this.#serve(keys.number, queue)
@@ -105,7 +111,7 @@ function firstOf(
   const [own, late]: [Waiting[], Waiting[]] = [[], []]
   const take = (one: Waiting) => {
     if (one.ended.aborted) one.found({ kind: 'later', at: Date.now() })
-    else if (one.keys.isBulk === true) late.push(one)
+    else if (one.isBulk === true) late.push(one)
     else own.push(one)
   }
   deferred.forEach(take)
