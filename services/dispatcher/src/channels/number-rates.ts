@@ -33,7 +33,7 @@ export interface NumberRates {
 interface Known {
   perSecond?: number
   /** A look-up has ended, well or not. */
-  isAnswered?: boolean
+  hasResponse?: boolean
   /** When it may be looked up again, by the monotonic clock. */
   nextAt: number
 }
@@ -60,7 +60,7 @@ export function createNumberRates({
   const learn = async (channel: Pick<Channel, 'config'>, asked: Asked): Promise<void> => {
     const perSecond = await lookUp(channel, asked)
     const learned = perSecond === undefined ? known.get(asked.key) : { perSecond, nextAt: now() + DAY_MS }
-    if (learned !== undefined) known.set(asked.key, { ...learned, isAnswered: true })
+    if (learned !== undefined) known.set(asked.key, { ...learned, hasResponse: true })
   }
   return {
     perSecond(channel, asked) {
@@ -73,8 +73,8 @@ export function createNumberRates({
         known.set(key, { ...entry, nextAt: now() + AGAIN_MS })
         void learn(channel, asked).finally(release)
       }
-      const { perSecond, isAnswered = false } = known.get(key) ?? {}
-      return perSecond ?? (isAnswered ? undefined : rates.lookup?.least) ?? rates.perSecond
+      const { perSecond, hasResponse = false } = known.get(key) ?? {}
+      return perSecond ?? (hasResponse ? undefined : rates.lookup?.least) ?? rates.perSecond
     },
     tooFast(key) {
       const entry = known.get(key)
