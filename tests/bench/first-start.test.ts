@@ -20,6 +20,6 @@ test('without another checkout the row of the first start says so, and nothing i
   const rows = (await readFile(join(directory, 'results.jsonl'), 'utf8')).trim().split('\n')
   expect(rows.map((row) => JSON.parse(row).against)).toEqual([
     'not measured: another checkout (BASE is not set)',
-    `not measured: a checkout (${directory})`,
+    'not measured: another checkout (BASE is none)',
   ])
 })

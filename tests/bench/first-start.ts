@@ -8,6 +8,7 @@ import { isReady } from '@parley/local/demo/running-system'
 import { waitUntil } from '@parley/local/wait-until'
 import { report, reportComparison } from '../lab/report/results.ts'
 import { machineSeconds } from '../lab/system/processes.ts'
+import { commitOf } from './commit-of.ts'
 
 const ROW = '`npm start` to ready, first, with its downloads'
 const PORT = 18_441
@@ -40,7 +41,7 @@ export async function reportFirstStart({
     row: ROW,
     ours,
     others,
-    named: `${base}: `,
+    named: `commit ${commitOf(base)}: `,
     digits: 1,
     unit: ' s',
     reach: { most: MOST },
@@ -49,7 +50,7 @@ export async function reportFirstStart({
 
 function whatIsMissing(base: string | undefined): string | undefined {
   if (base === undefined) return 'another checkout (BASE is not set)'
-  return existsSync(join(base, 'deploy/local/bootstrap.mjs')) ? undefined : `a checkout (${base})`
+  return existsSync(join(base, 'deploy/local/bootstrap.mjs')) ? undefined : 'another checkout (BASE is none)'
 }
 
 /** Seconds. */

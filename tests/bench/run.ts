@@ -2,13 +2,15 @@
 //   npm run bench            all of them, the longest with less of each than by name
 //   npm run bench -- intake  only those named
 //   npm run bench -- quick   all of them, small: each ratio once; also with names
+//   npm run bench -- write   stores what was measured in docs/measurements.json, and writes docs/measurements.md; also with names
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CHECKOUT } from '@parley/local/checkout'
-import { meetsAim, type Result } from '../lab/report/results.ts'
+import { aimOf, meetsAim, type Result, spreadOf } from '../lab/report/results.ts'
+import { storeMeasurements } from './measurements.ts'
 
 interface Benchmark {
   script: string
@@ -96,16 +98,19 @@ const BENCHMARKS: Record<string, Benchmark> = {
   },
 }
 const QUICK = 'quick'
+const WRITE = 'write'
 
 const named = process.argv.slice(2)
 const isQuick = named.includes(QUICK)
-const requested = named.filter((name) => name !== QUICK)
+const isWritten = named.includes(WRITE)
+const requested = named.filter((name) => ![QUICK, WRITE].includes(name))
 const unknown = requested.filter((name) => !(name in BENCHMARKS))
 if (unknown.length > 0)
-  throw new Error(`There are ${Object.keys(BENCHMARKS).join(', ')}, and ${QUICK}; not ${unknown}`)
+  throw new Error(`There are ${Object.keys(BENCHMARKS).join(', ')}, ${QUICK} and ${WRITE}; not ${unknown}`)
+if (isQuick && isWritten) throw new Error('What a quick run measures is too small to be stored')
 
 const directory = mkdtempSync(join(tmpdir(), 'parley-results-'))
-const file = join(directory, 'results.jsonl')
+const measured: Record<string, Result[]> = {}
 const failed: string[] = []
 const seconds: Record<string, number> = {}
 try {
@@ -113,6 +118,7 @@ try {
     if (requested.length > 0 && !requested.includes(name)) continue
     console.log(`\n# ${name}`)
     const began = performance.now()
+    const file = join(directory, `${name}.jsonl`)
     const sizes = isQuick ? quick : requested.length === 0 ? among : {}
     const child = spawn(process.execPath, [join(CHECKOUT, 'tests/bench', script)], {
       stdio: 'inherit',
@@ -121,13 +127,14 @@ try {
     const [code] = await once(child, 'exit')
     seconds[name] = (performance.now() - began) / 1_000
     console.log(`${name} took ${seconds[name].toFixed(0)} s`)
+    measured[name] = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map(parse) : []
     if (code !== 0) failed.push(name)
   }
-  const results = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map(parse) : []
+  const results = Object.values(measured).flat()
   const [{ model = 'unknown' } = {}] = cpus()
-  console.log(
-    `\n${cpus().length} × ${model}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`,
-  )
+  const on = `${cpus().length} × ${model}, Node ${process.version}`
+  const date = new Date().toISOString().slice(0, 10)
+  console.log(`\n${on}, ${date}`)
   console.table(results.map(line))
   const durations = Object.entries(seconds).map(([name, took]) => `${name} ${took.toFixed(0)}`)
   console.log(
@@ -137,6 +144,8 @@ try {
   for (const row of short) console.log(`falls short: ${row}`)
   for (const name of failed) console.log(`did not end well: ${name}`)
   if (short.length > 0 || failed.length > 0) process.exitCode = 1
+  const ended = Object.entries(measured).filter(([name]) => !failed.includes(name))
+  if (isWritten) storeMeasurements(Object.fromEntries(ended), { on, date })
 } finally {
   rmSync(directory, { recursive: true, force: true })
 }
@@ -146,15 +155,14 @@ function parse(text: string): Result {
 }
 
 function line(result: Result) {
-  const { row, parley, against, ratio, spread, reach } = result
-  const aim =
-    reach?.least === undefined ? (reach?.most === undefined ? '' : `≤ ${reach.most}`) : `≥ ${reach.least}`
+  const { row, parley, against, ratio } = result
+  const aim = aimOf(result)
   return {
     row,
     parley,
     against,
     ratio: ratio?.toFixed(2) ?? '',
-    spread: spread?.map((each) => each.toFixed(2)).join(' to ') ?? '',
+    spread: spreadOf(result),
     aim,
     meetsAim: aim === '' ? '' : meetsAim(result) ? 'yes' : 'no',
   }

@@ -7,6 +7,7 @@ import { SERVICES } from '@parley/shared/internal-token'
 import { composeEnvironment } from '../../deploy/docker/compose-environment.ts'
 import { kubernetesSecrets } from '../../deploy/kubernetes/src/secrets.ts'
 import { environmentOf } from '../../docs/environment-page.ts'
+import { readMeasurements, renderMeasurementsPage } from '../bench/measurements.ts'
 
 const read = (path: string) => readFileSync(join(CHECKOUT, path), 'utf8')
 const pagesIn = (folder: string) =>
@@ -59,6 +60,10 @@ describe.each(pages)('%s', (page) => {
     const said = items.map((item) => item.trim().replaceAll(/\s+/g, ' '))
     expect(said.filter((item, index) => said.indexOf(item) < index)).toEqual([])
   })
+})
+
+test('the page of measurements has those that are stored', () => {
+  expect(read('docs/measurements.md')).toBe(renderMeasurementsPage(readMeasurements()))
 })
 
 function withoutExamples(text: string): string {

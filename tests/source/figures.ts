@@ -5,7 +5,8 @@ import { circlesOf, filesOfTree, readModules, unusedExports } from './modules.ts
 import { pathFiles, walkFrom } from './walk.ts'
 
 /** Files that commands write and git has all the same: the released API is compared with, the rest is read where no command runs. */
-const GENERATED = /^docs\/(openapi-released\.json|(errors|environment|times|whatsapp)\.md)$/
+const GENERATED =
+  /^docs\/(openapi-released\.json|((errors|environment|measurements|times|whatsapp)\.md|measurements\.json))$/
 const DOCUMENTS = /^([A-Z]+|docs\/(adr\/)?[\w-]+)\.md$/
 /** The first words of comments, of which some begin with a question in place of what a thing is or does. */
 const COMMENT = /^\s*(?:\/\*\*|\/\/)\s+(\w+)/gm

@@ -29,6 +29,16 @@ export function meetsAim({ ratio, reach = {} }: Result): boolean {
   )
 }
 
+/** The aim of a result, as `≥ 0.5`; empty where it has none. */
+export function aimOf({ reach }: Pick<Result, 'reach'>): string {
+  if (reach?.least !== undefined) return `≥ ${reach.least}`
+  return reach?.most === undefined ? '' : `≤ ${reach.most}`
+}
+
+/** Lowest and highest ratio of a result, as `0.55 to 0.60`; empty where it has none. */
+export const spreadOf = ({ spread }: Pick<Result, 'spread'>): string =>
+  spread?.map((each) => each.toFixed(2)).join(' to ') ?? ''
+
 /** The middle one; of an even number the higher of the two. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN

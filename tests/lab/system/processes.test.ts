@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals'
 import { measuredWhole, memoryOf, secondsOf } from './process-groups.ts'
 import { readHoldings, startProcesses } from './processes.ts'
 
-test('counts the memory and the sockets of a process', async () => {
+test('the memory and the sockets of a process are counted', async () => {
   const before = readHoldings({ own: process.pid }).own
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -18,7 +18,7 @@ test('counts the memory and the sockets of a process', async () => {
   await new Promise((resolve) => server.close(resolve))
 })
 
-test('leaves out what is gone', () => {
+test('a process that is gone is left out', () => {
   expect(readHoldings({ gone: 2 ** 22 + 1 })).toEqual({})
 })
 
