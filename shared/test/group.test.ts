@@ -109,7 +109,7 @@ test('a batch that is full waits for nothing', async () => {
   batches[0]?.end()
 })
 
-test('with 0 nothing waits', async () => {
+test('nothing waits with a linger of 0', async () => {
   setLinger(0)
   const { batches, add } = await busyGroup()
   void add('a')

@@ -81,6 +81,6 @@ function parentsOf(folder: string): string[] {
   return parts.map((_part, at) => parts.slice(0, parts.length - at - 1).join('/'))
 }
 
-test('and neither is Node itself', () => {
+test('Node itself is not left out without what only tests need', () => {
   expect(locked['node_modules/node']?.dev).toBeUndefined()
 })

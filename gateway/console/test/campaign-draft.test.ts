@@ -63,7 +63,7 @@ test('prices by category stay until another price is typed', () => {
 test.each<[string, Campaign['audience']]>([
   ['everybody', { everybody: true }],
   ['a filter', { filter: { none: [{ tag: 'vip' }] } }],
-])('and so does its audience: %s', (_name, audience) => {
+])('the audience of a campaign stays as it is in its form: %s', (_name, audience) => {
   const draft = draftOf({ ...CAMPAIGN, audience }, POSITIONS, provider)
   expect(bodyOf(draft, POSITIONS, provider).audience).toEqual(audience)
 })

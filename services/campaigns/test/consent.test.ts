@@ -47,7 +47,7 @@ test('what was read can be sent back, and changes nothing', async () => {
   expect(await historyOf(path)).toHaveLength(1)
 })
 
-test('while the dispatcher is unavailable it is 503, and nothing has changed', async () => {
+test('a change of consent is 503 while the dispatcher is unavailable, and nothing has changed', async () => {
   const { path } = await somebody()
   server.others.areDown = true
   const body = { name: 'Eva', consent: { marketing: { status: 'withdrawn' } } }

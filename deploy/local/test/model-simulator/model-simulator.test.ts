@@ -215,7 +215,7 @@ describe('the API', () => {
   })
 })
 
-test('shows what it was asked, without the key', async () => {
+test('the simulator shows what it was asked, without the key', async () => {
   await chat([person('first')])
   await chat([person('second')])
   const { data, next } = (await call('GET', '/simulator/requests')).body

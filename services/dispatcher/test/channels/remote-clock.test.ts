@@ -27,7 +27,7 @@ test.each([
   expect(clock.toOurs(9_001_020)).toBe(5_001_020 + set)
 })
 
-test('is never off by more than half of the shortest round trip', () => {
+test('another machine’s clock is never off by more than half of the shortest round trip', () => {
   const delays = fc.array(fc.record({ there: fc.nat(500), back: fc.nat(500) }), {
     minLength: 1,
     maxLength: 20,

@@ -56,7 +56,7 @@ describe('a message with a time', () => {
   })
 })
 
-test('is unknown to whoever asks for another’s', async () => {
+test('a scheduled message is unknown to whoever asks for another’s', async () => {
   expect((await cancel('s-nobody')).status).toBe(404)
 })
 
