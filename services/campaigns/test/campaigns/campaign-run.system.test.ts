@@ -126,6 +126,34 @@ test('whoever opts out in the three days after their message counts, also once t
   expect(named.map(({ person }) => person).toSorted()).toEqual([writes._id, says._id].toSorted())
 })
 
+test('the counts of results are of one moment, also while people are listed and written to', async () => {
+  const line = await world.line()
+  const campaign = await world.draft({ channel: line.channel, audience: { everybody: true } })
+  const recipients = world.parley.database('campaigns').collection<RecipientRecord>('recipients')
+  const { workspace } = world.caller
+  let isOver = false
+  const change = async () => {
+    for (let at = 0; !isOver; at++) {
+      const [now, _id] = [new Date(), `${campaign}/${at}`]
+      const listed = { _id, workspace: workspace._id, campaign, person: String(at), due: now, updatedAt: now }
+      await recipients.insertOne({ ...listed, state: 'waiting' })
+      await recipients.updateOne({ _id }, { $set: { state: 'delivered', claimedAt: now, optedOutAt: now } })
+    }
+  }
+  const changing = change()
+  const found: Parsed[] = []
+  while (found.length < 100) found.push(await world.results(campaign))
+  isOver = true
+  await changing
+  expect(found.at(-1)?.audience).toBeGreaterThan(found[0]?.audience)
+  for (const { difference, optedOut, states, hours } of found) {
+    const byHour = hours.reduce((sum: number, hour: { optedOut: number }) => sum + hour.optedOut, 0)
+    expect({ difference, optedOut, byHour }).toEqual({
+      ...{ difference: 0, optedOut: states.delivered, byHour: states.delivered },
+    })
+  }
+})
+
 test('everything of a person is exported in pages until there is no more', async () => {
   const line = await world.line()
   const [person] = await world.people(1)

@@ -77,27 +77,11 @@ const readResults = route({
   handle: (needed: CampaignRoutesNeeded) => async (req, res) => {
     const caller = callerOf(res)
     const found = await requireCampaign(needed, { caller, params: req.params, access: 'read' })
-    const { _id: campaign } = found
     const { recipients } = needed.campaigns.collections
-    const [audience, states, reasons, codes, categories, hours, replied, optedOut, cost] = await Promise.all([
-      recipients.countDocuments({ campaign }, { maxTimeMS: QUERY_MS }),
-      group(recipients, { campaign }, '$state'),
-      group(recipients, { campaign, state: 'left_out' }, '$reason'),
-      group(
-        recipients,
-        { campaign, state: { $in: ['failed', 'dead'] } },
-        { $ifNull: ['$code', { $ifNull: ['$reason', 'unknown'] }] },
-      ),
-      group(
-        recipients,
-        { campaign, category: { $exists: true } },
-        { category: '$category', billable: { $eq: ['$billable', true] } },
-      ),
-      hoursOf(recipients, campaign),
-      recipients.countDocuments({ campaign, repliedAt: { $exists: true } }, { maxTimeMS: QUERY_MS }),
-      recipients.countDocuments({ campaign, optedOutAt: { $exists: true } }, { maxTimeMS: QUERY_MS }),
-      costOf(recipients, found),
-    ])
+    const counts = await needed.connection
+      .getClient()
+      .withSession({ snapshot: true }, (session) => countAll({ recipients, session }, found))
+    const { audience, states, reasons, codes, categories, hours, replied, optedOut, cost } = counts
     const byState = {
       ...none,
       ...Object.fromEntries(states.map(({ _id, recipients: of }) => [String(_id), of])),
@@ -120,13 +104,47 @@ const readResults = route({
   },
 })
 
+/** The recipients, in a session whose reads are of one snapshot. */
+interface Counting {
+  recipients: mongo.Collection<RecipientRecord>
+  session: mongo.ClientSession
+}
+
 interface Group {
   _id: unknown
   recipients: number
 }
 
+/** Returns all counts of one moment, whoever is listed or written to meanwhile: the first of them settles which it is. */
+async function countAll(counting: Counting, found: CampaignRecord) {
+  const { _id: campaign } = found
+  const audience = await countOf(counting, { campaign })
+  const [states, reasons, codes, categories, hours, replied, optedOut, cost] = await Promise.all([
+    group(counting, { campaign }, '$state'),
+    group(counting, { campaign, state: 'left_out' }, '$reason'),
+    group(
+      counting,
+      { campaign, state: { $in: ['failed', 'dead'] } },
+      { $ifNull: ['$code', { $ifNull: ['$reason', 'unknown'] }] },
+    ),
+    group(
+      counting,
+      { campaign, category: { $exists: true } },
+      { category: '$category', billable: { $eq: ['$billable', true] } },
+    ),
+    hoursOf(counting, campaign),
+    countOf(counting, { campaign, repliedAt: { $exists: true } }),
+    countOf(counting, { campaign, optedOutAt: { $exists: true } }),
+    costOf(counting, found),
+  ])
+  return { audience, states, reasons, codes, categories, hours, replied, optedOut, cost }
+}
+
+const countOf = ({ recipients, session }: Counting, match: mongo.Filter<RecipientRecord>): Promise<number> =>
+  recipients.countDocuments(match, { maxTimeMS: QUERY_MS, session })
+
 function group(
-  recipients: mongo.Collection<RecipientRecord>,
+  { recipients, session }: Counting,
   match: mongo.Filter<RecipientRecord>,
   _id: unknown,
 ): Promise<Group[]> {
@@ -138,20 +156,20 @@ function group(
         { $sort: { recipients: -1, _id: 1 } },
         { $limit: MAX_GROUPS },
       ],
-      { maxTimeMS: QUERY_MS },
+      { maxTimeMS: QUERY_MS, session },
     )
     .toArray()
 }
 
 /** Returns the cost of the sent messages, each by the category the provider reports, else by its template's category. */
 async function costOf(
-  recipients: mongo.Collection<RecipientRecord>,
+  counting: Counting,
   { _id: campaign, definition, categories }: CampaignRecord,
 ): Promise<{ amount: number; currency: string } | null> {
   const { money } = definition.budget ?? {}
   if (money === undefined) return null
   const paid = { campaign, state: { $in: [...SENT] }, billable: { $ne: false } }
-  const groups = await group(recipients, paid, '$category')
+  const groups = await group(counting, paid, '$category')
   const amount = groups.reduce((sum, { _id, recipients: of }) => {
     const category = typeof _id === 'string' ? _id : categories?.at(-1)
     return sum + of * priceOf(money.perMessage, category)
@@ -161,7 +179,7 @@ async function costOf(
 
 const when = (condition: object) => ({ $sum: { $cond: [condition, 1, 0] } })
 
-async function hoursOf(recipients: mongo.Collection<RecipientRecord>, campaign: string): Promise<object[]> {
+async function hoursOf({ recipients, session }: Counting, campaign: string): Promise<object[]> {
   const found = await recipients
     .aggregate(
       [
@@ -180,7 +198,7 @@ async function hoursOf(recipients: mongo.Collection<RecipientRecord>, campaign: 
         { $sort: { _id: 1 } },
         { $limit: MAX_HOURS },
       ],
-      { maxTimeMS: QUERY_MS },
+      { maxTimeMS: QUERY_MS, session },
     )
     .toArray()
   return found.map(({ _id, ...counts }) => ({ at: _id, ...counts }))
