@@ -20,7 +20,8 @@ const AGAIN_MS = 10 * 60_000
 export interface NumberRates {
   /**
    * What the channel says, else what the provider said of the number. It looks the number up once a day, beside what is
-   * sent meanwhile: until the first answer the least that a number has, and what is usual where none says it.
+   * sent meanwhile: while the first look-up is under way the least that a number has, and what is usual where none says it
+   * or too many others are looked up.
    */
   perSecond(
     channel: Pick<Channel, 'config' | 'workspace'>,
@@ -32,8 +33,8 @@ export interface NumberRates {
 
 interface Known {
   perSecond?: number
-  /** A look-up has ended, well or not. */
-  hasResponse?: boolean
+  /** Its first look-up is under way, for 10 s at most. */
+  isAwaited?: boolean
   /** When it may be looked up again, by the monotonic clock. */
   nextAt: number
 }
@@ -60,7 +61,7 @@ export function createNumberRates({
   const learn = async (channel: Pick<Channel, 'config'>, asked: Asked): Promise<void> => {
     const perSecond = await lookUp(channel, asked)
     const learned = perSecond === undefined ? known.get(asked.key) : { perSecond, nextAt: now() + DAY_MS }
-    if (learned !== undefined) known.set(asked.key, { ...learned, hasResponse: true })
+    if (learned !== undefined) known.set(asked.key, { ...learned, isAwaited: false })
   }
   return {
     perSecond(channel, asked) {
@@ -70,11 +71,11 @@ export function createNumberRates({
       const entry = known.get(key)
       const release = (entry?.nextAt ?? 0) <= now() ? slots.take([channel.workspace]) : undefined
       if (release !== undefined) {
-        known.set(key, { ...entry, nextAt: now() + AGAIN_MS })
+        known.set(key, { ...entry, isAwaited: entry === undefined, nextAt: now() + AGAIN_MS })
         void learn(channel, asked).finally(release)
       }
-      const { perSecond, hasResponse = false } = known.get(key) ?? {}
-      return perSecond ?? (hasResponse ? undefined : rates.lookup?.least) ?? rates.perSecond
+      const { perSecond, isAwaited = false } = known.get(key) ?? {}
+      return perSecond ?? (isAwaited ? rates.lookup?.least : undefined) ?? rates.perSecond
     },
     tooFast(key) {
       const entry = known.get(key)
