@@ -27,11 +27,12 @@ const SOCKET_ERRORS = new Set([
 /**
  * MongoDB's codes of an election, a shutdown, an interruption, a lost connection between its members, and of a write
  * that was not confirmed by a majority (`src/mongo/base/error_codes.yml`: RetriableError, NotPrimaryError,
- * ShutdownError, NetworkError; 64, 91 and 100 are those of write concerns, 50 is a read that took longer than we allow).
+ * ShutdownError, NetworkError; 64, 91 and 100 are those of write concerns, 50 is a read that took longer than we allow, 239
+ * and 246 one of a snapshot that is not there).
  */
 const SERVER_CODES = new Set([
-  6, 7, 43, 50, 64, 89, 91, 100, 133, 134, 189, 237, 262, 317, 9001, 10058, 10107, 11600, 11601, 11602, 13435,
-  13436,
+  6, 7, 43, 50, 64, 89, 91, 100, 133, 134, 189, 237, 239, 246, 262, 317, 9001, 10058, 10107, 11600, 11601,
+  11602, 13435, 13436,
 ])
 
 const LABELS = ['RetryableWriteError', 'TransientTransactionError']

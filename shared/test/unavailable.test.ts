@@ -19,7 +19,7 @@ const socket = (code: string) => Object.assign(new Error('m'), { code })
 
 describe('a server that we depend on is unavailable', () => {
   test.each([
-    ...[6, 7, 43, 50, 64, 89, 91, 100, 133, 134, 189, 237, 262, 317, 9001, 10058, 10107],
+    ...[6, 7, 43, 50, 64, 89, 91, 100, 133, 134, 189, 237, 239, 246, 262, 317, 9001, 10058, 10107],
     ...[11600, 11601, 11602, 13435, 13436],
   ])('when MongoDB answers with code %i, alone or in a write concern or a bulk write', (code) => {
     expect(isUnavailable(new mongo.MongoServerError({ message: 'm', code }))).toBe(true)
