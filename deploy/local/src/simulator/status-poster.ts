@@ -71,6 +71,8 @@ interface Update {
   kind: 'statuses' | 'messages' | 'message_echoes' | 'changes'
   item: object
   contact?: object
+  /** Of changes: in seconds since the epoch, the same when it is posted again. */
+  time?: number
 }
 
 interface Line {
@@ -123,7 +125,7 @@ export function createStatusPoster(log: Pick<TroubleLog, 'counted'>): StatusPost
       const item = { id, from: phoneNumberId, to, timestamp: seconds(), ...content }
       return add(phoneNumberId, [{ kind: 'message_echoes', item }])
     },
-    change: (phoneNumberId, item) => add(phoneNumberId, [{ kind: 'changes', item }]),
+    change: (phoneNumberId, item) => add(phoneNumberId, [{ kind: 'changes', item, time: Number(seconds()) }]),
     close: () => closing.abort(),
   }
 }
@@ -167,8 +169,8 @@ function inboundOf({ id, from, userId, parentUserId, username, name, content }: 
 
 const seconds = (): string => String(Math.floor(Date.now() / 1_000))
 
-/** The changes, as Meta groups them. */
-function changesOf(phoneNumberId: string, updates: Update[]): object[] {
+/** The entries, as Meta groups them: what happened to the account has a time, without which it is another's repetition. */
+function entriesOf(phoneNumberId: string, updates: Update[]): object[] {
   const isOf = (kind: Update['kind']) => (update: Update) => update.kind === kind
   const echoes = updates.filter(isOf('message_echoes'))
   const others = updates.filter(({ kind }) => kind === 'messages' || kind === 'statuses')
@@ -176,9 +178,13 @@ function changesOf(phoneNumberId: string, updates: Update[]): object[] {
     { field: 'messages', updates: others },
     { field: 'smb_message_echoes', updates: echoes },
   ].filter((group) => group.updates.length > 0)
+  const changes = grouped.map(({ field, updates: all }) => ({
+    field,
+    value: changeValue(phoneNumberId, all),
+  }))
   return [
-    ...grouped.map(({ field, updates: all }) => ({ field, value: changeValue(phoneNumberId, all) })),
-    ...updates.filter(isOf('changes')).map(({ item }) => item),
+    ...(changes.length > 0 ? [{ id: '0', changes }] : []),
+    ...updates.filter(isOf('changes')).map(({ item, time }) => ({ id: '0', time, changes: [item] })),
   ]
 }
 
@@ -202,7 +208,7 @@ async function post(
 ): Promise<Record<string, number> | undefined> {
   const body = JSON.stringify({
     object: 'whatsapp_business_account',
-    entry: [{ id: '0', changes: changesOf(phoneNumberId, updates) }],
+    entry: entriesOf(phoneNumberId, updates),
   })
   const signature = createHmac('sha256', appSecret).update(body).digest('hex')
   try {

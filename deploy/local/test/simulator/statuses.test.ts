@@ -4,6 +4,7 @@ import { eventually, type Listening, listen } from '@parley/local/testing/servic
 import { startSimulator } from './running-simulator.ts'
 
 const SECRET = 'app secret'
+const BODY = { type: 'BODY', text: 'Your order is on its way.' }
 
 interface Post {
   signature: string
@@ -114,6 +115,26 @@ test('a message of a person is posted to the number’s webhook in Meta’s form
   })
   const nobody = await simulator.post('/simulator/inbound', { ...inbound, phoneNumberId: '8' })
   expect(nobody.body).toMatchObject({ posted: false })
+})
+
+test('what happens to a template has a time, the same when it is posted again, by which two like it differ', async () => {
+  await simulator.post('/simulator/webhook', { phoneNumberId: '9', url: webhook.url, appSecret: SECRET })
+  const named = { name: 'spring', language: 'pt_BR' }
+  await simulator.post('/v26.0/acc/message_templates', { ...named, category: 'UTILITY', components: [BODY] })
+  response = () => (posts.length < 2 ? 503 : 200)
+  const approve = () =>
+    simulator.post('/simulator/template-state', { ...named, status: 'APPROVED', phoneNumberId: '9' })
+  const said = Date.now()
+  await approve()
+  const [first, again] = await eventually(() => (posts.length === 2 ? posts : undefined))
+  expect(first?.body).toBe(again?.body)
+  await eventually(() => Date.now() - said > 1_000)
+  await approve()
+  const [, , second] = await eventually(() => (posts.length === 3 ? posts : undefined))
+  const [before, after] = [first, second].map((post) => JSON.parse(post?.body ?? '').entry)
+  expect(before).toMatchObject([{ id: '0', changes: [{ field: 'message_template_status_update' }] }])
+  expect(after).toEqual([{ ...before[0], time: expect.any(Number) }])
+  expect(after[0].time).toBeGreaterThan(before[0].time)
 })
 
 test('somebody with a user name writes by ids, without a number', async () => {
