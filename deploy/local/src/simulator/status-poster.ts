@@ -169,7 +169,7 @@ function inboundOf({ id, from, userId, parentUserId, username, name, content }: 
 
 const seconds = (): string => String(Math.floor(Date.now() / 1_000))
 
-/** The entries, as Meta groups them: what happened to the account has a time, without which it is another's repetition. */
+/** The entries, as Meta groups them: each change of the account has one of its own, with the time at which it happened. */
 function entriesOf(phoneNumberId: string, updates: Update[]): object[] {
   const isOf = (kind: Update['kind']) => (update: Update) => update.kind === kind
   const echoes = updates.filter(isOf('message_echoes'))
