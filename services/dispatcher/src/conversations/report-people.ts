@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { SeenPerson } from '@parley/shared/consent'
 import { defined } from '@parley/shared/defined'
 import type { Publisher } from '@parley/shared/messaging/publisher'
@@ -30,12 +30,12 @@ export function createReportPeople(options: {
   return async (writes) => {
     const people = new Map<string, { person: SeenPerson; known: Known }>()
     for (const write of writes) {
-      const person = personOf(write)
-      if (person === undefined) continue
-      const known = knownOf(person)
-      const before = reported.get(threadId(write))
+      if (!isOfPerson(write)) continue
+      const thread = threadId(write)
+      const known = knownOf(write)
+      const before = reported.get(thread)
       const isOld = before?.who === known.who && before.hour >= known.hour
-      if (!isOld) people.set(threadId(write), { person, known })
+      if (!isOld) people.set(thread, { person: personOf(write), known })
     }
     if (people.size === 0) return
     const found = await suppressions.withoutErased([...people.values()].map(({ person }) => person))
@@ -52,19 +52,20 @@ interface Known {
   hour: number
 }
 
-/** The person of a thread; undefined for a group, and for a thread without addresses. */
-function personOf({ workspace, activity, lastInboundAt }: ThreadWrite): SeenPerson | undefined {
+/** False for a group, and for a thread without addresses. */
+function isOfPerson({ activity: { addresses = [] } }: ThreadWrite): boolean {
+  return addresses.length > 0 && !addresses.some((one) => one.startsWith(GROUP))
+}
+
+function personOf({ workspace, activity, lastInboundAt }: ThreadWrite): SeenPerson {
   const { addresses = [], user, lastAt } = activity
-  if (addresses.length === 0 || addresses.some((one) => one.startsWith(GROUP))) return undefined
   return {
     ...{ workspace, addresses: addresses.slice(0, MAX_ADDRESSES), at: lastAt.toISOString() },
     ...defined({ name: user.name, lastContactAt: lastInboundAt?.toISOString() }),
   }
 }
 
-function knownOf({ addresses, name, lastContactAt }: SeenPerson): Known {
-  const who = createHash('sha256')
-    .update(JSON.stringify([addresses, name]))
-    .digest('base64url')
-  return { who, hour: lastContactAt === undefined ? 0 : Math.floor(Date.parse(lastContactAt) / HOUR_MS) }
+function knownOf({ activity: { addresses, user }, lastInboundAt }: ThreadWrite): Known {
+  const who = hash('sha256', JSON.stringify([addresses, user.name]), 'base64url')
+  return { who, hour: lastInboundAt === undefined ? 0 : Math.floor(lastInboundAt.getTime() / HOUR_MS) }
 }

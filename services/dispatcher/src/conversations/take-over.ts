@@ -47,14 +47,20 @@ export function createIsWithPerson({ threads }: Pick<Collections, 'threads'>): I
       .toArray()
   const isWithPerson = group<ThreadName, boolean>({
     work: async (names) => {
-      const found = await read(names.map(threadId))
+      const ids = names.map(threadId)
+      const found = await read(ids)
+      if (found.length === 0) return names.map(() => false)
       const marks = new Map(found.map(({ _id, joinedInto }) => [_id, joinedInto]))
-      const current = names.map((name) => ({ ...name, extId: marks.get(threadId(name)) ?? name.extId }))
-      const others = current.filter((name, at) => name.extId !== names[at]?.extId)
+      const current = names.map((name, at) => {
+        const id = ids[at] as string
+        const extId = marks.get(id)
+        return extId === undefined ? id : threadId({ ...name, extId })
+      })
+      const others = current.filter((id, at) => id !== ids[at])
       const now = Date.now()
-      const all = [...found, ...(others.length === 0 ? [] : await read(others.map(threadId)))]
+      const all = [...found, ...(others.length === 0 ? [] : await read(others))]
       const persons = new Set(all.flatMap((one) => (handlerOf(one, now) === 'person' ? one._id : [])))
-      return current.map((name) => persons.has(threadId(name)))
+      return current.map((id) => persons.has(id))
     },
     charactersOf: ({ extId }) => extId.length,
     atOnce: 2,

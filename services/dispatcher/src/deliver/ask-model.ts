@@ -119,6 +119,7 @@ function startCall(
   const timeoutMs = Math.min(turnMs / choices, deadlineOf(record, { messageMs, now }) - now)
   const started = agents.calls.start({
     ...{ key, choices, media, timeoutMs },
+    message: record._id,
     workspace: record.workspace,
     ended: leased.ended,
     ask: (signal) => ask({ timeoutMs, signal }),

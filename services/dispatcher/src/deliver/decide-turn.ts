@@ -3,7 +3,7 @@ import { boundReached, deadlineOf, MODEL_STEP, timeIsOver } from '../agents/turn
 import type { ModelCallState } from '../agents/turns/model-calls.ts'
 import { afterRefusal, nextChoice, retryOf } from '../agents/turns/model-retry.ts'
 import { BUDGET_PENDING, BUDGET_SPENT } from '../agents/usage/usage.ts'
-import { findAudio } from '../channels/media/find-media.ts'
+import { mediaIn } from '../channels/media/find-media.ts'
 import type { Attempt, MessageRecord, Send } from '../message/message-record.ts'
 import {
   attemptOf,
@@ -37,7 +37,7 @@ export const TURN_RULES: readonly Rule[] = [
   {
     when: 'the model was asked',
     next: 'wait for it; store its turn; or another try, the next model, or the fallback message',
-    step: (known) => ofCall(known, known.facts.turnCall, { key: callKeyOf(known.record), isAudio: false }),
+    step: (known) => ofCall(known, known.facts.turnCall, { keyOf: callKeyOf, isAudio: false }),
   },
   {
     when: 'a person has taken its thread over',
@@ -183,16 +183,16 @@ const mayBeGathered = ({ record, settings }: Known): boolean =>
   !hasTurns(record) && settings.gatherMs > 0 && record.lane === undefined
 
 /** True if audio is to be transcribed: a gathered message's at once where possible, and not again after a failure. */
-function hasUnheard({ record, facts: { gathering, audioCall } }: Known): boolean {
-  if (hasTurns(record) || record.transcript !== undefined || findAudio(record) === undefined) return false
+function hasUnheard({ record, message, facts: { gathering, audioCall } }: Known): boolean {
+  if (hasTurns(record) || record.transcript !== undefined) return false
+  if (mediaIn(message, record.source)?.type !== 'audio') return false
   const isFailed = audioCall?.kind === 'ended' && audioCall.result.kind !== 'answered'
   return gathering?.kind !== 'gathered' || !isFailed
 }
 
 function ofAudio(known: Known): Step | undefined {
-  const { record, facts } = known
-  const { audioCall, agent } = facts
-  if (audioCall !== undefined) return ofCall(known, audioCall, { key: audioKeyOf(record), isAudio: true })
+  const { audioCall, agent } = known.facts
+  if (audioCall !== undefined) return ofCall(known, audioCall, { keyOf: audioKeyOf, isAudio: true })
   if (agent === undefined) return { kind: 'loadAgent' }
   return agent.kind === 'loaded' && agent.canHear ? { kind: 'transcribe' } : undefined
 }
@@ -201,10 +201,11 @@ function ofAudio(known: Known): Step | undefined {
 function ofCall(
   known: Known,
   call: ModelCallState | undefined,
-  { key, isAudio }: { key: string; isAudio: boolean },
+  { keyOf, isAudio }: { keyOf(record: MessageRecord): string; isAudio: boolean },
 ): Step | undefined {
   if (call === undefined) return undefined
   if (call.kind === 'asking') return { kind: 'waitForModel', settled: call.settled }
+  const key = keyOf(known.record)
   const { result } = call
   if (result.kind === 'answered') {
     const { turn } = result

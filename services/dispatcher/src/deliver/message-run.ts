@@ -119,7 +119,7 @@ export class MessageRun {
     const { times, now, callbackOf } = options
     const { channel } = lookedUp
     const calls = options.agents?.calls
-    const inFlight = calls?.size() === 0 ? undefined : calls
+    const inFlight = calls?.has(record._id) ? calls : undefined
     const turnCall = inFlight?.find(callKeyOf(record))
     return {
       ...lookedUp,

@@ -4,8 +4,6 @@ import type { AgentKind } from '../agent.ts'
 import { personTools } from '../tools/person-tools.ts'
 import { taskManager } from './task-manager.ts'
 
-const NATIVE = 'native:agents/'
-
 /** The kinds of agents that work in turns of a model, by what `native:agents/<type>` names. */
 export const AGENT_KINDS: Record<TurnAgent, AgentKind> = {
   chat: { type: 'chat' },
@@ -13,9 +11,8 @@ export const AGENT_KINDS: Record<TurnAgent, AgentKind> = {
   taskManager,
 }
 
+const KINDS = new Map(TURN_AGENTS.map((type) => [`native:agents/${type}`, AGENT_KINDS[type]]))
+
 /** The kind of the agent that answers on a channel; undefined where it is no agent with a model. */
-export function kindOf({ handlerUrl }: Pick<Channel, 'handlerUrl'>): AgentKind | undefined {
-  if (!handlerUrl.startsWith(NATIVE)) return undefined
-  const type = TURN_AGENTS.find((one) => one === handlerUrl.slice(NATIVE.length))
-  return type && AGENT_KINDS[type]
-}
+export const kindOf = ({ handlerUrl }: Pick<Channel, 'handlerUrl'>): AgentKind | undefined =>
+  KINDS.get(handlerUrl)

@@ -37,7 +37,8 @@ const shortened = (part: ResponsePart): ResponsePart =>
 export function reasoningOf({ provider, model, reasoning }: Pick<Turn, 'provider' | 'model' | 'reasoning'>): {
   reasoning?: Reasoning
 } {
-  const { data: parts } = stored.safeParse(jsonOrUndefined(reasoning ?? ''))
+  if (reasoning === undefined) return {}
+  const { data: parts } = stored.safeParse(jsonOrUndefined(reasoning))
   return parts === undefined ? {} : { reasoning: { provider, model, parts } }
 }
 

@@ -12,7 +12,8 @@ export function handOverText(
   { handOffMessage }: { handOffMessage: string },
 ): string {
   const call = calls.find(({ tool }) => tool === 'handOff')
-  const { reason, message } = jsonObject.safeParse(jsonOrUndefined(call?.args ?? '')).data ?? {}
+  if (call === undefined) return ''
+  const { reason, message } = jsonObject.safeParse(jsonOrUndefined(call.args)).data ?? {}
   if (typeof reason !== 'string') return ''
   const own = typeof message === 'string' ? withoutThoughts(message).trim() : ''
   return own === '' && text.trim() === '' ? handOffMessage : own

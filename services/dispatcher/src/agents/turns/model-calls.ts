@@ -34,6 +34,7 @@ export type ModelCallState =
 export interface ModelCall {
   /** Of the message's turn. */
   key: string
+  message: string
   workspace: number
   /** The messages are not this instance's to run any more: the call is aborted, and its result dropped. */
   ended: AbortSignal
@@ -50,6 +51,8 @@ export interface ModelCall {
  * runs a message starts its call, leaves, and fetches the result in a later run.
  */
 export interface ModelCalls {
+  /** True if there are calls of this message: mostly there are none. */
+  has(message: string): boolean
   /** The call of this key; undefined where there is none, or its result is lost. */
   find(key: string): ModelCallState | undefined
   /**
@@ -63,12 +66,11 @@ export interface ModelCalls {
   drain(ended: AbortSignal): Promise<void>
   /** The result is stored, or not needed any more: a call in flight is aborted. */
   forget(key: string): void
-  /** In flight, or not fetched yet. */
-  size(): number
 }
 
 interface Entry {
   state: ModelCallState
+  message: string
   workspace: number
   partition: OfPartition
   controller: AbortController
@@ -93,6 +95,8 @@ export function createModelCalls(mediaSlots = createMediaSlots()): ModelCalls {
 
 class InMemoryCalls implements ModelCalls {
   readonly #calls = new Map<string, Entry>()
+  /** How many there are of each message. */
+  readonly #callsOf = new Map<string, number>()
   readonly #partitions = new WeakMap<AbortSignal, OfPartition>()
   readonly #slots = new CallSlots(IN_FLIGHT, (workspace) => this.#mayBegin(workspace))
   readonly #unfetchedOf = new Map<number, number>()
@@ -103,18 +107,18 @@ class InMemoryCalls implements ModelCalls {
     this.#mediaSlots = mediaSlots
   }
 
-  find(key: string): ModelCallState | undefined {
-    return this.#calls.get(key)?.state
+  has(message: string): boolean {
+    return this.#callsOf.has(message)
   }
 
-  size(): number {
-    return this.#calls.size
+  find(key: string): ModelCallState | undefined {
+    return this.#calls.get(key)?.state
   }
 
   start(call: ModelCall): ReturnType<ModelCalls['start']> {
     const room = this.room(call)
     if (room !== undefined) return { kind: 'busy', room }
-    const { workspace } = call
+    const { workspace, message } = call
     const slots = call.media && this.#mediaSlots[call.media]
     const releaseMedia = slots?.take(workspace, () => this.forget(call.key))
     if (slots !== undefined && releaseMedia === undefined)
@@ -125,12 +129,14 @@ class InMemoryCalls implements ModelCalls {
     const { promise: settled, resolve } = Promise.withResolvers<void>()
     const entry: Entry = {
       state: { kind: 'asking', settled },
+      message,
       workspace,
       partition,
       controller,
       ...defined({ release, releaseMedia }),
     }
     this.#calls.set(call.key, entry)
+    count(this.#callsOf, message, 1)
     partition.keys.add(call.key)
     // Called here, so that what the call was asked with is referred to by nobody but the client.
     const answer = Promise.try(() => call.ask(controller.signal))
@@ -155,10 +161,11 @@ class InMemoryCalls implements ModelCalls {
   forget(key: string): void {
     const entry = this.#calls.get(key)
     if (entry === undefined) return
-    const { partition, workspace } = entry
+    const { message, partition, workspace } = entry
     if (entry.state.kind === 'ended') this.#countUnfetched(workspace, -1)
     clearTimeout(entry.timer)
     this.#calls.delete(key)
+    count(this.#callsOf, message, -1)
     partition.keys.delete(key)
     if (partition.keys.size === 0) partition.drained?.resolve()
     entry.release?.()
@@ -185,10 +192,8 @@ class InMemoryCalls implements ModelCalls {
   }
 
   #countUnfetched(workspace: number, change: 1 | -1): void {
-    const own = (this.#unfetchedOf.get(workspace) ?? 0) + change
     this.#unfetched += change
-    if (own > 0) this.#unfetchedOf.set(workspace, own)
-    else this.#unfetchedOf.delete(workspace)
+    count(this.#unfetchedOf, workspace, change)
   }
 
   #partitionOf(signal: AbortSignal): OfPartition {
@@ -211,6 +216,12 @@ class InMemoryCalls implements ModelCalls {
     partition.drained ??= Promise.withResolvers()
     for (const key of partition.keys) this.forget(key)
   }
+}
+
+function count<K>(counts: Map<K, number>, key: K, change: 1 | -1): void {
+  const counted = (counts.get(key) ?? 0) + change
+  if (counted > 0) counts.set(key, counted)
+  else counts.delete(key)
 }
 
 const LATE: ModelResult = { kind: 'retryable', code: 'timeout', reason: 'The model did not answer in time.' }

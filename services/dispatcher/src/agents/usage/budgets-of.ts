@@ -47,10 +47,12 @@ export function budgetsOf(
     const ofPerson = numberIn(config.dailyTokensPerPerson) ?? shareOf(ofChannel)
     if (person !== undefined && ofPerson !== undefined)
       budgets.push({ id: countId({ ...of, person }), limit: ofPerson, setting: 'dailyTokensPerPerson' })
-    // Tokens for trials of its assistant are included.
-    const including = countId({ ...of, channel: assistant })
     if (ofChannel !== undefined)
-      budgets.push({ id: countId(of), limit: ofChannel, setting: 'dailyTokens', including })
+      budgets.push({
+        ...{ id: countId(of), limit: ofChannel, setting: 'dailyTokens' },
+        // Tokens for trials of its assistant.
+        including: countId({ ...of, channel: assistant }),
+      })
   }
   if (isDeployments) {
     const ofKey = { ...of, channel: null }

@@ -55,13 +55,13 @@ async function anyRequest(input: Parameters<typeof fetch>[0], init: RequestInit)
   return { method, url, headers: Object.fromEntries(headers), body }
 }
 
-/** Returns the request for a posted text of a named type, as models are called: a `Request` takes as long as sending. */
+/** Returns the request for a posted text whose headers are an object, as models are called: a `Request` takes as long as sending. */
 function textRequest(input: Parameters<typeof fetch>[0], init: RequestInit): Requested | undefined {
-  const { method, body } = init
+  const { method, body, headers } = init
   if (typeof input !== 'string' || method !== 'POST' || typeof body !== 'string') return undefined
-  const headers = new Headers(init.headers)
-  if (!headers.has('content-type')) return undefined
-  return { method, url: input, headers: Object.fromEntries(headers), body: Buffer.from(body) }
+  if (headers === undefined || headers instanceof Headers || Array.isArray(headers)) return undefined
+  if (!('content-type' in headers)) return undefined
+  return { method, url: input, headers: headers as Record<string, string>, body }
 }
 
 interface Call extends GuardedRequest {

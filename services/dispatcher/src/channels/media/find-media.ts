@@ -15,9 +15,12 @@ export type MediaPlace =
   /** With the provider, or what has no bytes, as the provider has it. */
   | ReceivedMedia
 
-/** Finds a message's media; undefined when it has none. What only a provider can say counts only when it comes from there. */
-export function findMedia({ body, source }: Pick<MessageRecord, 'body' | 'source'>): MediaPlace | undefined {
-  const message = JSON.parse(body) as WebhookMessage
+/** Finds a message's media; undefined when it has none. */
+export const findMedia = ({ body, source }: Pick<MessageRecord, 'body' | 'source'>): MediaPlace | undefined =>
+  mediaIn(JSON.parse(body) as WebhookMessage, source)
+
+/** The media of a message that is parsed. What only a provider can say counts only when it comes from there. */
+export function mediaIn(message: WebhookMessage, source: string): MediaPlace | undefined {
   if (typeof message.audio === 'string' && message.audio !== '')
     return { kind: 'inline', type: 'audio', text: message.audio }
   if (typeof message.audioRef === 'object' && message.audioRef !== null)
