@@ -84,6 +84,20 @@ describe('a fetch of what a workspace named', () => {
   })
 
   test.each([
+    ['an object', { 'content-type': 'application/json' }],
+    ['an object in capitals', { 'Content-Type': 'application/json' }],
+    ['a list', [['content-type', 'application/json']]],
+    ['Headers', new Headers({ 'content-type': 'application/json' })],
+  ] satisfies [string, RequestInit['headers']][])(
+    'sends a text whose headers are %s, to a URL with a password too',
+    async (_form, headers) => {
+      const url = at().replace('http://', 'http://name:password@')
+      const response = await guarded()(url, { method: 'POST', body: '{}', headers })
+      expect(await response.json()).toEqual(['POST', 'application/json', '{}'])
+    },
+  )
+
+  test.each([
     ...['127.0.0.1', '0.0.0.0', '10.1.2.3', '172.16.0.1', '192.168.0.1', '169.254.169.254', '100.64.0.1'],
     ...['::1', 'fe80::1', 'fd00::1', '::ffff:127.0.0.1', '64:ff9b::7f00:1'],
   ])('at %s is refused, by name and by address', async (address) => {

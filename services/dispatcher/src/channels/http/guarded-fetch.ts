@@ -55,13 +55,19 @@ async function anyRequest(input: Parameters<typeof fetch>[0], init: RequestInit)
   return { method, url, headers: Object.fromEntries(headers), body }
 }
 
-/** Returns the request for a posted text whose headers are an object, as models are called: a `Request` takes as long as sending. */
+/** Returns the request for a posted text of a named type, as models are called: a `Request` takes as long as sending. */
 function textRequest(input: Parameters<typeof fetch>[0], init: RequestInit): Requested | undefined {
-  const { method, body, headers } = init
+  const { method, body } = init
   if (typeof input !== 'string' || method !== 'POST' || typeof body !== 'string') return undefined
-  if (headers === undefined || headers instanceof Headers || Array.isArray(headers)) return undefined
-  if (!('content-type' in headers)) return undefined
-  return { method, url: input, headers: headers as Record<string, string>, body }
+  const headers = plainHeaders(init.headers)
+  return 'content-type' in headers ? { method, url: input, headers, body } : undefined
+}
+
+/** Headers as an object; one that has them in lower case, as the AI SDK's, is returned as it is. */
+function plainHeaders(headers: RequestInit['headers']): Record<string, string> {
+  const isPlain =
+    Object.getPrototypeOf(headers ?? []) === Object.prototype && 'content-type' in (headers ?? {})
+  return isPlain ? (headers as Record<string, string>) : Object.fromEntries(new Headers(headers))
 }
 
 interface Call extends GuardedRequest {
